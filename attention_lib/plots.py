@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,10 @@ import matplotlib
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, NullLocator
+from numpy.typing import ArrayLike, NDArray
 
 # Okabe and Ito's palette, told apart with every common kind of color blindness.
 BLUE = "#0072B2"
@@ -170,3 +173,695 @@ def _someone_can_move_a_slider() -> bool:
     if kernel is None:
         return False
     return bool(kernel.get_parent("shell").get("content", {}).get("allow_stdin", False))
+
+
+# --- Lesson 01: softmax ---
+
+Weigh = Callable[[NDArray], ArrayLike]  # scores (n,) to weights (n,)
+
+
+@lesson_style
+def attention_map(
+    values: ArrayLike, queries: Sequence[str], keys: Sequence[str], label: str = "attention weight"
+) -> LessonFigure:
+    """Draw an (L, S) array as a heat map, one row a query, each cell with its number."""
+    values = np.asarray(values)
+    rows = "; ".join(f"{name} {_numbers(row)}" for name, row in zip(queries, values, strict=True))
+    alt = f"Heat map of the {label} of each query, row by row, for {_words(keys)}: {rows}."
+    figure, axes = new_figure(alt, height=0.9 + 0.75 * len(queries))
+    top = max(1.0, values.max())
+    image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        color = PAPER if value > 0.55 * top else INK
+        axes.text(column, row, _number(value), ha="center", va="center", color=color)
+    axes.set_xticks(range(len(keys)), keys)
+    axes.set_yticks(range(len(queries)), queries)
+    axes.set(xlabel="key: the word listened to", ylabel="query: the word that listens")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    colorbar = figure.colorbar(image, label=label)
+    colorbar.outline.set_visible(False)
+    return figure
+
+
+@lesson_style
+def scores_beside_weights(
+    scores: ArrayLike,
+    weights: ArrayLike,
+    rows: Sequence[str],
+    keys: Sequence[str],
+    weight_label: str = "weight",
+) -> LessonFigure:
+    """Draw each row's scores above its weights, both (L, S), as bars with their numbers."""
+    scores, weights = np.asarray(scores), np.asarray(weights)
+    columns = "; ".join(
+        f"{name}: {_numbers(row)} become {_numbers(weights[i])}"
+        for i, (name, row) in enumerate(zip(rows, scores, strict=True))
+    )
+    alt = f"Bars of scores above bars of each {weight_label}, for {_words(keys)}. {columns}."
+    figure, axes = new_figure(alt, height=4.2, nrows=2, ncols=len(rows), squeeze=False)
+    bounded = weights.min() >= 0 and weights.max() <= 1
+    for column, name in enumerate(rows):
+        above, below = axes[:, column]
+        _bars(above, scores[column], keys)
+        above.set(title=name, ylim=_room_for_numbers(scores))
+        above.tick_params(labelbottom=False)
+        _bars(below, weights[column], keys)
+        below.set(
+            xlabel="key: the word listened to",
+            ylim=(0, 1.15) if bounded else _room_for_numbers(weights[column]),
+        )
+    axes[0, 0].set_ylabel("score")
+    axes[1, 0].set_ylabel(weight_label)
+    return figure
+
+
+@lesson_style
+def rows_over_sums(matrix: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> LessonFigure:
+    """Draw which sum divides each entry of a square matrix, with and without `keepdims`."""
+    matrix = np.asarray(matrix)
+    sums, size = matrix.sum(axis=-1), len(matrix)
+    alt = (
+        f"Two grids of the same {size} by {size} scores. On the left every row is divided by its "
+        f"own sum, {_numbers(sums)} from top to bottom. On the right, without keepdims, the same "
+        "sums lie along the columns, so every column is divided by another row's sum."
+    )
+    figure, panels = new_figure(alt, height=2.7, ncols=2)
+    titles = (f"keepdims=True: sums ({size}, 1)", f"without: sums ({size},)")
+    for panel, title, along_rows in zip(panels, titles, (True, False), strict=True):
+        for row, column in np.ndindex(matrix.shape):
+            source = row if along_rows else column
+            _cell(panel, row, column, f"{matrix[row, column]:g} ÷ {sums[source]:g}", CYCLE[source])
+        _grid_axes(panel, rows, columns)
+        panel.set_title(title)
+    return figure
+
+
+@lesson_style
+def groups_along_axes(shape: tuple[int, int]) -> LessonFigure:
+    """Color the entries of a matrix by the sum they belong to, for axis 0 and for axis 1."""
+    rows, columns = shape
+    alt = (
+        f"Two grids of {rows} by {columns} cells. With axis=0 each column has one color, "
+        f"{columns} sums in all; with axis=1 each row has one color, {rows} sums in all."
+    )
+    figure, panels = new_figure(alt, height=2.2, ncols=2)
+    for axis, panel in enumerate(panels):
+        for index in np.ndindex(shape):
+            _cell(panel, *index, f"[{index[0]}, {index[1]}]", CYCLE[index[1 - axis]])
+        _grid_axes(panel, [str(row) for row in range(rows)], [str(c) for c in range(columns)])
+        kept = (1, columns) if axis == 0 else (rows, 1)
+        panel.set(title=f"axis={axis}: sums {kept}", xlabel="axis 1", ylabel="axis 0")
+    return figure
+
+
+@lesson_style
+def equal_steps(function: Callable[[NDArray], ArrayLike], steps: ArrayLike) -> LessonFigure:
+    """Draw a function with the factor between its values at equally spaced scores."""
+    steps = np.asarray(steps, dtype=float)
+    heights = np.asarray(function(steps))
+    factors = heights[1:] / heights[:-1]
+    alt = (
+        f"A rising curve, always above zero. At the scores {_numbers(steps)} its heights are "
+        f"{_numbers(heights)}: from each to the next the factor is {_numbers(factors)}."
+    )
+    figure, axes = new_figure(alt)
+    fine = np.linspace(steps[0] - 1, steps[-1] + 0.15, 200)
+    axes.plot(fine, function(fine))
+    axes.plot(steps, heights, "o", color=INK)
+    for left, low, high, factor in zip(steps[:-1], heights, heights[1:], factors, strict=False):
+        right = left + (steps[1] - steps[0])
+        axes.plot([left, right, right], [low, low, high], color=VERMILLION, linewidth=1.2)
+        axes.annotate(
+            f"× {factor:.2f}",
+            (right, (low + high) / 2),
+            (6, 0),
+            textcoords="offset points",
+            color=VERMILLION,
+            va="center",
+        )
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.set(xlabel="score s", ylabel="exp(s)", xticks=np.unique(np.round(fine)))
+    return figure
+
+
+@lesson_style
+def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
+    """Draw several named rows of numbers side by side, one panel a row, on one scale."""
+    rows = {name: np.asarray(row) for name, row in rows.items()}
+    parts = "; ".join(f"{name} {_numbers(row)}" for name, row in rows.items())
+    alt = f"Bars of each {label} for {_words(keys)}: {parts}."
+    figure, panels = new_figure(alt, height=2.6, ncols=len(rows), sharey=True, squeeze=False)
+    for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
+        _bars(panel, row, keys)
+        panel.set(title=name, xlabel="key: the word listened to")
+    panels[0, 0].set(ylabel=label, ylim=_room_for_numbers(np.array([*rows.values()])))
+    return figure
+
+
+@lesson_style
+def shift_and_scale(
+    scores: ArrayLike, methods: dict[str, Weigh], keys: Sequence[str]
+) -> LessonFigure:
+    """Draw each method's weights as all scores are shifted, and as all are multiplied."""
+    scores = np.asarray(scores, dtype=float)
+    names = list(methods)
+    changes = {
+        "constant added to every score": (np.linspace(0, 10, 101), np.add),
+        "factor on every score": (np.linspace(0.25, 4, 101), np.multiply),
+    }
+    curves = [
+        [
+            np.array([method(change(scores, c)) for c in amounts])
+            for amounts, change in changes.values()
+        ]
+        for method in methods.values()
+    ]
+    said = "; ".join(
+        f"{name}: {_moves(added)} when a constant is added, {_moves(scaled)} under a factor"
+        for name, (added, scaled) in zip(names, curves, strict=True)
+    )
+    alt = f"Lines of the weights that the scores {_numbers(scores)} get. {said}."
+    figure, axes = new_figure(
+        alt, height=4.4, nrows=len(methods), ncols=2, sharex="col", sharey=True, squeeze=False
+    )
+    styles = ("-", "--", ":")  # equal scores lie on top of one another
+    for row, name in enumerate(names):
+        for column, (label, (amounts, _)) in enumerate(changes.items()):
+            panel = axes[row, column]
+            for i, key in enumerate(keys):
+                panel.plot(
+                    amounts, curves[row][column][:, i], styles[i % 3], color=CYCLE[i], label=key
+                )
+            panel.set(ylim=(0, 1))
+            panel.grid(axis="y")
+            if row == len(names) - 1:
+                panel.set_xlabel(label)
+        axes[row, 0].set(ylabel="weight", title=name)
+    axes[0, 1].legend(loc="upper right", ncols=len(keys))
+    return figure
+
+
+@lesson_style
+def sharpness(
+    scores: ArrayLike, factor: float, weigh: Weigh, keys: Sequence[str], largest: float = 8.0
+) -> LessonFigure:
+    """Draw the weights of factor times scores, beside their course as the factor grows."""
+    scores = np.asarray(scores, dtype=float)
+    weights = np.asarray(weigh(factor * scores))
+    alt = (
+        f"The scores {_numbers(scores)} times {factor:g} get the weights {_numbers(weights)}. "
+        f"Beside them, lines of the weights for factors from 0 to {largest:g}: equal at 0, "
+        "then drawing apart."
+    )
+    figure, (now, course) = new_figure(
+        alt, ncols=2, sharey=True, gridspec_kw={"width_ratios": [2, 3]}
+    )
+    _bars(now, weights, keys)
+    now.set(
+        title=f"factor {factor:g}",
+        xlabel="key: the word listened to",
+        ylabel="weight",
+        ylim=(0, 1.15),
+    )
+    factors = np.linspace(0, largest, 201)
+    lines = np.array([weigh(f * scores) for f in factors])
+    for i, key in enumerate(keys):
+        course.plot(factors, lines[:, i], color=CYCLE[i], label=f"{key} (score {scores[i]:g})")
+    course.axvline(factor, color=GRAY, linewidth=1, linestyle="--")
+    course.set(xlabel="factor on every score")
+    course.legend(loc="center right")
+    return figure
+
+
+@lesson_style
+def mixtures(
+    values: ArrayLike, value_names: Sequence[str], mixed: ArrayLike, mixed_names: Sequence[str]
+) -> LessonFigure:
+    """Draw value vectors (S, 2) as corners of a polygon, and mixtures of them (M, 2) as points."""
+    values, mixed = np.asarray(values), np.asarray(mixed)
+    alt = (
+        f"Points in a plane. The values of {_words(value_names)} at "
+        f"{_points(values)} are the corners of a shaded polygon; the mixtures "
+        f"{_words(mixed_names)} lie at {_points(mixed)}."
+    )
+    figure, axes = new_figure(alt, height=3.8)
+    axes.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
+    _named_points(axes, values, value_names, "o", INK)
+    _named_points(axes, mixed, mixed_names, "D", VERMILLION)
+    axes.set(xlabel="first component", ylabel="second component", aspect="equal")
+    axes.margins(0.15)
+    axes.grid()
+    return figure
+
+
+def _bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
+    bars = axes.bar(range(len(heights)), heights, color=CYCLE[: len(heights)], width=0.7)
+    axes.bar_label(bars, [_number(height) for height in heights], padding=2, fontsize=9)
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.set_xticks(range(len(heights)), names)
+    axes.tick_params(axis="x", length=0)
+
+
+def _room_for_numbers(heights: NDArray) -> tuple[float, float]:
+    """Limits that leave room for the number at the end of each bar."""
+    low, high = min(0.0, heights.min()), max(0.0, heights.max())
+    room = 0.2 * (high - low)
+    return (low - room if low < 0 else 0.0), high + room
+
+
+def _cell(axes: Any, row: int, column: int, text: str, color: str) -> None:
+    axes.add_patch(
+        Rectangle((column - 0.46, row - 0.43), 0.92, 0.86, facecolor=color, alpha=0.3, linewidth=0)
+    )
+    axes.text(column, row, text, ha="center", va="center")
+
+
+def _grid_axes(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set(xlabel="key", ylabel="query")
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _named_points(
+    axes: Any, points: NDArray, names: Sequence[str], marker: str, color: str
+) -> None:
+    axes.plot(*points.T, marker, color=color, markersize=7)
+    for point, name in zip(points, names, strict=True):
+        axes.annotate(name, point, (8, 6), textcoords="offset points", color=color)
+
+
+def _moves(curve: NDArray) -> str:
+    """Say in words whether any of the lines (amounts, n) moves."""
+    return "nothing moves" if np.ptp(curve, axis=0).max() < 1e-9 else "the weights move"
+
+
+def _number(value: float) -> str:
+    """A number as a reader wants it: whole numbers bare, others to three decimals."""
+    return f"{value:g}" if value == round(value) else f"{value:.3f}"
+
+
+def _numbers(values: NDArray) -> str:
+    return ", ".join(_number(value) for value in values)
+
+
+def _points(points: NDArray) -> str:
+    return ", ".join(f"({_numbers(point)})" for point in points)
+
+
+def _words(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+# --- Lesson 02: stability ---
+
+
+@lesson_style
+def exponential_cliffs(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]], ends: Mapping[str, float]
+) -> LessonFigure:
+    """Draw e^x in each dtype, up to where it stops being finite.
+
+    `curves` maps a dtype's name to x and e^x in that dtype, `ends` to the last x with a
+    finite e^x.
+    """
+    said = ", ".join(f"{name} at {end:.1f}" for name, end in ends.items())
+    figure, axes = new_figure(
+        "The exponential on a logarithmic axis in three panels, a straight line that climbs "
+        f"until it reaches the largest number of its dtype and ends there: {said}.",
+        height=3.2,
+        ncols=len(curves),
+        squeeze=False,
+    )
+    for axis, (name, (x, y)) in zip(axes[0], curves.items(), strict=True):
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        finite = np.isfinite(y)
+        top = np.log10(float(np.finfo(name).max))  # the axis counts powers of ten: no overflow
+        axis.plot(x[finite], np.log10(y[finite]), color=BLUE)
+        axis.plot(ends[name], top, "o", color=VERMILLION, markersize=7, clip_on=False)
+        axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
+        axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
+        axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
+        axis.text(0, top, f"largest: {float(np.finfo(name).max):.1e}", va="bottom", fontsize=8)
+        axis.annotate(
+            f"x = {ends[name]:.1f}",
+            (ends[name], top),
+            xytext=(-8, -6),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+        )
+        axis.set(title=name, xlabel="x", xlim=(0, x.max()), ylim=(0, 1.15 * top))
+        axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.yaxis.set_major_formatter(lambda power, _position: f"$10^{{{power:.0f}}}$")
+    axes[0, 0].set_ylabel("$e^x$ (logarithmic)")
+    return figure
+
+
+@lesson_style
+def shifted_scores(
+    scores: ArrayLike, shifts: Sequence[float], tokens: Sequence[str], zero_below: float, end: float
+) -> LessonFigure:
+    """Slide one row of scores along the number line, one line for each shift.
+
+    The exponential is 0 below `zero_below` and infinite above `end`.
+    """
+    scores = np.asarray(scores)
+    figure, axis = new_figure(
+        f"The scores {_listed(scores)} on four number lines, shifted to the left by "
+        f"{_listed(shifts)}: the exponentials are infinite where the scores lie too far right, "
+        "all 0 where they lie too far left, and usable where the largest score is at 0.",
+        height=0.62 * len(shifts) + 1.0,
+    )
+    lowest, highest = scores.min() - max(shifts), scores.max() - min(shifts)
+    left, right = lowest - 0.1 * (highest - lowest), highest + 0.1 * (highest - lowest)
+    axis.axvspan(end, right, color=VERMILLION, alpha=0.15, linewidth=0)
+    axis.axvspan(left, zero_below, color=GRID, alpha=0.8, linewidth=0)
+    axis.axvline(0, color=GRAY, linewidth=1)
+    marks = dict(zip(tokens, "os^", strict=True))
+    for row, shift in enumerate(shifts):
+        moved = scores - scores.dtype.type(shift)
+        axis.axhline(row, color=GRID, linewidth=1)
+        for place, (token, mark) in enumerate(marks.items()):
+            lift = 0.16 * np.sum(moved[:place] == moved[place])  # equal scores stand in a pile
+            axis.plot(
+                moved[place],
+                row - lift,
+                mark,
+                color=CYCLE[place],
+                markersize=8,
+                label=token if row == 0 else None,
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponentials = np.exp(moved)
+            weights = exponentials / exponentials.sum()
+        axis.annotate(
+            _listed(weights, ".3g"),
+            (1.02, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            annotation_clip=False,
+        )
+    axis.annotate(
+        "weights", (1.02, -0.75), xycoords=("axes fraction", "data"), va="center", color=GRAY
+    )
+    axis.text((left + zero_below) / 2, -0.75, "$e^x$ is 0", va="center", ha="center")
+    axis.text((end + right) / 2, -0.75, "$e^x$ is inf", va="center", ha="center", color=VERMILLION)
+    axis.set(xlim=(left, right), ylim=(len(shifts) - 0.5, -1.1), xlabel="score − shift")
+    axis.set_yticks(range(len(shifts)), [f"shift {shift:g}" for shift in shifts])
+    axis.tick_params(axis="y", length=0)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(tokens))
+    return figure
+
+
+@lesson_style
+def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFigure:
+    """Show which scores keep an exponential above 0 under one maximum, and under each row's own.
+
+    After the shift, a score further than `reach` below the maximum has the exponential 0.
+    """
+    scores = [np.asarray(row, float) for row in rows.values()]
+    overall = max(row.max() for row in scores)
+    figure, axes = new_figure(
+        f"Two rows of scores on number lines: the maximum of both rows, {overall:g}, reaches "
+        "only the scores just below it and leaves a whole row at 0; each row's own maximum "
+        "reaches at least one score of the row.",
+        height=2.6,
+        ncols=2,
+        sharey=True,
+        sharex=True,
+    )
+    own = [row.max() for row in scores]
+    titles = ("one maximum for all rows", "each row's own maximum")
+    for axis, title, maxima in zip(axes, titles, ([overall] * len(scores), own), strict=True):
+        for place, (row, maximum) in enumerate(zip(scores, maxima, strict=True)):
+            axis.barh(place, reach, left=maximum - reach, height=0.56, color=SKY, alpha=0.45)
+            axis.plot([maximum] * 2, [place - 0.28, place + 0.28], color=BLUE)
+            lost = row < maximum - reach
+            heights = place - 0.14 * np.array([np.sum(row[:i] == s) for i, s in enumerate(row)])
+            axis.plot(row[~lost], heights[~lost], "o", color=BLUE, markersize=7)
+            axis.plot(row[lost], heights[lost], "x", color=VERMILLION, markersize=7, mew=2)
+        axis.set(title=title, xlabel="score", ylim=(len(scores) - 0.4, -0.6))
+    axes[0].set_yticks(range(len(scores)), list(rows))
+    axes[0].tick_params(axis="y", length=0)
+    handles = [
+        Line2D([], [], color=BLUE, label="the maximum subtracted"),
+        Line2D([], [], color=BLUE, marker="o", linestyle="", label="exponential above 0"),
+        Line2D([], [], color=VERMILLION, marker="x", mew=2, linestyle="", label="exponential 0"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+@lesson_style
+def two_softmaxes(
+    tokens: Sequence[str], scores: ArrayLike, answers: Mapping[str, ArrayLike]
+) -> LessonFigure:
+    """Set the weights of two ways to compute one row's softmax side by side; NaN is written."""
+    scores = np.asarray(scores)
+    said = "; ".join(f"{name} gives {_listed(row, '.3g')}" for name, row in answers.items())
+    figure, axes = new_figure(
+        f"Attention weights for the scores {_listed(scores)} in {scores.dtype}: {said}.",
+        height=2.5,
+        ncols=len(answers),
+        sharey=True,
+    )
+    for axis, (name, weights) in zip(axes, answers.items(), strict=True):
+        weights = np.asarray(weights, float)
+        axis.bar(range(len(weights)), np.nan_to_num(weights), color=BLUE, width=0.6)
+        for place, weight in enumerate(weights):
+            color = VERMILLION if np.isnan(weight) else INK
+            axis.text(
+                place, np.nan_to_num(weight) + 0.02, f"{weight:.3g}", ha="center", color=color
+            )
+        labels = [f"{token}\n{score:g}" for token, score in zip(tokens, scores, strict=True)]
+        axis.set_xticks(range(len(weights)), labels)
+        axis.set(title=f"{name}, {scores.dtype}", ylim=(0, 1.12))
+        axis.set_xlabel("word and its score")
+    axes[0].set_ylabel("weight")
+    return figure
+
+
+@lesson_style
+def error_bars_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
+    """Compare worst errors, in units in the last place, on a logarithmic axis.
+
+    `errors` maps a group's name (a spread) to the error of each method.
+    """
+    said = "; ".join(
+        f"{group}: " + ", ".join(f"{method} {error:.2g}" for method, error in methods.items())
+        for group, methods in errors.items()
+    )
+    figure, axis = new_figure(
+        f"Bars of the worst float32 error in units in the last place. {said}.", height=3.0
+    )
+    methods = list(next(iter(errors.values())))
+    width = 0.8 / len(methods)
+    for place, method in enumerate(methods):
+        at = np.arange(len(errors)) + (place - (len(methods) - 1) / 2) * width
+        values = [group[method] for group in errors.values()]
+        bars = axis.bar(at, values, 0.92 * width, color=CYCLE[place], label=method)
+        axis.bar_label(bars, [f"{value:.2g}" for value in values], padding=2, fontsize=9)
+    axis.set_yscale("log")
+    axis.set(ylabel="worst error (ulp)", ylim=(0.1, 4 * max(axis.get_ylim())))
+    axis.set_xticks(range(len(errors)), list(errors))
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.legend(loc="upper left", ncols=len(methods))
+    return figure
+
+
+@lesson_style
+def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
+    """Draw the log-sum-exp of the row [x, 0] over its maximum."""
+    x, values = np.asarray(x, float), np.asarray(values, float)
+    hard = np.maximum(x, 0)
+    widest = np.argmax(values - hard)
+    figure, axis = new_figure(
+        "The log-sum-exp of the row [x, 0] is a smooth curve just above its maximum, which has "
+        f"a corner at 0; the two lie furthest apart there, by {values[widest] - hard[widest]:.3f}.",
+        height=2.9,
+    )
+    axis.plot(x, hard, color=ORANGE, linestyle="--", label="largest score of [x, 0]")
+    axis.plot(x, values, color=BLUE, label="log-sum-exp of [x, 0]")
+    axis.annotate(
+        f"{values[widest] - hard[widest]:.3f} apart",
+        (x[widest], (values[widest] + hard[widest]) / 2),
+        xytext=(24, -14),
+        textcoords="offset points",
+        va="center",
+        arrowprops={"arrowstyle": "-", "color": GRAY},
+    )
+    axis.set(xlabel="x, the score that moves", ylabel="value")
+    axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw logarithms of a weight against the score's gap to the largest; a line ends at -inf."""
+    gaps = np.asarray(gaps, float)
+    ends = {name: gaps[np.isfinite(values)].max() for name, values in logs.items()}
+    said = ", ".join(
+        f"{name} ends at a gap of {end:.0f}" for name, end in ends.items() if end < gaps.max()
+    )
+    figure, axis = new_figure(
+        "The logarithm of the smaller of two weights against the gap between the scores: "
+        f"one straight line goes all the way, while {said}, beyond which it is minus infinity.",
+        height=3.2,
+    )
+    styles = zip(logs.items(), CYCLE, (1.5, 4, 7), strict=False)
+    for (name, values), color, width in styles:
+        values = np.asarray(values, float)
+        finite = np.isfinite(values)
+        axis.plot(
+            gaps[finite], values[finite], color=color, linewidth=width, label=name, zorder=5 - width
+        )
+        if ends[name] < gaps.max():
+            last = values[finite][-1]
+            axis.plot(ends[name], last, "o", color=color, markersize=9)
+            axis.annotate(
+                f"−inf beyond {ends[name]:.0f}",
+                (ends[name], last),
+                xytext=(-10, -12),
+                textcoords="offset points",
+                ha="right",
+                va="top",
+            )
+    axis.set(xlabel="gap between the two scores", ylabel="log of the smaller weight")
+    axis.legend(loc="upper right")
+    return figure
+
+
+@lesson_style
+def losses_by_row(
+    scores: ArrayLike, targets: ArrayLike, losses: ArrayLike, classes: Sequence[str]
+) -> LessonFigure:
+    """Show each example's scores with the right class framed, and its loss beside them."""
+    scores, targets, losses = np.asarray(scores), np.asarray(targets), np.asarray(losses)
+    figure, (grid, bars) = new_figure(
+        f"A table of scores with the right word of each row framed, and beside each row its "
+        f"loss as a bar: {_listed(losses, '.3g')}; their mean, {losses.mean():.3g}, is marked.",
+        height=2.6,
+        ncols=2,
+        sharey=True,
+        width_ratios=(1, 1.3),
+    )
+    _number_grid(grid, scores)
+    for row, target in enumerate(targets):
+        grid.add_patch(
+            Rectangle((target - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5)
+        )
+    grid.set_xticks(range(len(classes)), classes)
+    grid.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
+    grid.tick_params(length=0)
+    grid.set_title("scores, the right word framed")
+    bars.barh(range(len(losses)), losses, height=0.6, color=BLUE)
+    for row, loss in enumerate(losses):
+        bars.text(loss + 0.01 * losses.max(), row, f" {loss:.3g}", va="center")
+    bars.axvline(losses.mean(), color=ORANGE, linestyle="--")
+    bars.annotate(
+        f"mean {losses.mean():.3g}",
+        (losses.mean(), 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, 4),
+        textcoords="offset points",
+    )
+    bars.set(title="loss of each example", xlabel="−log weight of the right word (nats)")
+    bars.set_xlim(0, 1.18 * losses.max())
+    bars.tick_params(axis="y", length=0)
+    return figure
+
+
+@lesson_style
+def masked_rows(
+    scores: ArrayLike,
+    mask: ArrayLike,
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+) -> LessonFigure:
+    """Show scores, the mask over them, and the weights that remain."""
+    scores, mask, weights = np.asarray(scores), np.asarray(mask), np.asarray(weights)
+    empty = [query for query, row in zip(queries, mask, strict=True) if not row.any()]
+    figure, axes = new_figure(
+        f"Three tables, {len(queries)} queries by {len(keys)} keys: the scores, the mask with "
+        f"{np.sum(~mask)} entries forbidden, and the weights, 0 wherever the mask forbids; "
+        f"the row of {' and '.join(empty) or 'no query'} is all zeros.",
+        height=2.7,
+        ncols=3,
+        sharey=True,
+    )
+    _number_grid(axes[0], scores)
+    _number_grid(axes[1], mask, lambda allowed: "" if allowed else "×")
+    _number_grid(axes[2], weights, lambda weight: f"{weight:.2f}", vmin=0, vmax=1)
+    for axis, title in zip(axes, ("scores", "forbidden: ×", "weights"), strict=True):
+        axis.set_title(title)
+        axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+        axis.set_yticks(range(len(queries)), queries)
+        axis.tick_params(length=0)
+        for row, column in np.argwhere(~mask):
+            corner = (column - 0.5, row - 0.5)
+            axis.add_patch(Rectangle(corner, 1, 1, fill=False, ec=GRAY, lw=0, hatch="////"))
+    return figure
+
+
+@lesson_style
+def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
+    """Show two halves of a row, each by its own maximum, and what joining does to the bars."""
+    halves = [np.asarray(half, float) for half in (left, right)]
+    maxima = [half.max() for half in halves]
+    maximum, winner = max(maxima), int(np.argmax(maxima))
+    factor = np.exp(min(maxima) - maximum)
+    totals = [np.exp(half - top).sum() for half, top in zip(halves, maxima, strict=True)]
+    joined = np.exp(np.concatenate(halves) - maximum).sum()
+    figure, axes = new_figure(
+        f"Bars of exponentials: each half by its own maximum ({maxima[0]:g} and {maxima[1]:g}), "
+        f"totals {totals[0]:.3f} and {totals[1]:.3f}; joined under {maximum:g}, one half keeps "
+        f"its bars, the other's shrink by a factor of {factor:.3f}, and the total is {joined:.3f}.",
+        height=3.0,
+        ncols=3,
+        sharey=True,
+        width_ratios=(len(halves[0]), len(halves[1]), sum(map(len, halves))),
+    )
+    for place, half in enumerate(halves):
+        axis = axes[place]
+        axis.bar(range(len(half)), np.exp(half - maxima[place]), color=CYCLE[place], width=0.7)
+        axis.set_xticks(range(len(half)), [f"{score:g}" for score in half])
+        axis.set(
+            title=f"{('left', 'right')[place]} half\nmaximum {maxima[place]:g}, "
+            f"total {totals[place]:.3f}",
+            xlabel="scores",
+        )
+    start = 0
+    for place, half in enumerate(halves):
+        at = np.arange(start, start + len(half))
+        if place != winner:  # where the bars stood before they were brought down
+            was = np.exp(half - maxima[place])
+            axes[2].bar(at, was, 0.7, fill=False, ec=GRAY, linestyle=":", linewidth=1.2)
+        axes[2].bar(at, np.exp(half - maximum), color=CYCLE[place], width=0.7)
+        start += len(half)
+    both = np.concatenate(halves)
+    axes[2].set_xticks(range(len(both)), [f"{score:g}" for score in both])
+    axes[2].set(title=f"joined\nmaximum {maximum:g}, total {joined:.3f}", xlabel="scores")
+    axes[0].set(ylabel="$e^{\\mathrm{score} - \\mathrm{maximum}}$", ylim=(0, 1.08))
+    return figure
+
+
+def _number_grid(
+    axis: Any, values: ArrayLike, text: Callable[[Any], str] = "{:g}".format, **limits: float
+) -> None:
+    """Draw a table of numbers as colored cells with the number in each."""
+    values = np.asarray(values)
+    image = axis.imshow(values, cmap=WEIGHT_COLORS, aspect="auto", alpha=0.75, **limits)
+    for (row, column), value in np.ndenumerate(values):
+        color = PAPER if image.norm(value) > 0.7 else INK
+        axis.text(column, row, text(value), ha="center", va="center", color=color)
+    axis.spines[:].set_visible(False)
+
+
+def _listed(values: ArrayLike, form: str = "g") -> str:
+    return "[" + ", ".join(f"{value:{form}}" for value in np.asarray(values).tolist()) + "]"
