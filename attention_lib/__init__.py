@@ -5,6 +5,7 @@ functions live in one module a lesson, in lesson order; `check`, `hint` and `sol
 a learner calls from a notebook.
 """
 
+from attention_lib.checks import check, hint, solution
 from attention_lib.softmax import normalize_by_sum, softmax, weighted_sum
 from attention_lib.stability import (
     cross_entropy,
@@ -17,7 +18,9 @@ from attention_lib.stability import (
 )
 
 __all__ = [
+    "check",
     "cross_entropy",
+    "hint",
     "largest_exponent",
     "log_softmax",
     "logsumexp",
@@ -25,6 +28,7 @@ __all__ = [
     "merge_softmax_stats",
     "normalize_by_sum",
     "softmax",
+    "solution",
     "stable_softmax",
     "weighted_sum",
 ]

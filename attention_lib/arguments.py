@@ -39,3 +39,87 @@ def require_entries(array: NDArray, axis: Axis, name: str) -> None:
         raise ValueError(
             f"{name} has shape {array.shape}: no entry along axis {axis} to normalize."
         )
+
+
+def as_positive(value: float, name: str) -> float:
+    """Return `value` as a float, or refuse what is not one positive finite number."""
+    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be one number; it is {value!r}.")
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} must be positive and finite; it is {value}.")
+    return float(value)
+
+
+def require_matrices(**arrays: NDArray) -> None:
+    """Refuse an array with fewer than two dimensions."""
+    for name, array in arrays.items():
+        if array.ndim < 2:
+            raise ValueError(
+                f"{name} needs at least two dimensions, its vectors as rows; "
+                f"it has shape {array.shape}."
+            )
+
+
+def broadcast_as(array: NDArray, shape: tuple[int, ...], name: str, goal: str) -> NDArray:
+    """Return a read-only view of `array` stretched to `shape`, which is the shape of `goal`."""
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} of shape {array.shape} does not broadcast to {goal} of shape {shape}."
+        ) from None
+
+
+def broadcast_leading(**arrays: NDArray) -> tuple[int, ...]:
+    """Return the common shape of the arrays' dimensions before the last two."""
+    try:
+        return np.broadcast_shapes(*(array.shape[:-2] for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(
+            f"The dimensions before the last two must be equal, or 1, to broadcast; got {shapes}."
+        ) from None
+
+
+def require_scores_shapes(query: NDArray, key: NDArray) -> None:
+    """Refuse queries and keys that have no dot products."""
+    require_matrices(query=query, key=key)
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"query of shape {query.shape} and key of shape {key.shape} have no dot product: "
+            "(..., L, d_k) needs (..., S, d_k), with one d_k."
+        )
+    broadcast_leading(query=query, key=key)
+
+
+def require_attention_shapes(query: NDArray, key: NDArray, value: NDArray) -> tuple[int, ...]:
+    """Refuse shapes that attention is not defined for; return the common leading dimensions."""
+    require_scores_shapes(query, key)
+    require_matrices(value=value)
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key of shape {key.shape} and value of shape {value.shape} differ in their number "
+            "of rows: (..., S, d_k) needs (..., S, d_v), one value for each key."
+        )
+    return broadcast_leading(query=query, key=key, value=value)
+
+
+def require_labels(scores: NDArray, targets: NDArray) -> None:
+    """Refuse targets that do not name one class for each row of scores."""
+    if scores.ndim != 2 or targets.shape != scores.shape[:1] or targets.size == 0:
+        raise ValueError(
+            "scores must have shape (N, C) and targets (N,), with N of at least 1; "
+            f"they have shapes {scores.shape} and {targets.shape}."
+        )
+    if targets.dtype.kind not in "iu":
+        raise TypeError(
+            f"targets must hold integer class indices; they have dtype {targets.dtype}."
+        )
+    if targets.min() < 0 or targets.max() >= scores.shape[1]:
+        raise ValueError(f"targets must lie between 0 and {scores.shape[1] - 1}, the last class.")
+
+
+def round_to(array: NDArray, dtype: np.dtype) -> NDArray:
+    """Return `array` rounded once to `dtype`; what lies beyond its range becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(array).astype(dtype, copy=False)

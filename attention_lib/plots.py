@@ -178,6 +178,7 @@ def _someone_can_move_a_slider() -> bool:
 # --- Lesson 01: softmax ---
 
 Weigh = Callable[[NDArray], ArrayLike]  # scores (n,) to weights (n,)
+_LINES = ("-", "--", ":")  # lines of equal scores lie on top of one another
 
 
 @lesson_style
@@ -192,7 +193,7 @@ def attention_map(
     top = max(1.0, values.max())
     image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        color = PAPER if value > 0.55 * top else INK
+        color = PAPER if value > 0.85 * top else INK
         axes.text(column, row, _number(value), ha="center", va="center", color=color)
     axes.set_xticks(range(len(keys)), keys)
     axes.set_yticks(range(len(queries)), queries)
@@ -276,7 +277,9 @@ def groups_along_axes(shape: tuple[int, int]) -> LessonFigure:
 
 
 @lesson_style
-def equal_steps(function: Callable[[NDArray], ArrayLike], steps: ArrayLike) -> LessonFigure:
+def equal_steps(
+    function: Callable[[NDArray], ArrayLike], steps: ArrayLike, label: str
+) -> LessonFigure:
     """Draw a function with the factor between its values at equally spaced scores."""
     steps = np.asarray(steps, dtype=float)
     heights = np.asarray(function(steps))
@@ -301,7 +304,7 @@ def equal_steps(function: Callable[[NDArray], ArrayLike], steps: ArrayLike) -> L
             va="center",
         )
     axes.axhline(0, color=GRAY, linewidth=0.8)
-    axes.set(xlabel="score s", ylabel="exp(s)", xticks=np.unique(np.round(fine)))
+    axes.set(xlabel="score s", ylabel=label, xticks=np.unique(np.round(fine)))
     return figure
 
 
@@ -345,13 +348,12 @@ def shift_and_scale(
     figure, axes = new_figure(
         alt, height=4.4, nrows=len(methods), ncols=2, sharex="col", sharey=True, squeeze=False
     )
-    styles = ("-", "--", ":")  # equal scores lie on top of one another
     for row, name in enumerate(names):
         for column, (label, (amounts, _)) in enumerate(changes.items()):
             panel = axes[row, column]
             for i, key in enumerate(keys):
                 panel.plot(
-                    amounts, curves[row][column][:, i], styles[i % 3], color=CYCLE[i], label=key
+                    amounts, curves[row][column][:, i], _LINES[i % 3], color=CYCLE[i], label=key
                 )
             panel.set(ylim=(0, 1))
             panel.grid(axis="y")
@@ -387,7 +389,13 @@ def sharpness(
     factors = np.linspace(0, largest, 201)
     lines = np.array([weigh(f * scores) for f in factors])
     for i, key in enumerate(keys):
-        course.plot(factors, lines[:, i], color=CYCLE[i], label=f"{key} (score {scores[i]:g})")
+        course.plot(
+            factors,
+            lines[:, i],
+            _LINES[i % 3],
+            color=CYCLE[i],
+            label=f"{key} (score {scores[i]:g})",
+        )
     course.axvline(factor, color=GRAY, linewidth=1, linestyle="--")
     course.set(xlabel="factor on every score")
     course.legend(loc="center right")
@@ -460,8 +468,9 @@ def _moves(curve: NDArray) -> str:
 
 
 def _number(value: float) -> str:
-    """A number as a reader wants it: whole numbers bare, others to three decimals."""
-    return f"{value:g}" if value == round(value) else f"{value:.3f}"
+    """Write a number to at most three decimals, with a true minus sign."""
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("-", "−")
 
 
 def _numbers(values: NDArray) -> str:

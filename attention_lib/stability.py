@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attention_lib.arguments import Axis, as_floating, require_entries, working_dtype
+from attention_lib.arguments import (
+    Axis,
+    as_floating,
+    broadcast_as,
+    require_entries,
+    require_labels,
+    working_dtype,
+)
 
 SoftmaxStats = tuple[NDArray[np.floating], NDArray[np.floating]]
 
@@ -198,17 +205,7 @@ def cross_entropy(scores: ArrayLike, targets: ArrayLike) -> np.floating:
     500.347
     """
     scores, targets = as_floating(scores, "scores"), np.asarray(targets)
-    if scores.ndim != 2 or targets.shape != scores.shape[:1] or targets.size == 0:
-        raise ValueError(
-            f"cross_entropy needs scores (N, C) and targets (N,) with N of at least 1; "
-            f"it got shapes {scores.shape} and {targets.shape}."
-        )
-    if targets.dtype.kind not in "iu":
-        raise TypeError(
-            f"targets must hold integer class indices; they have dtype {targets.dtype}."
-        )
-    if targets.min() < 0 or targets.max() >= scores.shape[1]:
-        raise ValueError(f"targets must lie between 0 and {scores.shape[1] - 1}, the last class.")
+    require_labels(scores, targets)
     wide = scores.astype(working_dtype(scores.dtype), copy=False)
     of_targets = np.take_along_axis(log_softmax(wide), targets[:, None], axis=1)
     # Dividing before the sum keeps a mean of very large losses from overflowing on the way.
@@ -259,12 +256,7 @@ def masked_softmax(scores: ArrayLike, mask: ArrayLike, axis: int = -1) -> NDArra
     require_entries(scores, axis, "scores")
     if mask.dtype != bool:
         raise TypeError(f"mask must hold booleans, True where allowed; it has dtype {mask.dtype}.")
-    try:
-        mask = np.broadcast_to(mask, scores.shape)
-    except ValueError:
-        raise ValueError(
-            f"mask of shape {mask.shape} does not broadcast to scores of shape {scores.shape}."
-        ) from None
+    mask = broadcast_as(mask, scores.shape, "mask", "scores")
     maximum = scores.max(axis=axis, keepdims=True, where=mask, initial=-np.inf)
     maximum = np.where(maximum == -np.inf, 0.0, maximum)
     exponentials = np.zeros(scores.shape, working_dtype(scores.dtype))

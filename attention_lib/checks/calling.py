@@ -1,0 +1,207 @@
+"""Calling a learner's answer while watching: what came back, and what it did besides."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import signal
+import sys
+import threading
+import traceback
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.exercise import Answer, Case
+
+TIME_LIMIT = 10.0  # seconds one call may take; right answers need milliseconds
+
+
+class OutOfTime(BaseException):
+    """Raised inside an answer that ran into the time limit (no `except Exception` stops it)."""
+
+
+@dataclass
+class Observation:
+    """What one call did."""
+
+    value: Any = None
+    error: BaseException | None = None
+    out_of_time: bool = False
+    refused_call: bool = False  # the call itself failed: the answer takes other arguments
+    warnings: list[str] = field(default_factory=list)
+    printed: str = ""
+    changed: list[str] = field(default_factory=list)
+    forbidden: str = ""
+
+
+def observe(
+    answer: Answer, case: Case, forbidden: tuple[str, ...] = (), limit: float = TIME_LIMIT
+) -> Observation:
+    """Call `answer` on copies of the case's arguments and report everything it did.
+
+    `forbidden` names the modules (by prefix) whose functions may not do the work.
+    """
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    seen = Observation()
+    output = io.StringIO()
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+    ):
+        warnings.simplefilter("always")
+        try:
+            with time_limit(limit), watched_calls(forbidden, seen):
+                seen.value = answer(*args, **kwargs)
+        except OutOfTime:
+            seen.out_of_time = True
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            seen.error = error
+            seen.refused_call = isinstance(error, TypeError) and not learner_frames(error)
+    seen.printed = output.getvalue()
+    seen.warnings = [str(warning.message) for warning in caught]
+    seen.changed = [
+        str(key)
+        for key, before, after in (
+            *zip(range(len(args)), case.args, args, strict=True),
+            *((key, case.kwargs[key], kwargs[key]) for key in kwargs),
+        )
+        if not _same(before, after)
+    ]
+    seen.forbidden = seen.forbidden or _scipy_ufunc_in(answer)
+    return seen
+
+
+def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of a traceback that are neither ours nor a library's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = __file__.rpartition("checks")[0]
+    own = [frame for frame in frames if not frame.filename.startswith(ours)]
+    return [frame for frame in own if "site-packages" not in frame.filename] or own
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in the body once it has run for `seconds`.
+
+    A timer signal where the system has one; elsewhere (Windows) a thread that interrupts the
+    main one. Off the main thread neither can interrupt, and nothing is limited.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(*_: object) -> None:
+        raise OutOfTime
+
+    if hasattr(signal, "setitimer"):
+        previous = signal.signal(signal.SIGALRM, expire)
+        # Repeated, in case an answer catches everything and goes on.
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+    else:
+        import _thread
+
+        previous = signal.signal(signal.SIGINT, expire)
+        timer = threading.Timer(seconds, _thread.interrupt_main)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            signal.signal(signal.SIGINT, previous)
+
+
+@contextlib.contextmanager
+def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[None]:
+    """Note in `seen` the first call of a function that lives in one of the modules."""
+    if not forbidden:
+        yield
+        return
+
+    def watch(frame: types.FrameType, event: str, called: Any) -> None:
+        if event == "call":
+            module = frame.f_globals.get("__name__", "")
+            if module.startswith(forbidden) and not seen.forbidden:
+                seen.forbidden = f"{module}.{frame.f_code.co_qualname}"
+        elif event == "c_call" and not seen.forbidden:
+            module = _module_of_builtin(called)
+            if module.startswith(forbidden):
+                seen.forbidden = f"{module.partition('.')[0]}.{called.__name__}"
+
+    previous = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(previous)
+
+
+def _module_of_builtin(called: Any) -> str:
+    owner = getattr(called, "__self__", None)
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__
+    if owner is not None:
+        return (owner if isinstance(owner, type) else type(owner)).__module__ or ""
+    return getattr(called, "__module__", None) or ""
+
+
+def _scipy_ufunc_in(answer: Answer) -> str:
+    """Name a SciPy ufunc that the answer's code refers to (calls of ufuncs cannot be watched)."""
+    special = sys.modules.get("scipy.special")
+    if special is None:
+        return ""
+    for value in _referenced_globals(answer, set()):
+        name = getattr(value, "__name__", "")
+        if isinstance(value, np.ufunc) and getattr(special, name, None) is value:
+            return f"scipy.special.{name}"
+    return ""
+
+
+def _referenced_globals(function: Any, visited: set[int]) -> Iterator[Any]:
+    """Yield what a function's code names: globals, their attributes, and the same for helpers."""
+    code = getattr(function, "__code__", None)
+    if code is None or id(code) in visited:
+        return
+    visited.add(id(code))
+    codes: list[types.CodeType] = [code]
+    for one in codes:
+        codes.extend(const for const in one.co_consts if isinstance(const, types.CodeType))
+        named = [function.__globals__[n] for n in one.co_names if n in function.__globals__]
+        if "scipy" in one.co_names and "scipy" in sys.modules:
+            named.append(sys.modules["scipy"])  # imported inside the function
+        for value in named:
+            yield value
+            if isinstance(value, types.ModuleType) and value.__name__.startswith("scipy"):
+                for module in (value, sys.modules.get("scipy.special")):
+                    yield from (vars(module)[n] for n in one.co_names if n in vars(module))
+            elif isinstance(value, types.FunctionType) and value.__module__ == "__main__":
+                yield from _referenced_globals(value, visited)
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Tell whether an argument is as it was (NaN equals NaN)."""
+    if isinstance(before, np.ndarray):
+        return (
+            isinstance(after, np.ndarray)
+            and before.dtype == after.dtype
+            and before.shape == after.shape
+            and np.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
+        )
+    if isinstance(before, (tuple, list)):
+        return len(before) == len(after) and all(map(_same, before, after))
+    if hasattr(before, "detach"):  # a torch tensor
+        return before.shape == after.shape and bool((before == after).all())
+    return True  # numbers cannot be changed; functions and iterators have no state to compare

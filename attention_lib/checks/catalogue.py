@@ -1,0 +1,34 @@
+"""All exercises of the course, in order, found by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.exercises import softmax, stability
+
+LESSONS = {"01_softmax": softmax, "02_stability": stability}
+
+EXERCISES: dict[str, Exercise] = {
+    exercise.name: dataclasses.replace(exercise, lesson=lesson)
+    for lesson, module in LESSONS.items()
+    for exercise in module.EXERCISES
+}
+
+
+def find(name: str) -> Exercise:
+    """Return the exercise of that name, or raise ValueError with the nearest names there are."""
+    if not isinstance(name, str):
+        raise ValueError(
+            'The first argument is the exercise\'s name in quotes, such as "softmax".'
+        )
+    if name not in EXERCISES:
+        near = difflib.get_close_matches(name, EXERCISES, n=3, cutoff=0.5)
+        meant = (
+            f" Did you mean {' or '.join(near)}?"
+            if near
+            else f" There are: {', '.join(EXERCISES)}."
+        )
+        raise ValueError(f'There is no exercise "{name}".{meant}')
+    return EXERCISES[name]

@@ -1,0 +1,139 @@
+"""What an exercise is: its reference, the cases it is tried on, and the mistakes known for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Answer = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call an answer is tried on.
+
+    Parameters
+    ----------
+    *args
+        The positional arguments. An answer gets deep copies of them, the reference others.
+    raises
+        The exception the contract asks for here; no value is compared then.
+    verify
+        Where the contract allows more than one result: called with the value that came back,
+        it returns None or the sentence that says what is wrong with it. No value is compared.
+    **kwargs
+        The keyword arguments.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    raises: type[Exception] | None
+    verify: Callable[[Any], str | None] | None
+
+    def __init__(
+        self,
+        *args: Any,
+        raises: type[Exception] | None = None,
+        verify: Callable[[Any], str | None] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        object.__setattr__(self, "args", args)
+        object.__setattr__(self, "kwargs", kwargs)
+        object.__setattr__(self, "raises", raises)
+        object.__setattr__(self, "verify", verify)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake known from learners: the sentence that helps, and answers that make it.
+
+    Parameters
+    ----------
+    sentence
+        What the learner reads. It says what the numbers are, and what to change.
+    *variants
+        Wrong answers that make this mistake. An answer that gives the numbers of any of them,
+        on every case, has made it too.
+    measured
+        The numbers are right; one of the exercise's probes catches this mistake, with a
+        sentence that contains this one.
+    """
+
+    sentence: str
+    variants: tuple[Any, ...]
+    measured: bool
+
+    def __init__(self, sentence: str, *variants: Any, measured: bool = False) -> None:
+        object.__setattr__(self, "sentence", sentence)
+        object.__setattr__(self, "variants", variants)
+        object.__setattr__(self, "measured", measured)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of the course.
+
+    Parameters
+    ----------
+    name
+        The name of the function (or value) a learner writes, and of its answer cell.
+    points, minutes
+        What it counts in a class, and how long it takes about.
+    reference
+        For a function, the library's function of the same name; for a value, the value; for
+        words, None: those are graded by hand.
+    hints
+        Sentences that help a little more each.
+    cases
+        Given a random generator, the calls an answer is tried on: readable ones first.
+    mistakes
+        The mistakes known for this exercise.
+    magnitude
+        Given the arguments of a case, the size of the numbers any sensible way must form,
+        one for each entry of the result (or broadcast to it; a tuple for a tuple). Rounding
+        is allowed in proportion to it. None: the size of the result itself.
+    probes
+        Functions of the answer that return None or a sentence: what is measured rather than
+        compared, once every case is right.
+    signature
+        The first line of the answer, where it is not that of the reference.
+    tolerance
+        For a value: how far from the reference each number may be.
+    accelerated
+        torch is part of the lesson (the last one), and not a way round it.
+    """
+
+    name: str
+    points: int
+    minutes: int
+    reference: Any = None
+    hints: tuple[str, ...] = ()
+    cases: Callable[[np.random.Generator], Iterable[Case]] = lambda rng: (Case(),)
+    mistakes: tuple[Mistake, ...] = ()
+    magnitude: Callable[..., Any] | None = None
+    probes: tuple[Callable[[Answer], str | None], ...] = ()
+    signature: str = ""
+    tolerance: float = 0.0
+    accelerated: bool = False
+    lesson: str = field(default="", compare=False)
+
+    @property
+    def kind(self) -> Literal["function", "value", "written"]:
+        if self.reference is None:
+            return "written"
+        return "function" if callable(self.reference) else "value"
+
+    @property
+    def first_line(self) -> str:
+        """The line an answer starts with: ``def softmax(scores, axis=-1)``."""
+        if self.signature:
+            return f"def {self.signature}"
+        parameters = [
+            parameter.replace(annotation=inspect.Parameter.empty)
+            for parameter in inspect.signature(self.reference).parameters.values()
+        ]
+        return f"def {self.name}{inspect.Signature(parameters)}"

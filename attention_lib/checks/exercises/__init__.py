@@ -1,0 +1,1 @@
+"""The exercises, one module a lesson, each beside the mistakes known for it."""

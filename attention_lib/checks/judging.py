@@ -1,0 +1,443 @@
+"""Judging an answer: against the reference on every case, then against the known mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lib.checks.calling import TIME_LIMIT, Observation, learner_frames, observe
+from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake
+
+Outcome = Literal["right", "wrong", "error", "unattempted"]
+
+# Rounding allowed, in units of the dtype's epsilon at the size of the numbers formed. Right
+# answers stay within a few; a mistake in float64 is off by ten thousand times as much.
+SLACK = 32.0
+
+# The lessons' modules in order: an answer may use those before its own, and none after.
+LESSON_MODULES = (
+    "softmax",
+    "stability",
+    "scaling",
+    "gradients",
+    "attention",
+    "multihead",
+    "flash",
+    "gpu",
+)
+OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One case, what the answer did with it, and what is right."""
+
+    case: Case
+    seen: Observation
+    expected: Any = None  # in the dtype of the contract, values computed in float64
+    allowed: Any = None  # the rounding allowed, entry by entry
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdict on an answer: one sentence, and the trial that shows it."""
+
+    exercise: Exercise
+    outcome: Outcome
+    sentence: str
+    trial: Trial | None = None
+    trials: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+
+def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
+    """Try an answer on the exercise's cases and say what is right or wrong with it."""
+    if answer is None or answer is Ellipsis:
+        return Report(exercise, "unattempted", _unattempted(exercise))
+    if exercise.kind == "value":
+        return _judge_value(exercise, answer)
+    if not callable(answer):
+        return Report(
+            exercise,
+            "wrong",
+            f"check was given {_described(answer)}; give it the function itself, not a result: "
+            f'check("{exercise.name}", {exercise.name}).',
+        )
+
+    forbidden = _forbidden_modules(exercise)
+    trials = []
+    for case in exercise.cases(np.random.default_rng(seed)):
+        seen = observe(answer, case, forbidden)
+        if isinstance(seen.error, NotImplementedError):
+            return Report(exercise, "unattempted", _unattempted(exercise))
+        trial = _trial(exercise, case, seen)
+        trials.append(trial)
+        if seen.out_of_time:
+            return Report(
+                exercise,
+                "wrong",
+                f"{exercise.name} was still running after {TIME_LIMIT:.0f} seconds and was "
+                "stopped: look for a loop that never ends.",
+                trial,
+            )
+    return (
+        _recognize(exercise, trials)
+        or _judge_calls(exercise, trials)
+        or _judge_results(exercise, trials)
+        or _judge_manners(exercise, trials)
+        or _probe(exercise, answer)
+        or Report(exercise, "right", "Right.", trials=len(trials))
+    )
+
+
+def _unattempted(exercise: Exercise) -> str:
+    return (
+        f"{exercise.name} is not attempted yet: write your answer in the cell above in place of "
+        f'raise NotImplementedError(), run that cell, then this one. hint("{exercise.name}") helps.'
+    )
+
+
+def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
+    if case.raises or case.verify:
+        return Trial(case, seen)
+    contract = exercise.reference(*case.args, **case.kwargs)
+    wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
+    expected = exercise.reference(*wide_args, **wide_kwargs)
+    size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
+    precision = np.float32 if _holds_float32((case.args, case.kwargs)) else np.float64
+    if isinstance(expected, tuple):
+        sizes = size if isinstance(size, tuple) else (size,) * len(expected)
+        allowed: Any = tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
+        return Trial(case, seen, tuple(map(_typed, expected, contract)), allowed)
+    return Trial(case, seen, _typed(expected, contract), _allowed(expected, size, precision))
+
+
+def _allowed(expected: Any, size: Any, precision: type) -> NDArray[np.float64]:
+    size = np.abs(np.asarray(expected, np.float64)) if size is None else np.abs(size)
+    info = np.finfo(precision)
+    with np.errstate(over="ignore"):
+        allowed = SLACK * float(info.eps) * np.asarray(size, np.float64)
+    # Below the smallest normal number nothing is promised; and even where the scores are so
+    # large that their own rounding swallows everything, a result is not arbitrary.
+    ceiling = 1e-3 * np.maximum(1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0)))
+    return np.minimum(allowed, ceiling) + float(info.tiny)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A result's exact values beside the dtype it is to have."""
+
+    values: NDArray
+    dtype: np.dtype
+    scalar: bool
+
+
+def _typed(expected: Any, contract: Any) -> Expected:
+    return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
+
+
+# Each of the following looks at all trials for one kind of problem, gravest kind first.
+
+
+def _judge_calls(exercise: Exercise, trials: list[Trial]) -> Report | None:
+    for trial in trials:
+        name = trial.seen.forbidden
+        if name:
+            package = name.partition(".")[0]
+            where = (
+                "the course's own solution" if package == "attention_lib" else f"{package}'s work"
+            )
+            return Report(
+                exercise,
+                "wrong",
+                f"{exercise.name} calls {name}, {where}: write it with NumPy"
+                + (" and functions of earlier lessons." if package == "attention_lib" else "."),
+            )
+    return None
+
+
+def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
+    for trial in trials:
+        error = trial.seen.error
+        if error is not None and not (trial.case.raises and isinstance(error, trial.case.raises)):
+            if trial.seen.refused_call:
+                return Report(
+                    exercise,
+                    "wrong",
+                    f"{exercise.name} cannot be called this way ({error}); its first line should "
+                    f"be {exercise.first_line}:",
+                    trial,
+                )
+            frames = learner_frames(error)
+            line = f" in line {frames[-1].lineno}" if frames else ""
+            return Report(
+                exercise,
+                "error",
+                f"{exercise.name} stopped{line} with {type(error).__name__}: {error}",
+                trial,
+            )
+        sentence = problem_with_result(exercise, trial)
+        if sentence:
+            return Report(exercise, "wrong", sentence, trial)
+    return None
+
+
+def problem_with_result(exercise: Exercise, trial: Trial) -> str | None:
+    """Say in one sentence what is wrong with the value of a call that came back."""
+    name, value = exercise.name, trial.seen.value
+    if trial.case.raises:
+        if trial.seen.error is not None:
+            return None
+        return (
+            f"{name} should raise {trial.case.raises.__name__} here; it returned "
+            f"{_described(value)}."
+        )
+    if trial.case.verify:
+        if value is None:
+            return f"{name} returned None: does every way through it end in a return?"
+        return trial.case.verify(value)
+    if isinstance(trial.expected, tuple):
+        count = len(trial.expected)
+        if not isinstance(value, (tuple, list)) or len(value) != count:
+            return f"{name} returned {_described(value)}; it should return {count} results."
+        for index in range(count):
+            sentence = _problem_with_array(
+                f"result {index + 1} of {name}",
+                value[index],
+                trial.expected[index],
+                trial.allowed[index],
+            )
+            if sentence:
+                return sentence
+        return None
+    return _problem_with_array(name, value, trial.expected, trial.allowed)
+
+
+def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any) -> str | None:
+    if value is None:
+        return f"{name} returned None: does every way through it end in a return?"
+    if hasattr(value, "detach") and hasattr(value, "numpy"):
+        return f"{name} returned a torch tensor; it should return a NumPy array."
+    if not expected.scalar and not isinstance(value, np.ndarray):
+        return f"{name} returned {_described(value)}; it should return a NumPy array."
+    if isinstance(value, (list, tuple, dict, set, str, bytes)) or callable(value):
+        return f"{name} returned {_described(value)}; it should return a number."
+    got = np.asarray(value)
+    if got.dtype.kind not in "biuf":
+        return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
+    if got.shape != expected.values.shape:
+        return f"{name} returned shape {got.shape}; it should be {expected.values.shape}."
+    kinds_fit = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
+    if not expected.scalar and got.dtype != expected.dtype and not kinds_fit:
+        return f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
+    if np.isnan(got).any():
+        return f"{name} returned NaN (not a number) {_place(np.isnan(got))}."
+    off = differing(got, expected.values, allowed)
+    if off.any():
+        spot = tuple(int(i) for i in np.argwhere(off)[0])
+        got_text, right_text = _distinguished(got[spot], expected.values[spot])
+        at = f" at {list(spot)}" if spot else ""
+        return f"{name} gives {got_text}{at}; it should be {right_text}."
+    return None
+
+
+def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:
+    """Refuse what an answer does besides returning the right values."""
+    for trial in trials:
+        seen, name = trial.seen, exercise.name
+        if seen.changed:
+            parameters = exercise.first_line.partition("(")[2].rstrip(")").split(", ")
+            key = seen.changed[0]
+            changed = parameters[int(key)].partition("=")[0] if key.isdigit() else key
+            return Report(
+                exercise,
+                "wrong",
+                f"{name} returns the right values but changes its input {changed}: work on a copy, "
+                "or write x = x - y instead of x -= y.",
+                trial,
+            )
+        if seen.warnings:
+            return Report(
+                exercise,
+                "wrong",
+                f'{name} returns the right values but warns: "{seen.warnings[0]}". Avoid the '
+                "operation that warns where its result is not used.",
+                trial,
+            )
+        if seen.printed:
+            text = seen.printed.strip().splitlines()
+            return Report(
+                exercise,
+                "wrong",
+                f"{name} returns the right values but prints {text[0][:40] if text else ''!r}: "
+                "remove the print, an answer only returns.",
+                trial,
+            )
+    return None
+
+
+def _probe(exercise: Exercise, answer: Answer) -> Report | None:
+    for probe in exercise.probes:
+        seen = observe(probe, Case(answer))
+        if seen.out_of_time:
+            sentence = f"{exercise.name} took over {TIME_LIMIT:.0f} seconds on a larger input."
+            return Report(exercise, "wrong", sentence)
+        if seen.error is not None:
+            sentence = (
+                f"{exercise.name} stopped on a larger input with "
+                f"{type(seen.error).__name__}: {seen.error}"
+            )
+            return Report(exercise, "error", sentence, Trial(Case(), seen))
+        if seen.value:
+            return Report(exercise, "wrong", seen.value)
+    return None
+
+
+def _recognize(exercise: Exercise, trials: list[Trial]) -> Report | None:
+    """Name the known mistake whose numbers are the learner's own, on every case."""
+    failing = next((t for t in trials if _fails(exercise, t)), None)
+    if failing is None:
+        return None
+    for mistake in exercise.mistakes:
+        if not mistake.measured and any(_agrees(variant, trials) for variant in mistake.variants):
+            return Report(exercise, "wrong", mistake.sentence, failing)
+    return None
+
+
+def _fails(exercise: Exercise, trial: Trial) -> bool:
+    if trial.seen.error is not None:
+        return not (trial.case.raises and isinstance(trial.seen.error, trial.case.raises))
+    return problem_with_result(exercise, trial) is not None
+
+
+def _agrees(variant: Answer, trials: list[Trial]) -> bool:
+    for trial in trials:
+        with np.errstate(all="ignore"):
+            other = observe(variant, trial.case, limit=1.0)
+        if other.out_of_time or type(other.error) is not type(trial.seen.error):
+            return False
+        if other.error is None and not _alike(other.value, trial.seen.value):
+            return False
+    return True
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Tell whether two results are the same but for rounding."""
+    if isinstance(one, (tuple, list)) or isinstance(other, (tuple, list)):
+        return (
+            isinstance(one, (tuple, list))
+            and isinstance(other, (tuple, list))
+            and len(one) == len(other)
+            and all(map(_alike, one, other))
+        )
+    try:
+        one, other = np.asarray(one), np.asarray(other)
+        if one.shape != other.shape or one.dtype.kind not in "biuf":
+            return False
+        coarse = np.float32 in (one.dtype, other.dtype)
+        with np.errstate(all="ignore"):
+            return np.allclose(
+                one, other, rtol=1e-4 if coarse else 1e-9, atol=1e-30, equal_nan=True
+            )
+    except (TypeError, ValueError):
+        return False
+
+
+def _judge_value(exercise: Exercise, answer: Any) -> Report:
+    expected = np.asarray(exercise.reference, float)
+    try:
+        got = np.asarray(answer, float)
+    except (TypeError, ValueError):
+        got = np.array(np.nan)
+    if got.shape != expected.shape or np.isnan(got).any():
+        sentence = (
+            f"{exercise.name} should be {expected.size} numbers, such as "
+            f"[0.1, 0.2, 0.7]; it is {_described(answer)}."
+        )
+        return Report(exercise, "wrong", sentence)
+    if (np.abs(got - expected) <= exercise.tolerance).all():
+        return Report(exercise, "right", "Right.", trials=1)
+    for mistake in exercise.mistakes:
+        if any(
+            np.abs(got - variant).max() <= 2 * exercise.tolerance for variant in mistake.variants
+        ):
+            return Report(exercise, "wrong", mistake.sentence)
+    spot = int(np.argmax(np.abs(got - expected)))
+    sentence = f"Number {spot + 1} of {exercise.name}, {got[spot]:g}, is not right to 3 decimals."
+    return Report(exercise, "wrong", sentence)
+
+
+def differing(got: NDArray, expected: NDArray, allowed: Any) -> NDArray[np.bool_]:
+    """Mark the entries further from the exact value than rounding explains."""
+    got = got.astype(np.float64) if got.dtype.kind != "b" else got.astype(float)
+    expected = np.asarray(expected, np.float64)
+    with np.errstate(invalid="ignore"):
+        close = np.abs(got - expected) <= allowed
+    return ~(close | (got == expected))
+
+
+def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
+    own = LESSON_MODULES.index(exercise.lesson.partition("_")[2])
+    library = tuple(f"attention_lib.{module}" for module in LESSON_MODULES[own:])
+    return library if exercise.accelerated else library + OTHER_LIBRARIES
+
+
+def _widened(value: Any) -> Any:
+    """Copy arguments with every float32 array in float64."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_widened, value))
+    if isinstance(value, dict):
+        return {key: _widened(item) for key, item in value.items()}
+    return value
+
+
+def _holds_float32(value: Any) -> bool:
+    return any(array.dtype == np.float32 for array in _arrays(value))
+
+
+def _arrays(value: Any) -> Iterator[NDArray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        yield from _arrays(tuple(value.values()))
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _arrays(item)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, (bool, int, float, np.generic)):
+        return f"the number {value}"
+    if value is None:
+        return "None"
+    return f"an object of type {type(value).__name__}"
+
+
+def _place(where: NDArray[np.bool_]) -> str:
+    if where.ndim == 0:
+        return "here"
+    if where.all():
+        return "in every place"
+    return f"at {[int(i) for i in np.argwhere(where)[0]]}"
+
+
+def _distinguished(got: Any, right: Any) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    for digits in range(4, 18):
+        pair = f"{got:.{digits}g}", f"{right:.{digits}g}"
+        if pair[0] != pair[1]:
+            break
+    return pair
+
+
+__all__ = ["Mistake", "Report", "Trial", "differing", "judge", "problem_with_result"]

@@ -1,0 +1,185 @@
+"""What a learner reads: a verdict as a panel in a notebook, as plain text elsewhere."""
+
+from __future__ import annotations
+
+import html
+import sys
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calling import learner_frames
+from attention_lib.checks.judging import Expected, Report, Trial, differing
+
+TITLES = {
+    "right": "Right",
+    "wrong": "Not right yet",
+    "error": "Your code raised an error",
+    "unattempted": "Not attempted yet",
+}
+# Okabe–Ito colors: told apart by everyone, and on light and dark pages.
+COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
+MOST_CELLS = 8  # a larger array is abbreviated
+
+
+class CheckFailed(AssertionError):
+    """Raised by `check` when an answer is not right; its text is the one sentence to read."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Give Jupyter one line in place of a traceback through the checker."""
+        return [f"CheckFailed: {self}"]
+
+
+def as_text(report: Report) -> str:
+    """Write a report as plain text."""
+    lines = [headline(report)]
+    for label, value, _ in _details(report):
+        body = value if isinstance(value, str) else _array_text(value)
+        lines.append(f"  {label}:")
+        lines.extend(f"    {line}" for line in body.splitlines())
+    return "\n".join(lines)
+
+
+def headline(report: Report) -> str:
+    """Return the one line a report comes down to: ``softmax: right. 11 cases, 3 points.``"""
+    exercise = report.exercise
+    if report.outcome == "right":
+        points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
+        cases = f"All {report.trials} cases, {points}." if report.trials > 1 else f"{points}."
+        return f"{exercise.name}: right. {cases}"
+    return f"{exercise.name}: {TITLES[report.outcome].lower()}. {report.sentence}"
+
+
+def as_html(report: Report) -> str:
+    """Write a report as a panel that takes its text color from the page, light or dark."""
+    color = COLORS[report.outcome]
+    head, _, sentence = headline(report).partition(". ")
+    parts = [
+        f'<div class="attention-check" data-outcome="{report.outcome}" role="status" '
+        f'style="border-left:4px solid {color};background:{color}1A;padding:8px 14px;'
+        "margin:4px 0;border-radius:2px;max-width:52em;font-size:14px;line-height:1.5;"
+        'white-space:normal">',
+        f"<div><strong>{html.escape(head)}.</strong> {html.escape(sentence)}</div>",
+    ]
+    details = _details(report)
+    if details:
+        parts.append('<div style="display:flex;flex-wrap:wrap;gap:6px 24px;margin-top:6px">')
+        for label, value, marked in details:
+            body = (
+                _table(value, marked)
+                if isinstance(value, np.ndarray)
+                and value.ndim <= 2
+                and max(value.shape, default=0) <= MOST_CELLS
+                else f'<pre style="margin:0;font-size:12px;line-height:1.35;background:transparent;color:inherit">'
+                f"{html.escape(value if isinstance(value, str) else _array_text(value))}</pre>"
+            )
+            parts.append(
+                f'<div><div style="font-size:12px;opacity:.75">{html.escape(label)}</div>{body}</div>'
+            )
+        parts.append("</div>")
+    return "".join([*parts, "</div>"])
+
+
+def present(text: str, panel: str, metadata: dict[str, Any] | None = None) -> None:
+    """Show a panel in a notebook, and text anywhere else."""
+    if in_notebook():
+        from IPython.display import display
+
+        display({"text/plain": text, "text/html": panel}, raw=True, metadata=metadata or {})
+    else:
+        print(text)
+
+
+def in_notebook() -> bool:
+    """Tell whether a Jupyter front end shows what is displayed."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _details(report: Report) -> list[tuple[str, Any, Any]]:
+    """List what shows the verdict: label, text or array, and which entries to mark."""
+    trial = report.trial
+    if trial is None:
+        return []
+    details: list[tuple[str, Any, Any]] = []
+    error = trial.seen.error
+    if error is not None and not trial.seen.refused_call and report.outcome == "error":
+        details.append(("where", _traceback_text(error), None))
+    if trial.case.args or trial.case.kwargs:
+        details.append(("the call", _call_text(report.exercise, trial), None))
+        names = _parameter_names(report)
+        for name, value in zip(names, trial.case.args, strict=False):
+            if isinstance(value, np.ndarray):
+                details.append((_labelled(name, value), value, None))
+    if error is None and report.outcome == "wrong" and isinstance(trial.expected, Expected):
+        got = trial.seen.value
+        if isinstance(got, np.ndarray) and got.dtype.kind in "biuf":
+            fits = got.shape == trial.expected.values.shape
+            marked = differing(got, trial.expected.values, trial.allowed) if fits else None
+            details.append((_labelled("you returned", got), got, marked))
+        elif got is not None:
+            details.append(("you returned", repr(got)[:200], None))
+        right = trial.expected.values.astype(trial.expected.dtype)
+        details.append((_labelled("right is", right), right, None))
+    return details
+
+
+def _parameter_names(report: Report) -> list[str]:
+    inside = report.exercise.first_line.partition("(")[2].rpartition(")")[0]
+    return [part.partition("=")[0].strip() for part in inside.split(", ")]
+
+
+def _call_text(exercise: Any, trial: Trial) -> str:
+    names = _parameter_names(Report(exercise, "wrong", ""))
+    args = [
+        name if isinstance(value, np.ndarray) else _short(value)
+        for name, value in zip(names, trial.case.args, strict=False)
+    ]
+    keywords = [f"{key}={_short(value)}" for key, value in trial.case.kwargs.items()]
+    return f"{exercise.name}({', '.join(args + keywords)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ", threshold=12)
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_short, value))})"
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _labelled(name: str, array: np.ndarray) -> str:
+    return f"{name}, shape {array.shape}, {array.dtype}" if array.ndim else name
+
+
+def _array_text(array: np.ndarray) -> str:
+    return np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
+
+
+def _table(array: np.ndarray, marked: Any) -> str:
+    """Draw a small array as a table, the marked entries outlined."""
+    rows = np.atleast_2d(array)
+    marks = np.zeros(rows.shape, bool) if marked is None else np.atleast_2d(marked)
+    cells = []
+    for row, row_marks in zip(rows, marks, strict=True):
+        cells.append("<tr>")
+        for entry, mark in zip(row, row_marks, strict=True):
+            text = f"{entry:.4g}" if array.dtype.kind == "f" else str(entry)
+            outline = f"outline:2px solid {COLORS['wrong']};" if mark else ""
+            cells.append(
+                f'<td style="padding:1px 7px;text-align:right;border:none;{outline}">{text}</td>'
+            )
+        cells.append("</tr>")
+    return (
+        '<table style="font-family:monospace;font-size:12px;margin:2px 0;border-collapse:separate;'
+        f'border-spacing:2px">{"".join(cells)}</table>'
+    )
+
+
+def _traceback_text(error: BaseException) -> str:
+    lines = []
+    for frame in learner_frames(error)[-6:]:
+        lines.append(f"line {frame.lineno}, in {frame.name}")
+        if frame.line:
+            lines.append(f"    {frame.line}")
+    return "\n".join([*lines, f"{type(error).__name__}: {error}"])

@@ -1,0 +1,1 @@
+"""The nbgrader side: lessons become released notebooks, submissions become points."""

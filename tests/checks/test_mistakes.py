@@ -1,0 +1,32 @@
+"""Every known mistake fails its own check, and is recognized as itself."""
+
+import numpy as np
+import pytest
+
+from attention_lib.checks.catalogue import EXERCISES
+from attention_lib.checks.judging import judge
+
+VARIANTS = [
+    pytest.param(exercise, mistake, variant, id=f"{exercise.name}-{number}-{letter}")
+    for exercise in EXERCISES.values()
+    for number, mistake in enumerate(exercise.mistakes)
+    for letter, variant in enumerate(mistake.variants)
+]
+
+
+@pytest.mark.parametrize(("exercise", "mistake", "variant"), VARIANTS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seed):
+    report = judge(exercise, _rewritten(variant), seed)
+    assert report.outcome == "wrong"
+    if mistake.measured:
+        assert mistake.sentence in report.sentence
+    else:
+        assert report.sentence == mistake.sentence
+
+
+def _rewritten(variant):
+    """Give the mistake as a learner would make it: in code of their own, warnings and all."""
+    if not callable(variant):
+        return np.asarray(variant).tolist()
+    return lambda *args, **kwargs: variant(*args, **kwargs)
