@@ -5,7 +5,30 @@ functions live in one module a lesson, in lesson order; `check`, `hint` and `sol
 a learner calls from a notebook.
 """
 
+from attention_lib.attention import (
+    attention,
+    causal_mask,
+    cross_attention,
+    padding_mask,
+    self_attention,
+)
 from attention_lib.checks import check, hint, solution
+from attention_lib.gradients import (
+    attention_backward,
+    cross_entropy_grad,
+    numerical_gradient,
+    softmax_jacobian,
+    softmax_vjp,
+)
+from attention_lib.scaling import (
+    dot_product_scores,
+    entropy,
+    scaled_scores,
+    score_std,
+    softcap,
+    softmax_with_temperature,
+    temperature_for_entropy,
+)
 from attention_lib.softmax import normalize_by_sum, softmax, weighted_sum
 from attention_lib.stability import (
     cross_entropy,
@@ -18,8 +41,15 @@ from attention_lib.stability import (
 )
 
 __all__ = [
+    "attention",
+    "attention_backward",
+    "causal_mask",
     "check",
+    "cross_attention",
     "cross_entropy",
+    "cross_entropy_grad",
+    "dot_product_scores",
+    "entropy",
     "hint",
     "largest_exponent",
     "log_softmax",
@@ -27,8 +57,18 @@ __all__ = [
     "masked_softmax",
     "merge_softmax_stats",
     "normalize_by_sum",
+    "numerical_gradient",
+    "padding_mask",
+    "scaled_scores",
+    "score_std",
+    "self_attention",
+    "softcap",
     "softmax",
+    "softmax_jacobian",
+    "softmax_vjp",
+    "softmax_with_temperature",
     "solution",
     "stable_softmax",
+    "temperature_for_entropy",
     "weighted_sum",
 ]

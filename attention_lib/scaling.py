@@ -347,7 +347,7 @@ def softcap(scores: ArrayLike, cap: float) -> NDArray[np.floating]:
     >>> import numpy as np
     >>> from attention_lib import softcap
     >>> softcap(np.array([1.0, 50.0, 1000.0]), 50.0).round(3)
-    array([ 1.   , 38.08 , 50.   ])
+    array([ 1.  , 38.08, 50.  ])
     """
     scores = as_floating(scores, "scores")
     cap = as_positive(cap, "cap")

@@ -257,14 +257,14 @@ def masked_softmax(scores: ArrayLike, mask: ArrayLike, axis: int = -1) -> NDArra
     if mask.dtype != bool:
         raise TypeError(f"mask must hold booleans, True where allowed; it has dtype {mask.dtype}.")
     mask = broadcast_as(mask, scores.shape, "mask", "scores")
-    maximum = scores.max(axis=axis, keepdims=True, where=mask, initial=-np.inf)
-    maximum = np.where(maximum == -np.inf, 0.0, maximum)
-    exponentials = np.zeros(scores.shape, working_dtype(scores.dtype))
-    shifted = np.subtract(scores, maximum, out=exponentials, where=mask)
-    np.exp(shifted, out=exponentials, where=mask)
+    kept = np.where(mask, scores.astype(working_dtype(scores.dtype), copy=False), -np.inf)
+    maximum = kept.max(axis=axis, keepdims=True)
+    maximum = np.where(maximum == -np.inf, 0.0, maximum)  # nothing allowed: nothing to shift by
+    with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
+        exponentials = np.exp(kept - maximum)
     total = exponentials.sum(axis=axis, keepdims=True)
-    np.divide(exponentials, total, out=exponentials, where=total > 0)
-    return exponentials.astype(scores.dtype, copy=False)
+    weights = exponentials / np.where(total == 0, 1.0, total)
+    return weights.astype(scores.dtype, copy=False)
 
 
 def merge_softmax_stats(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
