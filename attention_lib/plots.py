@@ -487,6 +487,8 @@ def _words(names: Sequence[str]) -> str:
 
 # --- Lesson 02: stability ---
 
+PALE_COLORS = LinearSegmentedColormap.from_list("pale", [PAPER, SKY])  # dark ink reads on all
+
 
 @lesson_style
 def exponential_cliffs(
@@ -514,11 +516,11 @@ def exponential_cliffs(
         axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
         axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
         axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
-        axis.text(0, top, f"largest: {float(np.finfo(name).max):.1e}", va="bottom", fontsize=8)
+        axis.text(0, top, f"largest: {float(np.finfo(name).max):.3g}", va="bottom", fontsize=8)
         axis.annotate(
             f"x = {ends[name]:.1f}",
             (ends[name], top),
-            xytext=(-8, -6),
+            xytext=(-22, -6),
             textcoords="offset points",
             ha="right",
             va="top",
@@ -540,7 +542,7 @@ def shifted_scores(
     """
     scores = np.asarray(scores)
     figure, axis = new_figure(
-        f"The scores {_listed(scores)} on four number lines, shifted to the left by "
+        f"The scores {_listed(scores)} on number lines, shifted to the left by "
         f"{_listed(shifts)}: the exponentials are infinite where the scores lie too far right, "
         "all 0 where they lie too far left, and usable where the largest score is at 0.",
         height=0.62 * len(shifts) + 1.0,
@@ -555,7 +557,7 @@ def shifted_scores(
         moved = scores - scores.dtype.type(shift)
         axis.axhline(row, color=GRID, linewidth=1)
         for place, (token, mark) in enumerate(marks.items()):
-            lift = 0.16 * np.sum(moved[:place] == moved[place])  # equal scores stand in a pile
+            lift = 0.2 * np.sum(moved[:place] == moved[place])  # equal scores stand in a pile
             axis.plot(
                 moved[place],
                 row - lift,
@@ -613,9 +615,11 @@ def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFig
             heights = place - 0.14 * np.array([np.sum(row[:i] == s) for i, s in enumerate(row)])
             axis.plot(row[~lost], heights[~lost], "o", color=BLUE, markersize=7)
             axis.plot(row[lost], heights[lost], "x", color=VERMILLION, markersize=7, mew=2)
-        axis.set(title=title, xlabel="score", ylim=(len(scores) - 0.4, -0.6))
+        lowest, highest = min(row.min() for row in scores), max(own)
+        limits = (min(lowest, min(own) - reach) - 20, highest + 20)
+        axis.set(title=title, xlabel="score", xlim=limits, ylim=(len(scores) - 0.4, -0.6))
+        axis.tick_params(axis="y", length=0)
     axes[0].set_yticks(range(len(scores)), list(rows))
-    axes[0].tick_params(axis="y", length=0)
     handles = [
         Line2D([], [], color=BLUE, label="the maximum subtracted"),
         Line2D([], [], color=BLUE, marker="o", linestyle="", label="exponential above 0"),
@@ -643,9 +647,7 @@ def two_softmaxes(
         axis.bar(range(len(weights)), np.nan_to_num(weights), color=BLUE, width=0.6)
         for place, weight in enumerate(weights):
             color = VERMILLION if np.isnan(weight) else INK
-            axis.text(
-                place, np.nan_to_num(weight) + 0.02, f"{weight:.3g}", ha="center", color=color
-            )
+            axis.text(place, np.nan_to_num(weight) + 0.02, _short(weight), ha="center", color=color)
         labels = [f"{token}\n{score:g}" for token, score in zip(tokens, scores, strict=True)]
         axis.set_xticks(range(len(weights)), labels)
         axis.set(title=f"{name}, {scores.dtype}", ylim=(0, 1.12))
@@ -699,9 +701,9 @@ def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
     axis.annotate(
         f"{values[widest] - hard[widest]:.3f} apart",
         (x[widest], (values[widest] + hard[widest]) / 2),
-        xytext=(24, -14),
+        xytext=(-50, 32),
         textcoords="offset points",
-        va="center",
+        ha="right",
         arrowprops={"arrowstyle": "-", "color": GRAY},
     )
     axis.set(xlabel="x, the score that moves", ylabel="value")
@@ -735,10 +737,8 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
             axis.annotate(
                 f"−inf beyond {ends[name]:.0f}",
                 (ends[name], last),
-                xytext=(-10, -12),
+                xytext=(10, 8),
                 textcoords="offset points",
-                ha="right",
-                va="top",
             )
     axis.set(xlabel="gap between the two scores", ylabel="log of the smaller weight")
     axis.legend(loc="upper right")
@@ -772,14 +772,8 @@ def losses_by_row(
     for row, loss in enumerate(losses):
         bars.text(loss + 0.01 * losses.max(), row, f" {loss:.3g}", va="center")
     bars.axvline(losses.mean(), color=ORANGE, linestyle="--")
-    bars.annotate(
-        f"mean {losses.mean():.3g}",
-        (losses.mean(), 0),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, 4),
-        textcoords="offset points",
-    )
-    bars.set(title="loss of each example", xlabel="−log weight of the right word (nats)")
+    title = f"loss of each example; mean {losses.mean():.3g} dashed"
+    bars.set(title=title, xlabel="−log weight of the right word (nats)")
     bars.set_xlim(0, 1.18 * losses.max())
     bars.tick_params(axis="y", length=0)
     return figure
@@ -804,17 +798,21 @@ def masked_rows(
         ncols=3,
         sharey=True,
     )
-    _number_grid(axes[0], scores)
-    _number_grid(axes[1], mask, lambda allowed: "" if allowed else "×")
-    _number_grid(axes[2], weights, lambda weight: f"{weight:.2f}", vmin=0, vmax=1)
-    for axis, title in zip(axes, ("scores", "forbidden: ×", "weights"), strict=True):
+    forbidden = np.ma.masked_where(~mask, scores)
+    _number_grid(axes[0], forbidden)
+    _number_grid(axes[1], np.ma.masked_where(~mask, np.zeros(mask.shape)), text=lambda _: "True")
+    _number_grid(axes[2], np.ma.masked_where(~mask, weights), "{:.2f}".format, vmin=0, vmax=1)
+    for (row, column), score in np.ndenumerate(scores):
+        if not mask[row, column]:
+            below = (f"{score:g}", "False", f"{weights[row, column]:g}")
+            for axis, text in zip(axes, below, strict=True):
+                axis.text(column, row, text, ha="center", va="center", color=GRAY)
+    for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
         axis.set_title(title)
+        axis.set_facecolor(GRID)  # forbidden entries show the ground
         axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(queries)), queries)
         axis.tick_params(length=0)
-        for row, column in np.argwhere(~mask):
-            corner = (column - 0.5, row - 0.5)
-            axis.add_patch(Rectangle(corner, 1, 1, fill=False, ec=GRAY, lw=0, hatch="////"))
     return figure
 
 
@@ -841,7 +839,7 @@ def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
         axis.bar(range(len(half)), np.exp(half - maxima[place]), color=CYCLE[place], width=0.7)
         axis.set_xticks(range(len(half)), [f"{score:g}" for score in half])
         axis.set(
-            title=f"{('left', 'right')[place]} half\nmaximum {maxima[place]:g}, "
+            title=f"{('left', 'right')[place]} half\nmaximum {maxima[place]:g}\n"
             f"total {totals[place]:.3f}",
             xlabel="scores",
         )
@@ -855,7 +853,7 @@ def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
         start += len(half)
     both = np.concatenate(halves)
     axes[2].set_xticks(range(len(both)), [f"{score:g}" for score in both])
-    axes[2].set(title=f"joined\nmaximum {maximum:g}, total {joined:.3f}", xlabel="scores")
+    axes[2].set(title=f"joined\nmaximum {maximum:g}\ntotal {joined:.3f}", xlabel="scores")
     axes[0].set(ylabel="$e^{\\mathrm{score} - \\mathrm{maximum}}$", ylim=(0, 1.08))
     return figure
 
@@ -863,13 +861,16 @@ def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
 def _number_grid(
     axis: Any, values: ArrayLike, text: Callable[[Any], str] = "{:g}".format, **limits: float
 ) -> None:
-    """Draw a table of numbers as colored cells with the number in each."""
-    values = np.asarray(values)
-    image = axis.imshow(values, cmap=WEIGHT_COLORS, aspect="auto", alpha=0.75, **limits)
-    for (row, column), value in np.ndenumerate(values):
-        color = PAPER if image.norm(value) > 0.7 else INK
-        axis.text(column, row, text(value), ha="center", va="center", color=color)
+    """Draw a table of numbers as colored cells with the number in each; masked cells stay bare."""
+    values = np.ma.asarray(values)
+    axis.imshow(values, cmap=PALE_COLORS, aspect="auto", **limits)
+    for row, column in np.argwhere(~np.ma.getmaskarray(values)):
+        axis.text(column, row, text(values[row, column]), ha="center", va="center")
     axis.spines[:].set_visible(False)
+
+
+def _short(weight: float) -> str:
+    return f"{weight:.0e}" if 0 < weight < 0.001 else f"{weight:.3g}"
 
 
 def _listed(values: ArrayLike, form: str = "g") -> str:
