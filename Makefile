@@ -1,0 +1,48 @@
+# Every command sets up what it needs first: .venv, with the exact versions of requirements.lock.
+# Choose the Python it is made from with, for example, `make PYTHON=python3.12 lab`.
+
+PYTHON ?= python3
+LAB_FLAGS ?=
+TEST_FLAGS ?=
+
+VENV_PYTHON := .venv/bin/python
+READY := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test release grade bench
+
+help: ## show these commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
+
+lab: $(READY) ## open the first lesson in JupyterLab, on your own copy in learn/
+	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
+
+# One BLAS thread each: two workers share the two cores of a small machine.
+test: $(READY) ## check the style and run every test
+	@$(VENV_PYTHON) -m ruff format --check .
+	@$(VENV_PYTHON) -m ruff check .
+	@OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -q -n 2 --dist loadgroup $(TEST_FLAGS)
+
+release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
+	@$(VENV_PYTHON) -m attention_lib.grading.release
+
+grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_softmax
+	@test -n "$(LESSON)" || { echo "Which lesson? For example: make grade LESSON=01_softmax"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)"
+
+bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
+	@$(VENV_PYTHON) -m benchmarks
+
+# The stamp is made last, so a set-up that was interrupted is done again: from nothing if it was
+# the first, over the old one if it was an update.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "This course needs Python 3.11 or newer, and $(PYTHON) is not." \
+	         "If you have one under another name, say so: make PYTHON=python3.12 lab" >&2; \
+	    exit 1; }
+	@echo "Setting up .venv; the first time this downloads a few hundred megabytes or more."
+	@test -e $@ || $(PYTHON) -m venv --clear .venv
+	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -r requirements.lock
+	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check \
+	    --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,119 @@
+"""A learner's own copies of the lessons, made once and never overwritten; then JupyterLab on them.
+
+`make lab` runs it, and so does, where there is no make, ``python -m attention_lib.learn``.
+Arguments are handed on to JupyterLab.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+COURSE = Path(__file__).resolve().parents[1]
+RECORD = ".releases.json"
+
+
+def update(notebooks: Path, learn: Path) -> list[str]:
+    """Give the learner every lesson that is new, and every new version of a lesson.
+
+    A lesson that is not in `learn` is copied there. When the lesson has changed since, the new
+    version is put beside the learner's copy, once, under a name of its own. No file that is
+    there is changed. Only ``learn/.releases.json``, which remembers the versions given so far,
+    is rewritten; without it, the present version counts as new.
+
+    Parameters
+    ----------
+    notebooks : Path
+        The folder of released lessons, ``NN_name/NN_name.ipynb``.
+    learn : Path
+        The learner's folder; made if need be.
+
+    Returns
+    -------
+    list of str
+        What happened, one sentence an entry; empty when nothing did.
+    """
+    learn.mkdir(parents=True, exist_ok=True)
+    given = _read_record(learn / RECORD)
+    copied, sentences = [], []
+    for released in lessons(notebooks):
+        lesson, content = released.stem, released.read_bytes()
+        version = hashlib.sha256(content).hexdigest()[:8]
+        copy, beside = learn / f"{lesson}.ipynb", learn / f"{lesson}.updated-{version}.ipynb"
+        if not copy.exists():
+            _write(copy, content)
+            given[lesson] = [version]
+            copied.append(lesson)
+        elif version not in given.get(lesson, []):
+            given.setdefault(lesson, []).append(version)
+            if beside.exists() or copy.read_bytes() == content:
+                continue
+            _write(beside, content)
+            sentences.append(
+                f"Lesson {lesson} has been updated. Your {copy.name} is as you left it; "
+                f"the new version is beside it as {beside.name}."
+            )
+    _write(learn / RECORD, (json.dumps(given, indent=1, sort_keys=True) + "\n").encode())
+    if copied:
+        sentences.insert(0, f"Your own copies to write in, in {learn.name}/: {', '.join(copied)}.")
+    return sentences
+
+
+def lessons(notebooks: Path) -> list[Path]:
+    """Return the released lessons' notebooks in course order."""
+    found = (folder / f"{folder.name}.ipynb" for folder in notebooks.glob("[0-9][0-9]_*"))
+    return sorted(path for path in found if path.is_file())
+
+
+def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
+    """Open JupyterLab on the notebook `first`, with the course's folder as its root."""
+    from jupyterlab.labapp import LabApp
+
+    os.chdir(root)  # where nbgrader looks for nbgrader_config.py
+    LabApp.launch_instance([str(first), f"--ServerApp.root_dir={root}", *arguments])
+
+
+def main(arguments: Sequence[str]) -> str | None:
+    """Bring the copies up to date and open the first one; return a sentence if that fails."""
+    notebooks, learn = COURSE / "notebooks", COURSE / "learn"
+    released = lessons(notebooks)
+    if not released:
+        return (
+            f"There are no lessons in {notebooks}. Start from a clone of the course, with the "
+            "package installed from it: pip install -r requirements.lock -e ."
+        )
+    try:
+        sentences = update(notebooks, learn)
+    except OSError as problem:
+        return f"The lessons could not be copied to {learn}: {problem}."
+    for sentence in sentences:
+        print(sentence, flush=True)
+    open_lab(learn / released[0].name, COURSE, arguments)
+    return None
+
+
+def _read_record(path: Path) -> dict[str, list[str]]:
+    """Return the versions given so far, lesson by lesson; nothing from a record that is broken."""
+    try:
+        record = json.loads(path.read_bytes())
+        return {
+            lesson: [version for version in versions if isinstance(version, str)]
+            for lesson, versions in record.items()
+        }
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file in one step, so that an interruption leaves all of it or none."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
