@@ -1,0 +1,78 @@
+"""nbgrader's settings for this course: its folders, and the grader in `attention_lib.grading`.
+
+nbgrader reads this file when it is started in this folder, and so does JupyterLab.
+"""
+
+from pathlib import Path
+
+c = get_config()  # noqa: F821 - nbgrader defines it
+
+root = Path(__file__).resolve().parent
+classroom = root / "classroom"
+classroom.mkdir(exist_ok=True)  # the gradebook is created in it
+
+# Folders. Notebooks for learners lie in notebooks/, an instructor's own data in classroom/.
+c.CourseDirectory.root = str(root)
+c.CourseDirectory.source_directory = "classroom/source"
+c.CourseDirectory.release_directory = "notebooks"
+c.CourseDirectory.submitted_directory = "classroom/submitted"
+c.CourseDirectory.autograded_directory = "classroom/autograded"
+c.CourseDirectory.feedback_directory = "classroom/feedback"
+c.CourseDirectory.solution_directory = "classroom/solution"
+c.CourseDirectory.source_with_tests_directory = "classroom/source_with_tests"
+c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
+c.ExportPlugin.to = str(classroom / "grades.csv")
+c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
+# Files to collect are named STUDENT_LESSON.ipynb (ada_01_softmax.ipynb), or LESSON.ipynb inside a
+# folder or archive named after the student (ada.zip).
+c.FileNameCollectorPlugin.named_regexp = (
+    r".*[/\\]extracted[/\\](?:.*[/\\])?"
+    r"(?P<student_id>[^/\\]+?)[_/\\](?P<file_id>\d\d_\w+)\.ipynb$"
+)
+
+# Files that are never copied along with a notebook: hand-written lessons beside a source, and
+# whatever in a submission could pass for a Python module.
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "__pycache__",
+    "feedback",
+    "*.md",
+    "*.py",
+    "*.py[cdow]",
+    "*.so",
+    "*.pth",
+    "*.egg",
+    "*.whl",
+    "*.zip",
+]
+
+# A submission is read leniently and rebuilt from the released notebook, ...
+c.Autograde.exporter_class = "attention_lib.grading.intake.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "attention_lib.grading.intake.RebuildSubmission",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.DeduplicateIds",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+# ... run in a kernel that it cannot take the batch down with, and judged by what `check` says.
+c.Autograde.autograde_preprocessors = [
+    "attention_lib.grading.execution.ExecuteSubmission",
+    "attention_lib.grading.verdict.Verdict",
+    "nbgrader.preprocessors.IgnorePattern",
+    "nbconvert.preprocessors.ClearMetadataPreprocessor",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Execute.timeout = 60  # seconds for one cell
+
+# Feedback shows neither hidden checks nor scripts that came with a submission.
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+c.HTMLExporter.sanitize_html = True
