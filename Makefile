@@ -21,7 +21,7 @@ lab: $(READY) ## open the first lesson in JupyterLab, on your own copy in learn/
 test: $(READY) ## check the style and run every test
 	@$(VENV_PYTHON) -m ruff format --check .
 	@$(VENV_PYTHON) -m ruff check .
-	@OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -q -n 2 --dist loadgroup $(TEST_FLAGS)
+	@OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n 2 --dist loadgroup $(TEST_FLAGS)
 
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release

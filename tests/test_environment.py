@@ -1,0 +1,247 @@
+"""pyproject.toml, requirements.lock and environment.yml ask for one and the same environment."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = (ROOT / "requirements.lock").read_text()
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+
+PIN = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^/@]+)?")
+TORCHS_OWN = ("cuda-", "nvidia-", "triton")  # pip takes those that the pinned torch asks for
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+SYSTEMS = {
+    "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+    "windows": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+}
+# What the packages need that are installed elsewhere only: nothing.
+ELSEWHERE = {"appnope", "colorama", "overrides", "pexpect", "ptyprocess", "pywinpty"}
+
+
+def environment(system: str, python: str) -> dict[str, str]:
+    """Return what environment markers see there."""
+    return {**SYSTEMS[system], "python_version": python, "python_full_version": f"{python}.0"}
+
+
+def wanted(pyproject: dict) -> list[Requirement]:
+    """Return all that pyproject.toml asks for, the build system included."""
+    project = pyproject["project"]
+    extras = project["optional-dependencies"].values()
+    lists = [pyproject["build-system"]["requires"], project["dependencies"], *extras]
+    return [Requirement(text) for requirements in lists for text in requirements]
+
+
+def pins(lock: str) -> list[Requirement]:
+    """Return the requirements of a lock file."""
+    return [Requirement(line) for line in lines(lock)]
+
+
+def lines(lock: str) -> list[str]:
+    return [line for line in lock.splitlines() if line and not line.startswith("#")]
+
+
+def not_plain_pins(lock: str) -> list[str]:
+    """Return the lines that are not ``name==version``, perhaps with a marker, in order."""
+    found = lines(lock)
+    names = [line.partition("==")[0] for line in found]
+    return [
+        line
+        for i, line in enumerate(found)
+        if not PIN.fullmatch(line) or "://" in line or (i and names[i] < names[i - 1])
+    ] + [line for line in lock.splitlines() if line.startswith("#") and "://" in line]
+
+
+def disagreements(
+    wanted: Iterable[Requirement],
+    pins: Iterable[Requirement],
+    requires: Callable[[str], list[str]],
+    environment: dict[str, str],
+) -> list[str]:
+    """Return where the pins differ from what is wanted and all that this needs, there."""
+    pinned: dict[str, str] = {}
+    problems = []
+    for pin in pins:
+        if pin.marker is None or pin.marker.evaluate(environment):
+            name = canonicalize_name(pin.name)
+            if name in pinned:
+                problems.append(f"{name} is pinned twice")
+            pinned[name] = next(iter(pin.specifier)).version
+    seen: set[tuple[str, str]] = set()
+    todo = [(requirement, "", "the project") for requirement in wanted]
+    while todo:
+        requirement, extra, parent = todo.pop()
+        name = canonicalize_name(requirement.name)
+        holds = requirement.marker is None or requirement.marker.evaluate(
+            {**environment, "extra": extra}
+        )
+        if not holds or name.startswith(TORCHS_OWN):
+            continue
+        if name not in pinned:
+            problems.append(f"{name}, which {parent} needs, is not pinned")
+        elif not requirement.specifier.contains(pinned[name], prereleases=True):
+            problems.append(
+                f"{name}=={pinned[name]} is pinned, but {parent} needs {requirement.specifier}"
+            )
+        for its_extra in {"", *requirement.extras}:
+            if (name, its_extra) not in seen:
+                seen.add((name, its_extra))
+                todo += [(Requirement(text), its_extra, name) for text in requires(name)]
+    needed = {name for name, _ in seen}
+    problems += [f"{name} is pinned, but nothing needs it" for name in pinned.keys() - needed]
+    return sorted(problems)
+
+
+def installed_requires(name: str) -> list[str]:
+    """Return what an installed package says it needs."""
+    try:
+        return metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        assert name in ELSEWHERE, f"{name} is not installed: what it needs is not known"
+        return []
+
+
+def conda_problems(conda: dict, pyproject: dict) -> list[str]:
+    """Return where environment.yml does not give the locked environment."""
+    problems = []
+    if conda["name"] != pyproject["project"]["name"]:
+        problems.append("the environment is not named after the project")
+    if conda["channels"] != ["conda-forge"]:
+        problems.append("the channel is not conda-forge alone")
+    packages = [part for part in conda["dependencies"] if isinstance(part, str)]
+    pip_lists = [part["pip"] for part in conda["dependencies"] if isinstance(part, dict)]
+    if pip_lists != [["-r requirements.lock", "-e ."]]:
+        problems.append("pip does not install exactly the lock and the project")
+    names = [re.split("[ =<>]", package)[0] for package in packages]
+    if names != ["python", "pip"]:
+        problems.append("conda installs something other than python and pip")
+    python = packages[0].partition("=")[2]
+    allowed = SpecifierSet(pyproject["project"]["requires-python"])
+    if python not in PYTHONS or f"{python}.0" not in allowed:
+        problems.append(f"python {python} is not one the project allows and the lock is made for")
+    return problems
+
+
+def test_the_lock_is_readable_by_plain_pip_and_names_no_place():
+    assert not_plain_pins(LOCK) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "numpy>=2",
+        "numpy",
+        "torch==2.13.0+cpu",
+        "-e /home/someone/course",
+        "--extra-index-url https://example.org/simple",
+        "numpy @ file:///home/someone/numpy.whl",
+        "# from https://example.org",
+        "numpy==2.4.6 --hash=sha256:00",
+        "aaa==1.0",  # out of order
+    ],
+)
+def test_a_line_that_is_more_than_a_pin_is_noticed(line):
+    assert not_plain_pins(f"mpmath==1.3.0\n{line}\nzzz==1\n") == [line]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_lock_pins_what_is_needed_and_nothing_else(system, python):
+    problems = disagreements(
+        wanted(PYPROJECT), pins(LOCK), installed_requires, environment(system, python)
+    )
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("lock", "problem"),
+    [
+        ("a==1.0\nb==2.0", []),
+        ("a==1.0", ["b, which a needs, is not pinned"]),
+        ("a==1.0\nb==1.9", ["b==1.9 is pinned, but a needs >=2"]),
+        ("a==0.9\nb==2.0", ["a==0.9 is pinned, but the project needs >=1"]),
+        ("a==1.0\nb==2.0\nc==1.0", ["c is pinned, but nothing needs it"]),
+        ("a==1.0\nb==2.0\nb==2.1", ["b is pinned twice"]),
+        (
+            'a==1.0\nb==2.0 ; sys_platform == "win32"',
+            ["b, which a needs, is not pinned"],
+        ),
+        ('a==1.0\nb==2.0\nc==1.0 ; sys_platform == "win32"', []),
+    ],
+)
+def test_a_lock_out_of_step_is_noticed(lock, problem):
+    needs = {"a": ["b>=2", 'c; sys_platform == "win32"', 'd; extra == "more"'], "b": [], "c": []}
+    found = disagreements(
+        [Requirement("a>=1")], pins(lock), needs.__getitem__, environment("linux", "3.12")
+    )
+    assert found == problem
+
+
+def test_extras_that_are_asked_for_are_followed():
+    needs = {"a": ['d; extra == "more"'], "d": []}
+    found = disagreements(
+        [Requirement("a[more]")], pins("a==1.0"), needs.__getitem__, environment("macos", "3.13")
+    )
+    assert found == ["d, which a needs, is not pinned"]
+
+
+def test_torch_is_the_same_exact_release_everywhere():
+    (asked,) = (r for r in wanted(PYPROJECT) if r.name == "torch")
+    (pinned,) = (r for r in pins(LOCK) if r.name == "torch")
+    assert str(asked) == str(pinned) == "torch==2.13.0"
+
+
+def test_the_tests_run_in_the_locked_environment():
+    here = [pin for pin in pins(LOCK) if pin.marker is None or pin.marker.evaluate()]
+    different = {
+        pin.name: metadata.version(pin.name)
+        for pin in here
+        if Version(metadata.version(pin.name)).public not in pin.specifier
+    }
+    assert different == {}
+
+
+def test_every_locked_package_runs_on_every_python_of_the_course():
+    floor = SpecifierSet(PYPROJECT["project"]["requires-python"])
+    assert "3.11.0" in floor
+    assert "3.10.9" not in floor
+    too_new = [
+        f"{pin.name} on {python}.0"
+        for pin in pins(LOCK)
+        if pin.name not in ELSEWHERE
+        for python in PYTHONS
+        if f"{python}.0" not in SpecifierSet(metadata.metadata(pin.name).get("Requires-Python", ""))
+    ]
+    assert too_new == []
+
+
+def test_conda_users_get_the_locked_environment():
+    assert conda_problems(CONDA, PYPROJECT) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", "base"),
+        ("channels", ["conda-forge", "defaults"]),
+        ("channels", ["https://example.org/conda"]),
+        ("dependencies", ["python=3.10", *CONDA["dependencies"][1:]]),
+        ("dependencies", ["python", *CONDA["dependencies"][1:]]),
+        ("dependencies", ["python=3.13", "pip", "numpy", CONDA["dependencies"][-1]]),
+        ("dependencies", ["python=3.13", "pip", {"pip": ["-e ."]}]),
+        ("dependencies", ["python=3.13", "pip"]),
+    ],
+)
+def test_a_conda_environment_out_of_step_is_noticed(key, value):
+    assert len(conda_problems({**CONDA, key: value}, PYPROJECT)) == 1
