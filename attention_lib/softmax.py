@@ -94,8 +94,9 @@ def softmax(scores: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
     scores = as_floating(scores, "scores")
     require_entries(scores, axis, "scores")
     maximum = scores.max(axis=axis, keepdims=True)
+    weights = np.empty(scores.shape, working_dtype(scores.dtype))
     with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
-        weights = np.subtract(scores, maximum, dtype=working_dtype(scores.dtype))
+        np.subtract(scores, maximum, out=weights, dtype=weights.dtype)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=axis, keepdims=True)
     return weights.astype(scores.dtype, copy=False)

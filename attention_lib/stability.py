@@ -257,13 +257,14 @@ def masked_softmax(scores: ArrayLike, mask: ArrayLike, axis: int = -1) -> NDArra
     if mask.dtype != bool:
         raise TypeError(f"mask must hold booleans, True where allowed; it has dtype {mask.dtype}.")
     mask = broadcast_as(mask, scores.shape, "mask", "scores")
-    kept = np.where(mask, scores.astype(working_dtype(scores.dtype), copy=False), -np.inf)
-    maximum = kept.max(axis=axis, keepdims=True)
-    maximum = np.where(maximum == -np.inf, 0.0, maximum)  # nothing allowed: nothing to shift by
+    weights = np.full(scores.shape, -np.inf, working_dtype(scores.dtype))
+    np.copyto(weights, scores, where=mask)
+    maximum = weights.max(axis=axis, keepdims=True)
     with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
-        exponentials = np.exp(kept - maximum)
-    total = exponentials.sum(axis=axis, keepdims=True)
-    weights = exponentials / np.where(total == 0, 1.0, total)
+        weights -= np.where(maximum == -np.inf, 0.0, maximum)  # nothing allowed: no maximum
+    np.exp(weights, out=weights)
+    total = weights.sum(axis=axis, keepdims=True)
+    weights /= np.where(total == 0, 1.0, total)
     return weights.astype(scores.dtype, copy=False)
 
 
@@ -337,6 +338,6 @@ def _shifted_log_total(scores: NDArray[np.floating], axis: Axis) -> SoftmaxStats
 
 
 def _every_axis(axis: Axis, ndim: int) -> tuple[int, ...]:
-    if axis is None:
+    if axis is None or ndim == 0:
         return tuple(range(ndim))
     return axis if isinstance(axis, tuple) else (axis,)
