@@ -20,9 +20,7 @@ EXERCISES: dict[str, Exercise] = {
 def find(name: str) -> Exercise:
     """Return the exercise of that name, or raise ValueError with the nearest names there are."""
     if not isinstance(name, str):
-        raise ValueError(
-            'The first argument is the exercise\'s name in quotes, such as "softmax".'
-        )
+        raise ValueError('The first argument is the exercise\'s name in quotes, such as "softmax".')
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, n=3, cutoff=0.5)
         meant = (

@@ -107,7 +107,8 @@ def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
     contract = exercise.reference(*case.args, **case.kwargs)
     wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
     expected = exercise.reference(*wide_args, **wide_kwargs)
-    size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
+    with np.errstate(over="ignore"):
+        size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
     precision = np.float32 if _holds_float32((case.args, case.kwargs)) else np.float64
     if isinstance(expected, tuple):
         sizes = size if isinstance(size, tuple) else (size,) * len(expected)
@@ -303,7 +304,9 @@ def _recognize(exercise: Exercise, trials: list[Trial]) -> Report | None:
     if failing is None:
         return None
     for mistake in exercise.mistakes:
-        if not mistake.measured and any(_agrees(variant, trials) for variant in mistake.variants):
+        if mistake.measured:
+            continue
+        if any(_agrees(exercise, variant, trials) for variant in mistake.variants):
             return Report(exercise, "wrong", mistake.sentence, failing)
     return None
 
@@ -314,15 +317,22 @@ def _fails(exercise: Exercise, trial: Trial) -> bool:
     return problem_with_result(exercise, trial) is not None
 
 
-def _agrees(variant: Answer, trials: list[Trial]) -> bool:
+def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
+    """Tell whether a mistake does what the answer did on every case, errors included.
+
+    An error alone proves little: one wrong value at least must be the mistake's own.
+    """
+    shared_a_wrong_value = False
     for trial in trials:
         with np.errstate(all="ignore"):
             other = observe(variant, trial.case, limit=1.0)
-        if other.out_of_time or type(other.error) is not type(trial.seen.error):
+        if other.out_of_time or repr(other.error) != repr(trial.seen.error):
             return False
-        if other.error is None and not _alike(other.value, trial.seen.value):
-            return False
-    return True
+        if other.error is None:
+            if not _alike(other.value, trial.seen.value):
+                return False
+            shared_a_wrong_value |= _fails(exercise, trial)
+    return shared_a_wrong_value
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -375,7 +385,7 @@ def differing(got: NDArray, expected: NDArray, allowed: Any) -> NDArray[np.bool_
     """Mark the entries further from the exact value than rounding explains."""
     got = got.astype(np.float64) if got.dtype.kind != "b" else got.astype(float)
     expected = np.asarray(expected, np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         close = np.abs(got - expected) <= allowed
     return ~(close | (got == expected))
 

@@ -20,6 +20,7 @@ def _sum_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([1.0, 0.0, 1.0]))
     yield Case(np.array([[1.0, 0.0, 3.0], [2.0, -1.0, 4.0]]))
     yield Case(np.array([[2, 4, 4], [2, 2, 3]]))
+    yield Case(rng.uniform(0.5, 9.0, (3, 3)))  # square: here a lost axis gives numbers
     yield Case(rng.uniform(0.5, 9.0, (2, 3, 5)))
     yield Case(rng.uniform(0.5, 9.0, (3, 6)).astype(np.float32))
     yield Case(-rng.uniform(0.5, 9.0, (2, 7)))  # sums below zero are sums all the same
@@ -86,6 +87,8 @@ def _softmax_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]))
     yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]), axis=0)
     yield Case(np.array([[2, 4, 4], [2, 2, 3]]))
+    yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
+    yield Case(rng.normal(0.0, 3.0, (3, 3)), axis=0)
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
     yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), 0)
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5, 6)), axis=-2)
@@ -298,6 +301,7 @@ def _mixing_cases(rng: Generator) -> Iterator[Case]:
     yield Case(softmax(rng.normal(size=(2, 3))), rng.normal(size=(3, 5)))
     yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 5, 6)))
     yield Case(softmax(rng.normal(size=(2, 3, 5, 7))), rng.normal(size=(2, 3, 7, 6)))
+    yield Case(softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3)))  # square: see softmax
     yield Case(rng.normal(size=(5, 3)), rng.normal(size=(3, 2)))  # any weights, not only softmax's
     yield Case(
         softmax(rng.normal(size=(6, 3))).astype(np.float32),
