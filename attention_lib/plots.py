@@ -178,7 +178,6 @@ def _someone_can_move_a_slider() -> bool:
 # --- Lesson 01: softmax ---
 
 Weigh = Callable[[NDArray], ArrayLike]  # scores (n,) to weights (n,)
-_LINES = ("-", "--", ":")  # lines of equal scores lie on top of one another
 
 
 @lesson_style
@@ -188,7 +187,7 @@ def attention_map(
     """Draw an (L, S) array as a heat map, one row a query, each cell with its number."""
     values = np.asarray(values)
     rows = "; ".join(f"{name} {_numbers(row)}" for name, row in zip(queries, values, strict=True))
-    alt = f"Heat map of the {label} of each query, row by row, for {_words(keys)}: {rows}."
+    alt = f"Heat map of the {label}, one row a query, for the keys {_words(keys)}. {rows}."
     figure, axes = new_figure(alt, height=0.9 + 0.75 * len(queries))
     top = max(1.0, values.max())
     image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
@@ -219,7 +218,10 @@ def scores_beside_weights(
         f"{name}: {_numbers(row)} become {_numbers(weights[i])}"
         for i, (name, row) in enumerate(zip(rows, scores, strict=True))
     )
-    alt = f"Bars of scores above bars of each {weight_label}, for {_words(keys)}. {columns}."
+    alt = (
+        f"Bar charts, the scores above and below them the {weight_label}, "
+        f"for the keys {_words(keys)}. {columns}."
+    )
     figure, axes = new_figure(alt, height=4.2, nrows=2, ncols=len(rows), squeeze=False)
     bounded = weights.min() >= 0 and weights.max() <= 1
     for column, name in enumerate(rows):
@@ -288,7 +290,7 @@ def equal_steps(
         f"A rising curve, always above zero. At the scores {_numbers(steps)} its heights are "
         f"{_numbers(heights)}: from each to the next the factor is {_numbers(factors)}."
     )
-    figure, axes = new_figure(alt)
+    figure, axes = new_figure(alt, height=3.4)
     fine = np.linspace(steps[0] - 1, steps[-1] + 0.15, 200)
     axes.plot(fine, function(fine))
     axes.plot(steps, heights, "o", color=INK)
@@ -302,6 +304,7 @@ def equal_steps(
             textcoords="offset points",
             color=VERMILLION,
             va="center",
+            fontsize=9,
         )
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.set(xlabel="score s", ylabel=label, xticks=np.unique(np.round(fine)))
@@ -313,7 +316,7 @@ def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -
     """Draw several named rows of numbers side by side, one panel a row, on one scale."""
     rows = {name: np.asarray(row) for name, row in rows.items()}
     parts = "; ".join(f"{name} {_numbers(row)}" for name, row in rows.items())
-    alt = f"Bars of each {label} for {_words(keys)}: {parts}."
+    alt = f"Bar charts of the {label} for the keys {_words(keys)}: {parts}."
     figure, panels = new_figure(alt, height=2.6, ncols=len(rows), sharey=True, squeeze=False)
     for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
         _bars(panel, row, keys)
@@ -351,16 +354,13 @@ def shift_and_scale(
     for row, name in enumerate(names):
         for column, (label, (amounts, _)) in enumerate(changes.items()):
             panel = axes[row, column]
-            for i, key in enumerate(keys):
-                panel.plot(
-                    amounts, curves[row][column][:, i], _LINES[i % 3], color=CYCLE[i], label=key
-                )
-            panel.set(ylim=(0, 1))
+            _weight_lines(panel, amounts, curves[row][column], scores, keys)
+            panel.set(ylim=(-0.03, 1))
             panel.grid(axis="y")
             if row == len(names) - 1:
                 panel.set_xlabel(label)
         axes[row, 0].set(ylabel="weight", title=name)
-    axes[0, 1].legend(loc="upper right", ncols=len(keys))
+    axes[0, 1].legend(loc="upper right")
     return figure
 
 
@@ -388,14 +388,7 @@ def sharpness(
     )
     factors = np.linspace(0, largest, 201)
     lines = np.array([weigh(f * scores) for f in factors])
-    for i, key in enumerate(keys):
-        course.plot(
-            factors,
-            lines[:, i],
-            _LINES[i % 3],
-            color=CYCLE[i],
-            label=f"{key} (score {scores[i]:g})",
-        )
+    _weight_lines(course, factors, lines, scores, keys)
     course.axvline(factor, color=GRAY, linewidth=1, linestyle="--")
     course.set(xlabel="factor on every score")
     course.legend(loc="center right")
@@ -429,6 +422,16 @@ def _bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.set_xticks(range(len(heights)), names)
     axes.tick_params(axis="x", length=0)
+
+
+def _weight_lines(
+    axes: Any, amounts: NDArray, weights: NDArray, scores: NDArray, keys: Sequence[str]
+) -> None:
+    """Draw the weights (amounts, n) as lines, one for all keys of the same score."""
+    for score in dict.fromkeys(scores.tolist()):
+        same = np.flatnonzero(scores == score)
+        label = f"{_words([keys[i] for i in same])} (score {_number(score)})"
+        axes.plot(amounts, weights[:, same[0]], color=CYCLE[same[0]], label=label)
 
 
 def _room_for_numbers(heights: NDArray) -> tuple[float, float]:
