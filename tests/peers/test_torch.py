@@ -1,0 +1,173 @@
+"""PyTorch's OpInfo samples: its operators and its autograd, against this library.
+
+PyTorch computes each sample in float64, from the sample's own numbers. What this library gives
+in the sample's dtype must be that result to within one unit in the last place.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from attention_lib import (
+    attention,
+    attention_backward,
+    cross_entropy,
+    cross_entropy_grad,
+    log_softmax,
+    logsumexp,
+    softmax,
+    softmax_vjp,
+)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+# The import above forbids every later test to set a flag of torch.backends; allow it again.
+torch.backends.__allow_nonbracketed_mutation_flag = True
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16}
+
+
+def _samples(name):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return [
+            pytest.param(
+                operator,
+                sample,
+                id="-".join(filter(None, (operator.variant_test_name, dtype, str(number)))),
+            )
+            for operator in op_db
+            if operator.name == name
+            for dtype, torch_dtype in DTYPES.items()
+            for number, sample in enumerate(operator.sample_inputs("cpu", torch_dtype, False))
+        ]
+
+
+def _run(operator, sample):
+    """Return PyTorch's output, a gradient of some loss with respect to it, and autograd's own."""
+    arguments = [_in_float64(a) for a in (sample.input, *sample.args)]
+    learned = [
+        a.requires_grad_() for a in arguments if torch.is_tensor(a) and a.is_floating_point()
+    ]
+    output = operator(*arguments, **{k: _in_float64(v) for k, v in sample.kwargs.items()})
+    generator = torch.Generator().manual_seed(0)
+    grad_output = torch.randint(-8, 9, output.shape, generator=generator).double()
+    gradients = torch.autograd.grad(output, learned, grad_output)
+    return output.detach().numpy(), grad_output.numpy(), [g.numpy() for g in gradients]
+
+
+def _in_float64(argument):
+    is_floating = torch.is_tensor(argument) and argument.is_floating_point()
+    return argument.detach().double() if is_floating else argument
+
+
+def _scores(sample):
+    """Return the sample's scores as an array, in the dtype it asks to compute in."""
+    return sample.input.to(sample.kwargs.get("dtype") or sample.input.dtype).numpy()
+
+
+def _assert_close(got, expected, dtype, size=1.0):
+    """Hold `got` to `expected`: one ulp, and what float64 loses at numbers of this size."""
+    assert got.dtype == dtype
+    assert got.shape == expected.shape
+    resolution = np.finfo(dtype)
+    float64_error = 64 * np.finfo(np.float64).eps * max(size, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(
+        got.astype(np.float64),
+        expected,
+        rtol=resolution.eps,
+        atol=float64_error + resolution.smallest_subnormal,
+    )
+
+
+def _skip_empty(scores, axis):
+    if scores.ndim and scores.shape[axis] == 0:
+        pytest.skip("a row without entries is refused, as in SciPy")
+
+
+@pytest.mark.parametrize(("operator", "sample"), _samples("softmax"))
+def test_softmax(operator, sample):
+    scores, (axis,) = _scores(sample), sample.args
+    _skip_empty(scores, axis)
+    output, grad_output, (gradient,) = _run(operator, sample)
+    weights = softmax(scores, axis=axis)
+    _assert_close(weights, output, scores.dtype)
+    rows = [np.moveaxis(np.atleast_1d(a), axis, -1) for a in (output, grad_output)]
+    ours = np.moveaxis(softmax_vjp(*rows), -1, axis).reshape(scores.shape)
+    _assert_close(ours, gradient, np.float64)
+
+
+@pytest.mark.parametrize(("operator", "sample"), _samples("log_softmax"))
+def test_log_softmax(operator, sample):
+    scores, (axis,) = _scores(sample), sample.args
+    _skip_empty(scores, axis)
+    output, _, _ = _run(operator, sample)
+    _assert_close(log_softmax(scores, axis=axis), output, scores.dtype)
+
+
+@pytest.mark.parametrize(("operator", "sample"), _samples("logsumexp"))
+def test_logsumexp(operator, sample):
+    scores, (axis, keepdims) = _scores(sample), sample.args
+    if scores.ndim == 0:
+        pytest.skip("a single number has no axis 0 in NumPy")
+    output, grad_output, (gradient,) = _run(operator, sample)
+    _assert_close(logsumexp(scores, axis=axis, keepdims=keepdims), output, scores.dtype)
+    if not keepdims:
+        grad_output = np.expand_dims(grad_output, axis)
+    ours = softmax(scores.astype(np.float64), axis=axis) * grad_output
+    _assert_close(ours, gradient, np.float64, size=float(np.abs(scores).max()))
+
+
+@pytest.mark.parametrize(("operator", "sample"), _samples("nn.functional.cross_entropy"))
+def test_cross_entropy(operator, sample):
+    scores, (targets,) = _scores(sample), sample.args
+    if targets.is_floating_point():
+        pytest.skip("targets are classes; probabilities are refused")
+    if "weight" in sample.kwargs:
+        pytest.skip("cross_entropy has no class weights")
+    output, grad_output, (gradient,) = _run(operator, sample)
+    reduction = sample.kwargs.get("reduction", "mean")
+    if reduction != "mean":  # one row at a time: the wide sum of losses is PyTorch's own matter
+        scores = scores.astype(np.float64)
+    rows = np.moveaxis(scores, 1, -1).reshape(-1, scores.shape[1])
+    classes = targets.numpy().ravel()
+    kept = np.flatnonzero(classes != sample.kwargs.get("ignore_index", -100))
+
+    gradients = np.zeros_like(rows)
+    if reduction == "mean":
+        loss = cross_entropy(rows[kept], classes[kept])
+        gradients[kept] = cross_entropy_grad(rows[kept], classes[kept])
+    else:
+        losses = np.zeros(classes.size)
+        for i in kept:
+            losses[i] = cross_entropy(rows[[i]], classes[[i]])
+            gradients[i] = cross_entropy_grad(rows[[i]], classes[[i]])[0]
+        loss = losses.sum() if reduction == "sum" else losses.reshape(targets.shape)
+    _assert_close(loss, output, scores.dtype)
+    gradients = gradients.reshape(*targets.shape, -1) * grad_output[..., None].astype(scores.dtype)
+    _assert_close(np.moveaxis(gradients, -1, 1), gradient, scores.dtype)
+
+
+@pytest.mark.parametrize(
+    ("operator", "sample"), _samples("nn.functional.scaled_dot_product_attention")
+)
+def test_attention(operator, sample):
+    options = {k: v.numpy() if torch.is_tensor(v) else v for k, v in sample.kwargs.items()}
+    if options.pop("dropout_p"):
+        pytest.skip("attention has no dropout")
+    query, key, value = (a.numpy() for a in (sample.input, *sample.args))
+    mask = options.pop("attn_mask", None)
+    output, grad_output, gradients = _run(operator, sample)
+    size = float(np.abs(query).max() * np.abs(key).max() * query.shape[-1])
+    ours, _ = attention(query, key, value, mask, **options)
+    _assert_close(ours, output, query.dtype, size)
+
+    _, saved = attention(*(a.astype(np.float64) for a in (query, key, value)), mask, **options)
+    grad_output = grad_output.astype(query.dtype)  # small integers, so the same in each dtype
+    ours = attention_backward(query, key, value, grad_output, weights=saved)
+    for got, expected in zip(ours, gradients, strict=True):
+        _assert_close(got, expected, query.dtype, size)
