@@ -519,7 +519,13 @@ def exponential_cliffs(
         axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
         axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
         axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
-        axis.text(0, top, f"largest: {float(np.finfo(name).max):.3g}", va="bottom", fontsize=8)
+        axis.text(
+            0.02 * x.max(),
+            top,
+            f"largest: {float(np.finfo(name).max):.3g}",
+            va="bottom",
+            fontsize=8,
+        )
         axis.annotate(
             f"x = {ends[name]:.1f}",
             (ends[name], top),
