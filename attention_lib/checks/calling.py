@@ -180,7 +180,7 @@ def _referenced_globals(function: Any, visited: set[int]) -> Iterator[Any]:
     for one in codes:
         codes.extend(const for const in one.co_consts if isinstance(const, types.CodeType))
         named = [function.__globals__[n] for n in one.co_names if n in function.__globals__]
-        if "scipy" in one.co_names and "scipy" in sys.modules:
+        if any(n.partition(".")[0] == "scipy" for n in one.co_names) and "scipy" in sys.modules:
             named.append(sys.modules["scipy"])  # imported inside the function
         for value in named:
             yield value

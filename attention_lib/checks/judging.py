@@ -40,6 +40,7 @@ class Trial:
     seen: Observation
     expected: Any = None  # in the dtype of the contract, values computed in float64
     allowed: Any = None  # the rounding allowed, entry by entry
+    precision: type = np.float64  # of the arguments
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
     trials = []
     for case in exercise.cases(np.random.default_rng(seed)):
         seen = observe(answer, case, forbidden)
-        if isinstance(seen.error, NotImplementedError):
+        if isinstance(seen.error, NotImplementedError) and not (trials or seen.forbidden):
             return Report(exercise, "unattempted", _unattempted(exercise))
         trial = _trial(exercise, case, seen)
         trials.append(trial)
@@ -113,8 +114,9 @@ def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
     if isinstance(expected, tuple):
         sizes = size if isinstance(size, tuple) else (size,) * len(expected)
         allowed: Any = tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
-        return Trial(case, seen, tuple(map(_typed, expected, contract)), allowed)
-    return Trial(case, seen, _typed(expected, contract), _allowed(expected, size, precision))
+        return Trial(case, seen, tuple(map(_typed, expected, contract)), allowed, precision)
+    allowed = _allowed(expected, size, precision)
+    return Trial(case, seen, _typed(expected, contract), allowed, precision)
 
 
 def _allowed(expected: Any, size: Any, precision: type) -> NDArray[np.float64]:
@@ -320,41 +322,67 @@ def _fails(exercise: Exercise, trial: Trial) -> bool:
 def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
     """Tell whether a mistake does what the answer did on every case, errors included.
 
-    An error alone proves little: one wrong value at least must be the mistake's own.
+    An error alone proves little, nor does a dtype: one wrong number at least must be shared.
     """
-    shared_a_wrong_value = False
+    shared_a_wrong_number = False
     for trial in trials:
         with np.errstate(all="ignore"):
             other = observe(variant, trial.case, limit=1.0)
         if other.out_of_time or repr(other.error) != repr(trial.seen.error):
             return False
         if other.error is None:
-            if not _alike(other.value, trial.seen.value):
+            if not _alike(trial.seen.value, other.value, trial.allowed, trial.precision):
                 return False
-            shared_a_wrong_value |= _fails(exercise, trial)
-    return shared_a_wrong_value
+            shared_a_wrong_number |= _wrong_in_numbers(trial)
+    return shared_a_wrong_number
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Tell whether two results are the same but for rounding."""
-    if isinstance(one, (tuple, list)) or isinstance(other, (tuple, list)):
-        return (
-            isinstance(one, (tuple, list))
-            and isinstance(other, (tuple, list))
-            and len(one) == len(other)
-            and all(map(_alike, one, other))
+def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
+    """Tell whether two results are the same but for rounding, whatever their dtypes."""
+    if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
+        parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
+        return len(value) == len(other) and all(
+            map(_alike, value, other, parts, (precision,) * len(other))
         )
-    try:
-        one, other = np.asarray(one), np.asarray(other)
-        if one.shape != other.shape or one.dtype.kind not in "biuf":
-            return False
-        coarse = np.float32 in (one.dtype, other.dtype)
-        with np.errstate(all="ignore"):
-            return np.allclose(
-                one, other, rtol=1e-4 if coarse else 1e-9, atol=1e-30, equal_nan=True
-            )
-    except (TypeError, ValueError):
+    value, other = np.asarray(value), np.asarray(other)
+    if (
+        value.shape != other.shape
+        or value.dtype.kind not in "biuf"
+        or other.dtype.kind not in "biuf"
+    ):
         return False
+    size = np.abs(np.where(np.isfinite(other), other, 0.0))
+    rounding = 8 * SLACK * float(np.finfo(precision).eps) * size
+    if allowed is not None and _broadcasts(allowed, other.shape):
+        rounding = rounding + allowed
+    both_nan = np.isnan(value) & np.isnan(other)
+    return not (differing(value, other, rounding) & ~both_nan).any()
+
+
+def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_to(array, shape)
+    except ValueError:
+        return False
+    return True
+
+
+def _wrong_in_numbers(trial: Trial) -> bool:
+    value, expected, allowed = trial.seen.value, trial.expected, trial.allowed
+    if trial.case.raises:
+        return True
+    if trial.case.verify:
+        return trial.case.verify(value) is not None
+    if not isinstance(expected, tuple):
+        value, expected, allowed = (value,), (expected,), (allowed,)
+    if not isinstance(value, (tuple, list)) or len(value) != len(expected):
+        return True
+    return any(
+        not isinstance(part, (np.ndarray, np.generic, int, float))
+        or np.shape(part) != right.values.shape
+        or differing(np.asarray(part), right.values, size).any()
+        for part, right, size in zip(value, expected, allowed, strict=True)
+    )
 
 
 def _judge_value(exercise: Exercise, answer: Any) -> Report:

@@ -1,0 +1,320 @@
+"""What a learner meets: one clear sentence for every way an answer can go wrong."""
+
+import contextlib
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.special
+import torch
+from scipy.special import expit
+
+import attention_lib
+from attention_lib import check, hint, solution
+from attention_lib.checks import CheckFailed, calling
+from attention_lib.checks.calling import observe
+from attention_lib.checks.catalogue import EXERCISES, find
+from attention_lib.checks.exercise import Case
+from attention_lib.checks.judging import judge
+from attention_lib.checks.report import as_html, as_text
+
+
+def right(scores, axis=-1):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def verdict(answer, name="softmax", seed=0):
+    return judge(EXERCISES[name], answer, seed)
+
+
+def sentence_of(answer, name="softmax"):
+    report = verdict(answer, name)
+    assert report.outcome != "right"
+    assert "\n" not in report.sentence
+    return report.sentence
+
+
+def test_right_answer_says_so_and_returns_none(capsys):
+    assert check("softmax", right) is None
+    assert capsys.readouterr().out.startswith("softmax: right. ")
+
+
+def test_wrong_answer_raises_with_the_sentence():
+    with pytest.raises(CheckFailed, match="the sum must run along axis only"):
+        check("softmax", lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum())
+
+
+@pytest.mark.parametrize("answer", [None, ...])
+def test_nothing_there_is_not_attempted(answer):
+    assert verdict(answer).outcome == "unattempted"
+    assert verdict(answer, "study_weights").outcome == "unattempted"
+
+
+def test_the_released_stub_is_not_attempted():
+    def softmax(scores, axis=-1):
+        raise NotImplementedError()
+
+    assert verdict(softmax).outcome == "unattempted"
+
+
+def test_a_result_in_place_of_the_function():
+    assert "give it the function itself" in sentence_of(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda weights: None, "returned None"),
+        (lambda weights: weights.tolist(), "returned a list of 3; it should return a NumPy array"),
+        (lambda weights: (weights, 1), "returned a tuple of 2"),
+        (lambda weights: iter(weights), "it should return a NumPy array"),
+        (lambda weights: "weights", "it should return a NumPy array"),
+        (lambda weights: torch.as_tensor(weights), "calls torch"),
+        (lambda weights: weights[..., None], "returned shape (3, 1); it should be (3,)"),
+        (lambda weights: weights.astype(np.float16), "dtype float16"),
+        (lambda weights: weights.astype(object), "dtype object"),
+        (lambda weights: weights + 0j, "dtype complex128"),
+        (lambda weights: weights * np.nan, "NaN"),
+        (lambda weights: weights * 1.0001, "gives 0.4224 at [0]; it should be 0.4223"),
+    ],
+)
+def test_wrong_results_have_their_sentence(change, expected):
+    assert expected in sentence_of(lambda scores, axis=-1: change(right(scores, axis)))
+
+
+def test_float32_must_stay_float32():
+    sentence = sentence_of(lambda scores, axis=-1: right(scores.astype(float), axis))
+    assert "returned dtype float64; for this input it should be float32" in sentence
+
+
+def test_float64_computed_in_float32_is_not_right():
+    def narrow(scores, axis=-1):
+        dtype = scores.dtype if scores.dtype.kind == "f" else float
+        return right(scores.astype(np.float32), axis).astype(dtype)
+
+    assert "it should be" in sentence_of(narrow)
+
+
+def test_a_changed_input_is_named():
+    def changes(scores, axis=-1):
+        result = right(scores, axis)
+        scores[...] = 0
+        return result
+
+    assert "changes its input scores" in sentence_of(changes)
+
+
+def test_a_warning_is_quoted():
+    def warns(scores, axis=-1):
+        warnings.warn("look out", stacklevel=1)
+        return right(scores, axis)
+
+    assert 'warns: "look out"' in sentence_of(warns)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_print_is_quoted(stream):
+    def prints(scores, axis=-1):
+        print("debugging", file=getattr(sys, stream))
+        return right(scores, axis)
+
+    assert "prints 'debugging'" in sentence_of(prints)
+
+
+def test_wrong_numbers_come_before_manners():
+    def both(scores, axis=-1):
+        print("debugging")
+        return np.exp(scores) / np.exp(scores).sum()
+
+    assert "the sum must run along axis only" in sentence_of(both)
+
+
+def _with_torch(scores, axis=-1):
+    return torch.softmax(torch.as_tensor(scores, dtype=torch.float64), axis).numpy()
+
+
+def _with_torch_methods(scores, axis=-1):
+    return torch.from_numpy(scores).softmax(axis).numpy()
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (lambda scores, axis=-1: scipy.special.softmax(scores, axis), "scipy"),
+        (lambda scores, axis=-1: attention_lib.softmax(scores, axis), "the course's own solution"),
+        (attention_lib.softmax, "the course's own solution"),
+        (lambda s, axis=-1: attention_lib.stable_softmax(s, axis), "the course's own solution"),
+        (lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)), "attention_lib.stability"),
+        (_with_torch, "torch"),
+        (_with_torch_methods, "torch"),
+    ],
+)
+def test_calls_that_do_the_work_are_named(answer, named):
+    assert named in sentence_of(answer)
+
+
+def _with_a_ufunc(scores, axis=-1):
+    return right(scores, axis) + expit(scores) * 0
+
+
+def _with_a_ufunc_imported_inside(scores, axis=-1):
+    import scipy.special as special
+
+    return right(scores, axis) + special.expit(scores) * 0
+
+
+@pytest.mark.parametrize("answer", [_with_a_ufunc, _with_a_ufunc_imported_inside])
+def test_scipy_ufuncs_are_seen_too(answer):
+    assert "calls scipy.special.expit" in sentence_of(answer)
+
+
+def test_functions_of_earlier_lessons_are_welcome():
+    report = verdict(lambda s, axis=-1: attention_lib.softmax(s, axis), "stable_softmax")
+    assert report.outcome == "right"
+
+
+def test_their_error_shows_their_lines_and_none_of_ours():
+    def breaks(scores, axis=-1):
+        return scores / np.ones((7, 11, 13))
+
+    report = verdict(breaks)
+    text = as_text(report)
+    assert report.outcome == "error"
+    assert "return scores / np.ones((7, 11, 13))" in text
+    assert "calling.py" not in text
+    assert "observe" not in text
+
+
+def test_missing_parameters_show_the_first_line_to_write():
+    sentence = sentence_of(lambda scores: right(scores))
+    assert "its first line should be def softmax(scores, axis=-1):" in sentence
+
+
+def test_an_endless_loop_is_stopped(monkeypatch):
+    monkeypatch.setattr("attention_lib.checks.judging.TIME_LIMIT", 0.2)
+    monkeypatch.setattr(calling, "TIME_LIMIT", 0.2)
+    monkeypatch.setattr(observe, "__defaults__", ((), 0.2))
+
+    def endless(scores, axis=-1):
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+
+    assert "was stopped: look for a loop that never ends" in sentence_of(endless)
+
+
+def test_leaving_python_is_an_error_like_others():
+    assert "SystemExit" in sentence_of(lambda scores, axis=-1: sys.exit(0))
+
+
+def test_running_out_of_stack_is_an_error_like_others():
+    def deep(scores, axis=-1):
+        return deep(scores, axis)
+
+    assert "RecursionError" in sentence_of(deep)
+
+
+def test_a_stop_by_the_learner_is_not_swallowed():
+    def interrupted(scores, axis=-1):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verdict(interrupted)
+
+
+def test_an_unknown_name_names_the_nearest():
+    with pytest.raises(ValueError, match="Did you mean softmax"):
+        check("sofmax", right)
+    with pytest.raises(ValueError, match="in quotes"):
+        check(right, right)
+
+
+def test_a_written_answer_is_read_by_a_person(capsys):
+    check("written_softmax", None)
+    assert "read by a person" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.5, "should be 3 numbers"),
+        ([0.1, 0.2], "should be 3 numbers"),
+        (["a", "b", "c"], "should be 3 numbers"),
+        ({"study": 1}, "should be 3 numbers"),
+        ([np.nan] * 3, "should be 3 numbers"),
+        ([0.063, 0.468, 0.47], "Number 3 of study_weights"),
+        ([0.064, 0.468, 0.468], "Number 1 of study_weights"),
+    ],
+)
+def test_values_have_their_sentences(value, expected):
+    assert expected in sentence_of(value, "study_weights")
+
+
+def test_hints_come_one_at_a_time(capsys):
+    hints = find("softmax").hints
+    for number, text in enumerate(hints, start=1):
+        hint("softmax")
+        assert capsys.readouterr().out == f"Hint {number} of {len(hints)}: {text}\n"
+    hint("softmax")
+    assert capsys.readouterr().out.startswith("Hint 1 of ")
+
+
+def test_solution_shows_the_reference_with_its_docstring(capsys):
+    solution("softmax")
+    shown = capsys.readouterr().out
+    assert shown.startswith("def softmax(")
+    assert "Returns\n" in shown
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_exercise_can_show_its_solution_and_its_hints(name, capsys):
+    solution(name)
+    hint(name)
+    assert capsys.readouterr().out
+
+
+def test_the_panel_holds_no_markup_of_the_learners():
+    def hostile(scores, axis=-1):
+        raise ValueError("<script>alert(1)</script>")
+
+    panel = as_html(verdict(hostile))
+    assert "<script>" not in panel
+    assert 'data-outcome="error"' in panel
+
+
+def test_the_panel_marks_the_wrong_entries():
+    panel = as_html(verdict(lambda s, axis=-1: right(s, axis) * np.linspace(1, 1.1, s.shape[-1])))
+    assert panel.count("outline") == 2  # the first of three entries is right
+
+
+def test_hidden_cases_differ_from_the_learners():
+    def cases(seed):
+        return [case.args[0].sum() for case in find("softmax").cases(np.random.default_rng(seed))]
+
+    assert cases(0) == cases(0)
+    assert cases(0) != cases(1)
+
+
+def test_the_graders_seed_is_taken_from_the_environment(monkeypatch):
+    seeds = []
+    monkeypatch.setenv("ATTENTION_LIB_SEED", "77")
+    monkeypatch.setattr(
+        "attention_lib.checks.judge",
+        lambda exercise, answer, seed: seeds.append(seed) or verdict(right),
+    )
+    check("softmax", right, seed=None)
+    assert seeds == [77]
+
+
+def test_warnings_and_prints_of_an_answer_do_not_leak(capsys):
+    def loud(scores, axis=-1):
+        print("noise")
+        warnings.warn("noise", stacklevel=1)
+        return right(scores, axis)
+
+    observe(loud, Case(np.ones(3)))
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
