@@ -74,7 +74,10 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     from jupyterlab.labapp import LabApp
 
     os.chdir(root)  # where nbgrader looks for nbgrader_config.py
-    LabApp.launch_instance([str(first), f"--ServerApp.root_dir={root}", *arguments])
+    page = f"/lab/tree/{first.relative_to(root).as_posix()}"
+    LabApp.launch_instance(
+        [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", *arguments]
+    )
 
 
 def main(arguments: Sequence[str]) -> str | None:
