@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calling import TIME_LIMIT, Observation, learner_frames, observe
-from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake
+from attention_lib.checks.exercise import Answer, Case, Exercise
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
@@ -29,6 +29,8 @@ LESSON_MODULES = (
     "flash",
     "gpu",
 )
+
+NUMERIC = (np.ndarray, np.generic, int, float)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 
 
@@ -344,6 +346,8 @@ def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
         return len(value) == len(other) and all(
             map(_alike, value, other, parts, (precision,) * len(other))
         )
+    if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
+        return False
     value, other = np.asarray(value), np.asarray(other)
     if (
         value.shape != other.shape
@@ -378,7 +382,7 @@ def _wrong_in_numbers(trial: Trial) -> bool:
     if not isinstance(value, (tuple, list)) or len(value) != len(expected):
         return True
     return any(
-        not isinstance(part, (np.ndarray, np.generic, int, float))
+        not isinstance(part, NUMERIC)
         or np.shape(part) != right.values.shape
         or differing(np.asarray(part), right.values, size).any()
         for part, right, size in zip(value, expected, allowed, strict=True)
@@ -476,6 +480,3 @@ def _distinguished(got: Any, right: Any) -> tuple[str, str]:
         if pair[0] != pair[1]:
             break
     return pair
-
-
-__all__ = ["Mistake", "Report", "Trial", "differing", "judge", "problem_with_result"]
