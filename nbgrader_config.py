@@ -3,9 +3,16 @@
 nbgrader reads this file when it is started in this folder, and so does JupyterLab.
 """
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 c = get_config()  # noqa: F821 - nbgrader defines it
+
+# nbgrader starts the alembic beside it by its bare name; nobody has to activate .venv for that.
+if shutil.which("alembic") is None:
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 root = Path(__file__).resolve().parent
 classroom = root / "classroom"

@@ -7,6 +7,7 @@ import functools
 import os
 import secrets
 from collections.abc import Iterator
+from subprocess import DEVNULL
 from typing import Any
 
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -40,9 +41,9 @@ class ExecuteSubmission(Execute):
     @contextlib.contextmanager
     def setup_kernel(self, **kwargs: Any) -> Iterator[None]:
         # PYTHONSAFEPATH: a file handed in along with the notebook is not imported in place of
-        # a module of ours.
+        # a module of ours. What a kernel writes past its notebook is nobody's to read.
         env = {**os.environ, SEED: seed_of_this_run(), "PYTHONSAFEPATH": "1"}
-        with super().setup_kernel(env=env, **kwargs):
+        with super().setup_kernel(env=env, stdout=DEVNULL, stderr=DEVNULL, **kwargs):
             yield
 
     def preprocess_cell(
@@ -53,13 +54,18 @@ class ExecuteSubmission(Execute):
         try:
             return super().preprocess_cell(cell, resources, index)
         except DeadKernelError:
-            self._stop(cell, "This cell ended Python; the cells below it could not run.")
+            self._stop(cell, "Python ended while this cell ran; the cells below could not run.")
         except CellTimeoutError:
             self.km.shutdown_kernel(now=True)
-            self._stop(cell, "This cell did not end and could not be interrupted.")
+            self._stop(
+                cell,
+                "This cell did not end and could not be interrupted; the cells below did not run.",
+            )
         return cell, self.resources
 
     def _stop(self, cell: NotebookNode, sentence: str) -> None:
         self.stopped = True
         self.log.error("%s It begins: %.60r", sentence, cell.source)
-        cell.outputs.append(new_output("error", ename=STOPPED, evalue=sentence, traceback=[sentence]))
+        cell.outputs.append(
+            new_output("error", ename=STOPPED, evalue=sentence, traceback=[sentence])
+        )

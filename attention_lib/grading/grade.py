@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +58,9 @@ def grade(course: Course, lesson: str) -> tuple[dict[str, float], list[Result]]:
     nbgrader = course.nbgrader()
     log = _log_path(course, lesson)
     log.write_text("", encoding="utf-8")
-    results = [_grade_one(nbgrader, course, lesson, student, log) for student in students]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
+        results = [_grade_one(nbgrader, course, lesson, student, log) for student in students]
     return _points_of_lesson(course, lesson), results
 
 
@@ -112,7 +115,7 @@ def _read_note(course: Course, lesson: str, result: Result) -> None:
     notes = []
     problem = problem_of(notebook)
     if problem:
-        notes.append(f"the notebook could not be read: {problem}")
+        notes.append(f"nothing to grade: {problem}")
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error" and output.ename == STOPPED:

@@ -57,6 +57,9 @@ class SubmissionExporter(NotebookExporter):
     def from_file(
         self, file_stream: IO[str], resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[NotebookNode, dict[str, Any]]:
+        rebuilds = any(isinstance(step, RebuildSubmission) for step in self._preprocessors)
+        if not rebuilds:  # nbgrader converts twice; by now the notebook is of our own making
+            return super().from_file(file_stream, resources=resources, **kw)
         resources = {} if resources is None else resources
         try:
             notebook = read_notebook(file_stream)

@@ -35,9 +35,7 @@ class Cell:
         return self.marks.get("grade_id")
 
 
-def rebuild(
-    released: NotebookNode, submitted: Mapping[str, Any]
-) -> tuple[NotebookNode, list[str]]:
+def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[NotebookNode, list[str]]:
     """Put what a student wrote into the released notebook.
 
     Layout, metadata, points and check cells are those of the release. From the submission come

@@ -31,7 +31,9 @@ def release(course: Course, lessons: list[str]) -> None:
         result = nbgrader.generate_assignment(lesson)
         if not result["success"]:
             problem = result["error"].strip().splitlines()[-1]
-            raise CourseError(f"nbgrader could not release {lesson}: {problem}\n{result['log']}")
+            raise CourseError(
+                f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
+            )
 
 
 def _refuse_to_upset_grades(course: Course, lesson: str, source: NotebookNode) -> None:
@@ -45,8 +47,9 @@ def _refuse_to_upset_grades(course: Course, lesson: str, source: NotebookNode) -
             return
         if not assignment.submissions:
             return
-        before = {cell.name: cell.max_score for book in assignment.notebooks
-                  for cell in book.grade_cells}
+        before = {
+            cell.name: cell.max_score for book in assignment.notebooks for cell in book.grade_cells
+        }
     marks = [cell.metadata.nbgrader for cell in source.cells if "nbgrader" in cell.metadata]
     now = {mark.grade_id: float(mark.points) for mark in marks if mark.grade}
     changes = [

@@ -139,9 +139,10 @@ def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: De
             f"the answer of {name} must stand between one line {BEGIN_SOLUTION} "
             f"and one line {END_SOLUTION}."
         )
-    opening = f"def {name}(" if exercise.kind == "function" else f"{name} = None\n"
-    if opening not in source.partition(BEGIN_SOLUTION)[0]:
-        raise CourseError(f"the answer cell of {name} needs {opening.strip()!r} before its marks.")
+    opening = f"def {name}(" if exercise.kind == "function" else f"{name} = None"
+    lines = source.partition(BEGIN_SOLUTION)[0].splitlines()
+    if not any(line.startswith(opening) for line in lines):
+        raise CourseError(f"the answer cell of {name} needs a line {opening!r} before its marks.")
     if len(checks) != 1 or checks[0].position < answer.position:
         raise CourseError(f"{name} needs one check cell, after its answer cell.")
     if cells[checks[0].position].source.strip() != _call(name):

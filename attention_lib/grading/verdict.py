@@ -33,10 +33,12 @@ class Verdict(NbGraderPreprocessor):
 def judge(cell: NotebookNode, name: str) -> None:
     """Rewrite the outputs of the check cell of exercise `name`, in place."""
     passed = is_right(cell, name)
-    cell.outputs = [_harmless(output) for output in cell.outputs]
-    errors = [output for output in cell.outputs if output.output_type == "error"]
+    outputs = [_harmless(output) for output in cell.outputs]
+    # The visible and the hidden check of a right answer say the same; once is enough.
+    cell.outputs = [output for i, output in enumerate(outputs) if output not in outputs[:i]]
     if passed:
         return
+    errors = [output for output in cell.outputs if output.output_type == "error"]
     for error in errors:  # one line, without the hidden part of the cell around it
         error.traceback = [f"{error.ename}: {error.evalue}"]
     if not errors:
@@ -50,8 +52,11 @@ def judge(cell: NotebookNode, name: str) -> None:
 def is_right(cell: NotebookNode, name: str) -> bool:
     """Tell whether each check in the cell has run and has found exercise `name` right."""
     expected = len(re.findall(r"^check\(", cell.source, re.MULTILINE))
-    said = [output.metadata.get("attention_lib") for output in cell.outputs
-            if output.output_type == "display_data"]
+    said = [
+        output.metadata.get("attention_lib")
+        for output in cell.outputs
+        if output.output_type == "display_data"
+    ]
     said = [word for word in said if word is not None]
     right = {"exercise": name, "outcome": "right"}
     errors = any(output.output_type == "error" for output in cell.outputs)
