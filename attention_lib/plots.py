@@ -815,7 +815,7 @@ def masked_rows(
         if not mask[row, column]:
             below = (f"{score:g}", "False", f"{weights[row, column]:g}")
             for axis, text in zip(axes, below, strict=True):
-                axis.text(column, row, text, ha="center", va="center", color=GRAY)
+                axis.text(column, row, text, ha="center", va="center")
     for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
         axis.set_title(title)
         axis.set_facecolor(GRID)  # forbidden entries show the ground
