@@ -10,7 +10,15 @@ from typing import Any
 
 from attention_lib.checks.catalogue import find
 from attention_lib.checks.judging import judge
-from attention_lib.checks.report import CheckFailed, as_html, as_text, headline, present
+from attention_lib.checks.report import (
+    COLORS,
+    CheckFailed,
+    as_html,
+    as_text,
+    headline,
+    panel,
+    present,
+)
 
 __all__ = ["CheckFailed", "check", "hint", "solution"]
 
@@ -50,13 +58,13 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     exercise = find(name)
     if exercise.kind == "written":
         text = f"{name} is answered in words and read by a person: there is nothing to run."
-        present(text, f"<p>{html.escape(text)}</p>")
+        present(text, {"text/html": f"<p>{html.escape(text)}</p>"})
         return
     if seed is None:
         seed = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
     report = judge(exercise, answer, seed)
     metadata = {"attention_lib": {"exercise": name, "outcome": report.outcome}}
-    present(as_text(report), as_html(report), metadata)
+    present(as_text(report), {"text/html": as_html(report)}, metadata)
     if report.outcome != "right":
         raise CheckFailed(headline(report))
 
@@ -70,11 +78,8 @@ def hint(name: str) -> None:
         number = _hints_given.get(name, 0) % len(exercise.hints)
         _hints_given[name] = number + 1
         text = f"Hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"
-    panel = (
-        '<div class="attention-hint" style="border-left:4px solid #56B4E9;background:#56B4E91A;'
-        f'padding:8px 14px;margin:4px 0;max-width:52em;white-space:pre-wrap">{html.escape(text)}</div>'
-    )
-    present(text, panel)
+    shown = panel(html.escape(text), COLORS["unattempted"], 'class="attention-hint"')
+    present(text, {"text/html": shown})
 
 
 def solution(name: str) -> None:
@@ -86,8 +91,4 @@ def solution(name: str) -> None:
         text = f"{name} = {[round(number, 4) for number in exercise.reference]}"
     else:
         text = f"{name} is answered in words; a model answer is in solutions/{exercise.lesson}.md."
-    panel = (
-        '<pre class="attention-solution" style="padding:8px 14px;margin:4px 0;font-size:12px;'
-        f'line-height:1.4;overflow-x:auto">{html.escape(text)}</pre>'
-    )
-    present(text, panel)
+    present(text, {"text/markdown": f"```python\n{text}\n```"})

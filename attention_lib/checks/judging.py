@@ -99,8 +99,8 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
 
 def _unattempted(exercise: Exercise) -> str:
     return (
-        f"{exercise.name} is not attempted yet: write your answer in the cell above in place of "
-        f'raise NotImplementedError(), run that cell, then this one. hint("{exercise.name}") helps.'
+        "Write your answer in the cell above in place of raise NotImplementedError(), run that "
+        f'cell, then this one. hint("{exercise.name}") helps.'
     )
 
 

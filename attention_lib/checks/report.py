@@ -52,40 +52,54 @@ def headline(report: Report) -> str:
 
 def as_html(report: Report) -> str:
     """Write a report as a panel that takes its text color from the page, light or dark."""
-    color = COLORS[report.outcome]
     head, _, sentence = headline(report).partition(". ")
-    parts = [
-        f'<div class="attention-check" data-outcome="{report.outcome}" role="status" '
-        f'style="border-left:4px solid {color};background:{color}1A;padding:8px 14px;'
-        "margin:4px 0;border-radius:2px;max-width:52em;font-size:14px;line-height:1.5;"
-        'white-space:normal">',
-        f"<div><strong>{html.escape(head)}.</strong> {html.escape(sentence)}</div>",
-    ]
-    details = _details(report)
-    if details:
-        parts.append('<div style="display:flex;flex-wrap:wrap;gap:6px 24px;margin-top:6px">')
-        for label, value, marked in details:
-            body = (
-                _table(value, marked)
-                if isinstance(value, np.ndarray)
-                and value.ndim <= 2
-                and max(value.shape, default=0) <= MOST_CELLS
-                else f'<pre style="margin:0;font-size:12px;line-height:1.35;background:transparent;color:inherit">'
-                f"{html.escape(value if isinstance(value, str) else _array_text(value))}</pre>"
-            )
-            parts.append(
-                f'<div><div style="font-size:12px;opacity:.75">{html.escape(label)}</div>{body}</div>'
-            )
-        parts.append("</div>")
-    return "".join([*parts, "</div>"])
+    color = COLORS[report.outcome]
+    details = "".join(
+        (NEW_LINE if label.startswith("you returned") else "") + _detail(label, value, marked)
+        for label, value, marked in _details(report)
+    )
+    return panel(
+        f"<strong>{html.escape(head)}.</strong> {html.escape(sentence)}"
+        f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px">{details}</div>',
+        color,
+        f'class="attention-check" data-outcome="{report.outcome}" role="status"',
+    )
 
 
-def present(text: str, panel: str, metadata: dict[str, Any] | None = None) -> None:
-    """Show a panel in a notebook, and text anywhere else."""
+NEW_LINE = '<div style="flex-basis:100%"></div>'
+
+
+def panel(content: str, color: str, attributes: str) -> str:
+    """Frame HTML: a colored edge and tint, text in the page's own color."""
+    return (
+        f'<div {attributes} style="border-left:4px solid {color};background:{color}1A;'
+        "padding:8px 14px;margin:4px 0;border-radius:2px;max-width:52em;font-size:14px;"
+        f'line-height:1.5;white-space:normal">{content}</div>'
+    )
+
+
+def _detail(label: str, value: Any, marked: Any) -> str:
+    if (
+        isinstance(value, np.ndarray)
+        and value.ndim <= 2
+        and max(value.shape, default=0) <= MOST_CELLS
+    ):
+        body = _table(value, marked)
+    else:
+        text = value if isinstance(value, str) else _array_text(value)
+        body = (
+            '<pre style="margin:0;font-size:12px;line-height:1.35;background:transparent;'
+            f'color:inherit">{html.escape(text)}</pre>'
+        )
+    return f'<div><div style="font-size:12px;opacity:.75">{html.escape(label)}</div>{body}</div>'
+
+
+def present(text: str, rich: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
+    """Show the rich form (MIME type to content) in a notebook, and the text anywhere else."""
     if in_notebook():
         from IPython.display import display
 
-        display({"text/plain": text, "text/html": panel}, raw=True, metadata=metadata or {})
+        display({"text/plain": text, **rich}, raw=True, metadata=metadata or {})
     else:
         print(text)
 
