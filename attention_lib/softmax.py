@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attention_lib.arguments import Axis, as_floating, require_entries, working_dtype
+from attention_lib.arguments import (
+    Axis,
+    as_floating,
+    broadcast_leading,
+    require_entries,
+    working_dtype,
+)
 
 
 def normalize_by_sum(scores: ArrayLike) -> NDArray[np.floating]:
@@ -137,4 +143,5 @@ def weighted_sum(weights: ArrayLike, values: ArrayLike) -> NDArray:
             f"weights of shape {weights.shape} cannot weigh values of shape {values.shape}: "
             "(..., L, S) needs (..., S, d_v)."
         )
+    broadcast_leading(weights=weights, values=values)
     return weights @ values

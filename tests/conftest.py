@@ -1,8 +1,47 @@
-"""What all tests share: the count of outside cases at the end of a run."""
+"""What all tests share: drawn cases, exact values, and the count of outside cases in a run."""
 
 from collections import Counter
 
+import hypothesis
+import mpmath
+import numpy as np
+import pytest
+
 PEERS = {"test_onnx.py": "ONNX", "test_torch.py": "PyTorch", "test_scipy.py": "SciPy"}
+
+# The same cases in every run, and no clock: a slow machine is no failure.
+hypothesis.settings.register_profile("course", deadline=None, derandomize=True, max_examples=100)
+hypothesis.settings.load_profile("course")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _exact_digits():
+    """Let mpmath carry digits enough for values far below the smallest float64."""
+    with mpmath.workdps(60):
+        yield
+
+
+@pytest.fixture
+def ulps():
+    """Measure the largest distance of results from exact values, in units in the last place."""
+
+    def largest_distance(got, exact):
+        got = np.asarray(got)
+        return max(
+            float(abs(mpmath.mpf(float(g)) - e)) / _ulp(e, got.dtype)
+            for g, e in zip(got.ravel(), exact, strict=True)
+        )
+
+    return largest_distance
+
+
+def _ulp(exact, dtype):
+    """Return the gap between neighboring numbers of `dtype` at `exact`."""
+    limits = np.finfo(dtype)
+    if exact == 0:
+        return float(limits.smallest_subnormal)
+    exponent = max(int(mpmath.floor(mpmath.log(abs(exact), 2))), limits.minexp)
+    return float(mpmath.ldexp(1, exponent - limits.nmant))
 
 
 def pytest_terminal_summary(terminalreporter):

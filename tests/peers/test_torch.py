@@ -6,6 +6,7 @@ in the sample's dtype must be that result to within one unit in the last place.
 
 import warnings
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -25,7 +26,9 @@ with warnings.catch_warnings():
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
-# The import above forbids every later test to set a flag of torch.backends; allow it again.
+# The import above forbids every later test to set a flag of torch.backends, and has hypothesis
+# draw ten cases where ours draws more. Undo both.
+hypothesis.settings.load_profile("course")
 torch.backends.__allow_nonbracketed_mutation_flag = True
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16}
@@ -34,7 +37,7 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.f
 def _samples(name):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return [
+        samples = [
             pytest.param(
                 operator,
                 sample,
@@ -45,6 +48,8 @@ def _samples(name):
             for dtype, torch_dtype in DTYPES.items()
             for number, sample in enumerate(operator.sample_inputs("cpu", torch_dtype, False))
         ]
+    assert samples, f"PyTorch has no samples for {name}"
+    return samples
 
 
 def _run(operator, sample):
