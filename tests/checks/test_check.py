@@ -60,6 +60,18 @@ def test_the_released_stub_is_not_attempted():
     assert verdict(softmax).outcome == "unattempted"
 
 
+def test_a_stub_that_an_answer_calls_is_named():
+    def log_softmax(scores, axis=-1):
+        raise NotImplementedError()
+
+    def cross_entropy(scores, targets):
+        return -log_softmax(scores)[np.arange(len(targets)), targets].mean()
+
+    report = verdict(cross_entropy, "cross_entropy")
+    assert report.outcome == "unattempted"
+    assert report.sentence == "cross_entropy calls log_softmax, which is not written yet."
+
+
 def test_a_result_in_place_of_the_function():
     assert "give it the function itself" in sentence_of(np.ones(3))
 
