@@ -6,9 +6,9 @@ import dataclasses
 import difflib
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.exercises import softmax, stability
+from attention_lib.checks.exercises import scaling, softmax, stability
 
-LESSONS = {"01_softmax": softmax, "02_stability": stability}
+LESSONS = {"01_softmax": softmax, "02_stability": stability, "03_scaling": scaling}
 
 EXERCISES: dict[str, Exercise] = {
     exercise.name: dataclasses.replace(exercise, lesson=lesson)
