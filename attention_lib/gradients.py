@@ -212,10 +212,10 @@ def cross_entropy_grad(scores: ArrayLike, targets: ArrayLike) -> NDArray[np.floa
     """
     scores, targets = as_floating(scores, "scores"), np.asarray(targets)
     require_labels(scores, targets)
-    log_weights = log_softmax(scores.astype(working_dtype(scores.dtype), copy=False))
-    gradient = np.exp(log_weights)
-    examples = np.arange(len(targets))
-    gradient[examples, targets] = np.expm1(log_weights[examples, targets])
+    wide = scores.astype(working_dtype(scores.dtype), copy=False)
+    right = np.arange(len(targets)), targets
+    gradient = softmax(wide)
+    gradient[right] = np.expm1(log_softmax(wide)[right])
     return round_to(gradient / len(targets), scores.dtype)
 
 
