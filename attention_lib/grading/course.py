@@ -42,7 +42,7 @@ class Course:
         lessons = self.lessons
         if lesson in lessons:
             return lesson
-        near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.4)
+        near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
         if near:
             raise CourseError(f"There is no lesson {lesson!r}. Did you mean {' or '.join(near)}?")
         known = f"There are: {', '.join(lessons)}." if lessons else "solutions/ is empty."

@@ -63,15 +63,8 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
     cells = list(_read_cells(submitted))
     _find_homes(released.cells, cells)
     taken, changes = _take(released.cells, cells)
-    used = {cell.position for cell in taken.values()}
+    added = _added(released.cells, cells, taken)
     notebook = from_dict({**released, "cells": []})
-    added: dict[int, list[Cell]] = {}
-    place = START
-    for cell in cells:
-        if cell.position in used:
-            place = cell.home
-        if cell.position not in used or _is_own_version(released.cells[place], cell):
-            added.setdefault(place, []).append(cell)
     count = 0
     for place in range(START, len(released.cells)):
         if place != START:
@@ -174,7 +167,7 @@ def _take(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, Ce
             changes += _remarks(own, copies, taken.get(place))
         elif not copies:
             missing += 1
-        elif _is_own_version(own, taken[place]):
+        elif not _same_text(own.source, taken[place].text):
             edited += 1
     if not any(_is_answer(released[place]) for place in taken):
         raise ForeignNotebook("it has none of this lesson's answer cells")
@@ -193,6 +186,25 @@ def _choose(own: NotebookNode, copies: list[Cell], check_position: int) -> Cell:
         return copies[0]
     written = [cell for cell in copies if not _same_text(own.source, cell.text)] or copies
     return ([cell for cell in written if cell.position < check_position] or written)[-1]
+
+
+def _added(
+    released: list[NotebookNode], cells: list[Cell], taken: Mapping[int, Cell]
+) -> dict[int, list[Cell]]:
+    """Sort the cells of the student's own by the released cell that they stand below."""
+    used = {cell.position for cell in taken.values()}
+    added: dict[int, list[Cell]] = {}
+    place = START
+    for cell in cells:
+        own = None if cell.home is None else released[cell.home]
+        if own is not None and cell.position in used:
+            place = cell.home
+            if _is_answer(own):
+                continue
+        untouched = own is not None and _same_text(own.source, cell.text)
+        if cell.text.strip() and not untouched:
+            added.setdefault(place, []).append(cell)
+    return added
 
 
 def _remarks(own: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list[str]:
@@ -229,11 +241,6 @@ def _plain_cell(cell: Cell, cell_id: str) -> NotebookNode:
         return new_code_cell(cell.text, id=cell_id)
     pictures = {"attachments": from_dict(cell.pictures)} if cell.pictures else {}
     return new_markdown_cell(cell.text, id=cell_id, **pictures)
-
-
-def _is_own_version(own: NotebookNode, cell: Cell) -> bool:
-    """Tell whether the student changed a cell of the lesson that is not an answer."""
-    return not _is_answer(own) and not _same_text(own.source, cell.text) and bool(cell.text.strip())
 
 
 def _grade_id(cell: NotebookNode) -> str | None:

@@ -1,0 +1,127 @@
+"""The learners' notebooks: made anew they are the same, and nothing is in them that should not."""
+
+import re
+
+import nbformat
+import pytest
+
+from attention_lib.grading import release as command
+from attention_lib.grading.course import Course, CourseError
+from attention_lib.grading.release import release
+from attention_lib.grading.source import BEGIN_SOLUTION, END_SOLUTION
+from tests.grading.classroom import LESSONS, ROOT, Classroom, cell_of, make_course, quietly
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Course:
+    made = make_course(tmp_path_factory.mktemp("course"), *LESSONS)
+    quietly(release, made, LESSONS)
+    return made
+
+
+def test_the_notebooks_in_the_repository_are_not_stale(course):
+    def files(root):
+        folder = root / "notebooks"
+        paths = (path for path in folder.rglob("*") if path.is_file())
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in paths
+            if ".ipynb_checkpoints" not in path.parts
+        }
+
+    made, kept = files(course.root), files(ROOT)
+    assert sorted(made) == sorted(kept), "run make release"
+    assert [name for name in made if made[name] != kept[name]] == [], "run make release"
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_answer_survives(course, lesson):
+    written = course.written(lesson).read_text("utf-8")
+    released = course.released(lesson).read_text("utf-8")
+    notebook = nbformat.read(course.released(lesson), as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    between = re.compile(rf"{BEGIN_SOLUTION}\n(.*?)\n\s*{END_SOLUTION}", re.DOTALL)
+    answers = between.findall(written)
+    models = re.findall(r"region written=.*?-->\n(.*?)\n<!--", written, re.DOTALL)
+    assert len(answers) + len(models) == len(Classroom(course, lesson).exercises)
+    for secret in answers + models:
+        for line in secret.splitlines():
+            assert len(line.strip()) < 20 or line.strip() not in text
+        assert "\n".join(secret.split("\n")) not in text
+    for mark in ("SOLUTION", "HIDDEN TESTS", "seed=None", "exercise=", "written="):
+        assert mark not in released
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_released_notebook_owes_nothing_to_the_machine(course, lesson):
+    content = course.released(lesson).read_bytes()
+    notebook = nbformat.read(course.released(lesson), as_version=4)
+    nbformat.validate(notebook)
+    assert content.endswith(b"}\n")
+    assert b"\r" not in content
+    assert str(course.root).encode() not in content
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert "version" not in notebook.metadata.language_info
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+
+
+def test_files_beside_a_source_stay_there(tmp_path):
+    course = make_course(tmp_path, LESSONS[0])
+    quietly(release, course, [LESSONS[0]])
+    beside = course.source(LESSONS[0]).with_suffix(".md")
+    beside.write_text(course.written(LESSONS[0]).read_text("utf-8"), "utf-8")
+    quietly(release, course, [LESSONS[0]])
+    assert [path.name for path in (course.root / "notebooks").rglob("*") if path.is_file()] == [
+        f"{LESSONS[0]}.ipynb"
+    ]
+
+
+def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, monkeypatch):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    quietly(release, course, [lesson])
+    room = Classroom(course, lesson)
+    name = room.checked[0]
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_student("ada")
+        quietly(gradebook.update_or_create_submission, lesson, "ada")
+        grade = gradebook.find_grade(f"check_{name}", lesson, lesson, "ada")
+        grade.auto_score, grade.manual_score = 0.0, 1.0
+        gradebook.db.commit()
+
+    quietly(release, course, [lesson])
+    with course.gradebook() as gradebook:
+        assert gradebook.find_grade(f"check_{name}", lesson, lesson, "ada").score == 1.0
+
+    before = course.released(lesson).read_bytes()
+    source = nbformat.read(course.source(lesson), as_version=4)
+    cell_of(source, f"check_{name}").metadata.nbgrader.points += 4
+    monkeypatch.setattr(command, "read_lesson", lambda *_: source)
+    with pytest.raises(CourseError, match=rf"handed in .* \(check_{name} 1 points, now 5 points\)"):
+        quietly(release, course, [lesson])
+    source.cells.remove(cell_of(source, f"check_{name}"))
+    with pytest.raises(CourseError, match=rf"check_{name} 1 points, now not there"):
+        quietly(release, course, [lesson])
+    assert course.released(lesson).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["01_sotfmax"], "There is no lesson '01_sotfmax'. Did you mean 01_softmax?"),
+        (["zzz"], "There is no lesson 'zzz'. There are: 01_softmax"),
+    ],
+)
+def test_an_unknown_lesson_is_told(course, monkeypatch, capsys, arguments, told):
+    monkeypatch.chdir(course.root)
+    assert command.main(arguments) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_another_folder_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert command.main([]) == 1
+    assert "There is no nbgrader_config.py in" in capsys.readouterr().err
