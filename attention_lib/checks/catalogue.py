@@ -6,9 +6,14 @@ import dataclasses
 import difflib
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.exercises import scaling, softmax, stability
+from attention_lib.checks.exercises import gradients, scaling, softmax, stability
 
-LESSONS = {"01_softmax": softmax, "02_stability": stability, "03_scaling": scaling}
+LESSONS = {
+    "01_softmax": softmax,
+    "02_stability": stability,
+    "03_scaling": scaling,
+    "04_gradients": gradients,
+}
 
 EXERCISES: dict[str, Exercise] = {
     exercise.name: dataclasses.replace(exercise, lesson=lesson)
