@@ -1,0 +1,85 @@
+"""What an import costs and brings, and which module may know which."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import attention_lib
+
+LIBRARY = Path(attention_lib.__file__).parent
+LESSONS = ["softmax", "stability", "scaling", "gradients", "attention", "multihead", "flash", "gpu"]
+HEAVY = ["torch", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
+
+REPORT = """
+import json, sys, time
+start = time.process_time()
+import attention_lib
+print(json.dumps([time.process_time() - start, sorted(sys.modules)]))
+"""
+
+
+def import_in_a_fresh_process():
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", REPORT], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_the_import_is_light():
+    runs = [import_in_a_fresh_process() for _ in range(5)]
+    assert not {name.split(".")[0] for name in runs[0][1]} & set(HEAVY)
+    assert min(seconds for seconds, _ in runs) < 0.25  # of the processor's time, not the clock's
+
+
+def test_everything_exported_is_there():
+    assert sorted(attention_lib.__all__) == attention_lib.__all__
+    for name in attention_lib.__all__:
+        assert callable(getattr(attention_lib, name))
+
+
+def imports(path, *, at_the_top=False):
+    """List what a module imports, by full name; `at_the_top` leaves out imports in functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if at_the_top else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports by relative name"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own_parts(path):
+    """List the parts of the library that a module imports: modules at its top, or packages."""
+    return {name.split(".")[1] for name in imports(path) if name.startswith("attention_lib.")}
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_knows_only_earlier_ones(lesson):
+    path = LIBRARY / f"{lesson}.py"
+    if not path.exists():
+        pytest.skip("this lesson is not written yet")
+    assert own_parts(path) <= {"arguments", *LESSONS[: LESSONS.index(lesson)]}
+    outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
+    allowed = {"numpy"} if lesson != "gpu" else {"numpy", "torch", "triton"}
+    assert outside - set(sys.stdlib_module_names) <= allowed
+
+
+def test_arguments_know_nothing_else():
+    assert own_parts(LIBRARY / "arguments.py") == set()
+
+
+def test_the_figures_know_no_lesson():
+    assert own_parts(LIBRARY / "plots.py") == set()
+
+
+@pytest.mark.parametrize(
+    "path", sorted((LIBRARY / "checks").rglob("*.py")), ids=lambda path: path.stem
+)
+def test_checks_know_nothing_of_grading(path):
+    assert "grading" not in own_parts(path)
+    assert "nbgrader" not in {name.split(".")[0] for name in imports(path)}
