@@ -75,9 +75,9 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
 
     os.chdir(root)  # where nbgrader looks for nbgrader_config.py
     page = f"/lab/tree/{first.relative_to(root).as_posix()}"
-    LabApp.launch_instance(
-        [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", *arguments]
-    )
+    flags = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", "--log-level=WARN"]
+    print("JupyterLab opens in your browser. To stop it, press Control-C here, twice.", flush=True)
+    LabApp.launch_instance([*flags, *arguments])
 
 
 def main(arguments: Sequence[str]) -> str | None:
