@@ -887,3 +887,655 @@ def _short(weight: float) -> str:
 
 def _listed(values: ArrayLike, form: str = "g") -> str:
     return "[" + ", ".join(f"{value:{form}}" for value in np.asarray(values).tolist()) + "]"
+
+
+# --- Lesson 03: scaling ---
+
+Measure = Callable[[NDArray], ArrayLike]  # weights (n,) to one number
+_RAW, _SCALED = VERMILLION, BLUE  # scores as they are, scores divided by the root of d_k
+
+
+@lesson_style
+def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> LessonFigure:
+    """Draw two-dimensional queries and keys (n, 2) as arrows, one panel a query."""
+    query, key = np.asarray(query, float), np.asarray(key, float)
+    figure, panels = new_figure(
+        f"Arrows from the origin, one panel for each query. The keys of {_words(names)} end at "
+        f"{_points(key)}, the same in every panel; the queries end at {_points(query)}.",
+        height=2.9,
+        ncols=len(query),
+        sharex=True,
+        sharey=True,
+    )
+    far = 1.25 * max(np.abs(query).max(), np.abs(key).max())
+    for panel, one, name in zip(panels, query, names, strict=True):
+        for column, (arrow, word) in enumerate(zip(key, names, strict=True)):
+            _arrow(panel, arrow, CYCLE[column], f"key of {word}")
+        _arrow(panel, one, INK, "the query")
+        panel.axhline(0, color=GRID, linewidth=0.8)
+        panel.axvline(0, color=GRID, linewidth=0.8)
+        panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
+        panel.set(xlim=(-0.3, far), ylim=(-0.3, far))
+    panels[0].set_ylabel("second component")
+    handles = [
+        Line2D([], [], color=color, label=label)
+        for color, label in [(INK, "the query"), *_key_labels(names)]
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+@lesson_style
+def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLike) -> LessonFigure:
+    """Draw measured variances and standard deviations against d_k on logarithmic axes."""
+    sizes = np.asarray(sizes, float)
+    measured = {
+        "variance": (np.asarray(variances), "o", sizes, "$d_k$"),
+        "standard deviation": (np.asarray(deviations), "s", np.sqrt(sizes), r"$\sqrt{d_k}$"),
+    }
+    said = "; ".join(
+        f"the {name} grows from {values[0]:.3g} to {values[-1]:.3g}"
+        for name, (values, *_) in measured.items()
+    )
+    figure, axes = new_figure(
+        f"Two straight lines on logarithmic axes, d_k from {sizes[0]:g} to {sizes[-1]:g}: {said}.",
+        height=3.4,
+    )
+    for color, (name, (values, mark, line, label)) in zip(
+        (ORANGE, BLUE), measured.items(), strict=False
+    ):
+        axes.plot(sizes, line, color=color, linewidth=1)
+        axes.plot(sizes, values, mark, color=color, markersize=7, label=f"measured {name}")
+        axes.annotate(label, (sizes[-1], line[-1]), (8, 0), textcoords="offset points", va="center")
+    _logarithmic_sizes(axes, sizes)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+    axes.set(ylabel="of the scores", xlim=(sizes[0] / 1.4, sizes[-1] * 2))
+    axes.grid()
+    axes.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> LessonFigure:
+    """Draw a histogram of scores on a logarithmic axis, with the scores one has been told of."""
+    scores = np.asarray(scores).ravel()
+    largest = np.abs(scores).max()
+    figure, axes = new_figure(
+        f"Histogram of {scores.size:,} scores on a logarithmic axis. Most lie within "
+        f"{deviation:g} of 0, the largest is {largest:.1f} in size, and dashed lines at "
+        f"{_listed(told)} on either side stand clear of them all.",
+        height=3.2,
+    )
+    reach = 1.12 * max(told)
+    axes.hist(scores, np.arange(-reach, reach + 1, 2), color=SKY, edgecolor=PAPER)
+    axes.axvspan(-deviation, deviation, color=BLUE, alpha=0.15, linewidth=0)
+    axes.set_yscale("log")
+    top = axes.get_ylim()[1] * 6
+    axes.text(0, top / 2.5, f"± {deviation:g}", ha="center", va="center", color=BLUE)
+    for score in told:
+        for place in (-score, score):
+            axes.axvline(place, color=VERMILLION, linestyle="--", linewidth=1.2)
+    axes.set(xlabel="score", ylabel="how many (logarithmic)", ylim=(0.6, top), xlim=(-reach, reach))
+    axes.set_xticks([-score for score in told] + [-deviation, deviation, *told])
+    axes.xaxis.set_major_formatter(lambda value, _position: _number(value))
+    return figure
+
+
+@lesson_style
+def histograms_by_size(
+    sizes: Sequence[int],
+    scores: Mapping[str, Sequence[ArrayLike]],
+    largest: Mapping[str, Sequence[ArrayLike]],
+) -> LessonFigure:
+    """Draw, for each d_k, histograms of scores above those of the largest weight of a row.
+
+    `scores` and `largest` map the two ways, as they are and scaled, to one array for each d_k.
+    """
+    said = "; ".join(
+        f"{way}: standard deviations {_listed([np.std(one) for one in scores[way]], '.3g')}, "
+        f"median largest weights {_listed([np.median(one) for one in largest[way]], '.2f')}"
+        for way in scores
+    )
+    figure, panels = new_figure(
+        f"Histograms of scores above histograms of each row's largest weight, for d_k "
+        f"{_listed(sizes)}. {said}.",
+        height=4.4,
+        nrows=2,
+        ncols=len(sizes),
+        sharey="row",
+    )
+    for column, size in enumerate(sizes):
+        above, below = panels[:, column]
+        spread = 3.2 * max(np.std(one[column]) for one in scores.values())
+        for way, color in zip(scores, (_RAW, _SCALED), strict=True):
+            values = np.ravel(scores[way][column])
+            _outline(above, values, np.linspace(-spread, spread, 61), color, way)
+            _outline(below, np.ravel(largest[way][column]), np.linspace(0, 1, 26), color, way)
+        above.set(title=f"$d_k$ = {size:,}", xlabel="score")
+        below.set(xlabel="largest weight")
+        below.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        for panel in (above, below):
+            panel.set_yticks([])
+    panels[0, 0].set_ylabel("scores")
+    panels[1, 0].set_ylabel("rows")
+    figure.legend(
+        handles=[
+            Line2D([], [], color=color, linewidth=5, label=way)
+            for way, color in zip(scores, (_RAW, _SCALED), strict=True)
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return figure
+
+
+@lesson_style
+def one_row_at_size(
+    size: int, scores: Mapping[str, ArrayLike], weights: Mapping[str, ArrayLike]
+) -> LessonFigure:
+    """Draw one row's scores on a line, and the weights they get: as they are, and scaled."""
+    said = "; ".join(
+        f"{way}, scores up to {np.max(scores[way]):.3g} in a row give a largest weight of "
+        f"{np.max(weights[way]):.2f}"
+        for way in scores
+    )
+    figure, panels = new_figure(
+        f"Scores of one query as dots on a line, and bars of its weights, at d_k = {size}. {said}.",
+        height=3.8,
+        nrows=2,
+        ncols=2,
+        width_ratios=(3, 2),
+        sharex="col",
+        sharey="col",
+    )
+    reach = 1.15 * max(np.abs(row).max() for row in scores.values())
+    for (line, bars), way, color in zip(panels, scores, (_RAW, _SCALED), strict=True):
+        row, shares = np.asarray(scores[way]), np.asarray(weights[way])
+        line.axhline(0, color=GRID)
+        line.axvline(0, color=GRID)
+        line.plot(row, np.zeros_like(row), "o", color=color, alpha=0.8, markersize=8)
+        line.set(title=way, xlim=(-reach, reach), yticks=[])
+        line.spines["left"].set_visible(False)
+        bars.bar(range(len(shares)), shares, color=color, width=0.8)
+        bars.set(ylim=(0, 1.05), xticks=[], ylabel="weight")
+        bars.set_title(f"largest weight {shares.max():.2f}")
+    panels[1, 0].set_xlabel(f"score, $d_k$ = {size:,}")
+    panels[1, 1].set_xlabel(f"the {len(shares)} keys")
+    return figure
+
+
+@lesson_style
+def rows_with_entropy(rows: Mapping[str, ArrayLike], entropies: Sequence[float]) -> LessonFigure:
+    """Draw rows of weights side by side, each with its entropy and the number it is worth."""
+    said = "; ".join(
+        f"{name}: {_numbers(np.asarray(row))} with entropy {value:.2f}"
+        for (name, row), value in zip(rows.items(), entropies, strict=True)
+    )
+    figure, panels = new_figure(
+        f"Bars of weights, from sharp to flat. {said}.", height=2.7, ncols=len(rows), sharey=True
+    )
+    for panel, (name, row), value in zip(panels, rows.items(), entropies, strict=True):
+        row = np.asarray(row)
+        panel.bar(range(len(row)), row, color=BLUE, width=0.75)
+        panel.set(title=name, ylim=(0, 1.05), xticks=[])
+        panel.set_xlabel(f"entropy {value + 0:.2f}\nas {np.exp(value):.2f} words")
+    panels[0].set_ylabel("weight")
+    return figure
+
+
+@lesson_style
+def lines_by_size(
+    sizes: ArrayLike, lines: Mapping[str, ArrayLike], label: str, limit: float, limit_name: str
+) -> LessonFigure:
+    """Draw a measure of the weights against d_k, as they are and scaled, below its limit."""
+    sizes = np.asarray(sizes, float)
+    said = "; ".join(
+        f"{way} it goes from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
+        for way, values in lines.items()
+    )
+    figure, axes = new_figure(
+        f"Lines of the {label} for d_k from {sizes[0]:g} to {sizes[-1]:g}, at most "
+        f"{limit:.2f}: {said}.",
+        height=3.1,
+    )
+    for (way, values), color, mark in zip(lines.items(), (_RAW, _SCALED), "os", strict=True):
+        axes.plot(sizes, values, mark + "-", color=color, label=way)
+    axes.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
+    axes.annotate(limit_name, (sizes[0], limit), (0, 4), textcoords="offset points", color=INK)
+    _logarithmic_sizes(axes, sizes)
+    axes.set(ylabel=label, ylim=(0, 1.15 * limit))
+    axes.legend(loc="center left", bbox_to_anchor=(0, 0.35))
+    return figure
+
+
+@lesson_style
+def tempered(
+    scores: ArrayLike,
+    temperature: float,
+    weigh: Callable[[NDArray, float], ArrayLike],
+    measure: Measure,
+    keys: Sequence[str],
+) -> LessonFigure:
+    """Draw the weights at one temperature, beside their entropy at every temperature."""
+    scores = np.asarray(scores, float)
+    weights = np.asarray(weigh(scores, temperature))
+    reached = float(measure(weights))
+    figure, (now, course) = new_figure(
+        f"At the temperature {temperature:g} the scores {_numbers(scores)} get the weights "
+        f"{_numbers(weights)}, with entropy {reached:.2f}. Beside them a rising curve, the "
+        "entropy against the temperature, with this temperature marked.",
+        ncols=2,
+        width_ratios=[2, 3],
+    )
+    _bars(now, weights, [f"{key}\n{score:g}" for key, score in zip(keys, scores, strict=True)])
+    now.set(title=f"temperature {temperature:g}", xlabel="word and its score", ylabel="weight")
+    now.set(ylim=(0, 1.15))
+    temperatures = np.geomspace(0.04, 60, 200)
+    _entropy_curve(course, temperatures, [measure(weigh(scores, t)) for t in temperatures])
+    course.axhline(np.log(len(scores)), color=GRAY, linestyle="--", linewidth=1)
+    course.text(0.04, np.log(len(scores)) * 1.02, f"log {len(scores)}", color=INK, va="bottom")
+    course.plot(temperature, reached, "o", color=VERMILLION, markersize=9)
+    course.set(title=f"entropy {reached:.2f}", ylim=(0, 1.15 * np.log(len(scores))))
+    return figure
+
+
+@lesson_style
+def entropy_target(
+    temperatures: ArrayLike, entropies: ArrayLike, target: float, tried: Mapping[float, float]
+) -> LessonFigure:
+    """Draw entropy against temperature with a target, and what was tried on either side."""
+    temperatures, entropies = np.asarray(temperatures), np.asarray(entropies)
+    trials = ", ".join(f"{value:.2f} at {t:g}" for t, value in tried.items())
+    figure, axes = new_figure(
+        "A curve of the entropy that never falls as the temperature rises, crossing the dashed "
+        f"target of {target:g} once. Marked are the entropies {trials}.",
+        height=3.1,
+    )
+    below = temperatures[entropies < target]
+    axes.axvspan(temperatures[0], below[-1], color=SKY, alpha=0.25, linewidth=0)
+    axes.axvspan(below[-1], temperatures[-1], color=ORANGE, alpha=0.2, linewidth=0)
+    _entropy_curve(axes, temperatures, entropies)
+    axes.axhline(target, color=VERMILLION, linestyle="--", linewidth=1.2)
+    for temperature, value in tried.items():
+        axes.plot(temperature, value, "o", color=INK, markersize=8)
+        right = value < target
+        axes.annotate(
+            f"T = {temperature:g}:\ntoo {'sharp, go higher' if right else 'flat, go lower'}",
+            (temperature, value),
+            (10, 0) if right else (-10, 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="bottom" if right else "center",
+        )
+    axes.annotate(
+        f"target {target:g}",
+        (temperatures[-1], target),
+        (-4, 4),
+        textcoords="offset points",
+        ha="right",
+        color=VERMILLION,
+    )
+    axes.set(xlim=(temperatures[0], temperatures[-1]), ylim=(0, None))
+    return figure
+
+
+@lesson_style
+def cap_curve(scores: ArrayLike, capped: ArrayLike, cap: float) -> LessonFigure:
+    """Draw a soft cap beside the line of unchanged scores."""
+    scores, capped = np.asarray(scores, float), np.asarray(capped, float)
+    figure, axes = new_figure(
+        f"A curve through the origin that follows the diagonal for small scores and bends "
+        f"toward −{cap:g} on the left and {cap:g} on the right, never crossing either.",
+        height=3.1,
+    )
+    axes.plot(scores, scores, color=GRAY, linewidth=1, linestyle=":", label="unchanged")
+    axes.plot(scores, capped, color=BLUE, label=f"capped at {cap:g}")
+    for bound in (-cap, cap):
+        axes.axhline(bound, color=VERMILLION, linestyle="--", linewidth=1)
+    axes.set(xlabel="score", ylabel="score after the cap", ylim=(-1.5 * cap, 1.5 * cap))
+    axes.set_yticks([-cap, 0, cap])
+    axes.yaxis.set_major_formatter(lambda value, _position: _number(value))
+    axes.xaxis.set_major_formatter(lambda value, _position: _number(value))
+    axes.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def growing_scores(
+    factors: ArrayLike,
+    largest: Mapping[str, ArrayLike],
+    entropies: Mapping[str, ArrayLike],
+    limit: float,
+) -> LessonFigure:
+    """Draw the largest score and the entropy as components grow, one line a remedy."""
+    factors = np.asarray(factors, float)
+    said = "; ".join(
+        f"{way}: largest score {np.asarray(largest[way])[-1]:.3g}, entropy "
+        f"{np.asarray(entropies[way])[-1]:.2f}"
+        for way in largest
+    )
+    figure, (left, right) = new_figure(
+        f"Lines of the largest score and of the entropy as components grow {factors[-1]:g}-fold. "
+        f"At the end, {said}.",
+        height=3.3,
+        ncols=2,
+    )
+    marks = "osD^"
+    for place, way in enumerate(largest):
+        style = {"color": CYCLE[place], "marker": marks[place], "markersize": 5, "label": way}
+        left.plot(factors, largest[way], **style)
+        right.plot(factors, entropies[way], **style)
+    left.set_yscale("log")
+    left.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    left.set(ylabel="largest score (logarithmic)")
+    right.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
+    right.set(ylabel="mean entropy (nats)", ylim=(0, 1.12 * limit))
+    for panel in (left, right):
+        panel.set_xscale("log")
+        panel.set_xticks(factors, [f"{factor:g}" for factor in factors])
+        panel.xaxis.set_minor_locator(NullLocator())
+        panel.set_xlabel("standard deviation of the components")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return figure
+
+
+def _arrow(axes: Any, end: NDArray, color: str, label: str) -> None:
+    shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, (0, 0), arrowprops=shape, label=label)
+
+
+def _key_labels(names: Sequence[str]) -> list[tuple[str, str]]:
+    return [(CYCLE[column], f"key of {word}") for column, word in enumerate(names)]
+
+
+def _outline(axes: Any, values: NDArray, edges: NDArray, color: str, label: str) -> None:
+    """Draw a filled histogram of shares, the ends taking what lies beyond them."""
+    shares = np.full(len(values), 1 / len(values))
+    values = np.clip(values, edges[0], edges[-1])
+    axes.hist(values, edges, weights=shares, histtype="stepfilled", alpha=0.3, color=color)
+    axes.hist(values, edges, weights=shares, histtype="step", color=color, label=label)
+
+
+def _logarithmic_sizes(axes: Any, sizes: NDArray) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("$d_k$, the components of a vector")
+
+
+def _entropy_curve(axes: Any, temperatures: NDArray, entropies: Any) -> None:
+    axes.plot(temperatures, np.asarray(entropies), color=BLUE)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    axes.set(xlabel="temperature (logarithmic)", ylabel="entropy (nats)")
+
+
+# --- Lesson 04: gradients ---
+
+SIGNED_COLORS = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, SKY])  # for dark ink
+
+
+@lesson_style
+def weights_along_score(
+    scores: ArrayLike, moving: int, slopes: ArrayLike, weigh: Weigh, keys: Sequence[str]
+) -> LessonFigure:
+    """Draw all weights as one of the scores (n,) moves, with their slopes where it stands."""
+    scores, slopes = np.asarray(scores, float), np.asarray(slopes)
+    here, weights = scores[moving], np.asarray(weigh(scores))
+    said = ", ".join(
+        f"{key} {'rises' if slope > 0 else 'falls'} with slope {_number(slope)}"
+        for key, slope in zip(keys, slopes, strict=True)
+    )
+    figure, axis = new_figure(
+        f"Lines of the weights as the score of {keys[moving]} moves, and a short tangent on each "
+        f"at its present score of {_number(here)}: {said}.",
+        height=3.4,
+    )
+    along = np.linspace(here - 4, here + 4, 161)
+    rows = np.tile(scores, (len(along), 1))
+    rows[:, moving] = along
+    lines = np.array([weigh(row) for row in rows])
+    places = {weight: place for place, weight in enumerate(weights.round(12))}  # equal: one line
+    for weight, place in places.items():
+        together = [
+            key for key, other in zip(keys, weights.round(12), strict=True) if other == weight
+        ]
+        axis.plot(along, lines[:, place], color=CYCLE[place], label=" and ".join(together))
+        tangent = weights[place] + slopes[place] * np.array([-0.8, 0.8])
+        axis.plot([here - 0.8, here + 0.8], tangent, color=INK, linewidth=1.5)
+        axis.plot(here, weights[place], "o", color=CYCLE[place], markeredgecolor=INK)
+        axis.annotate(
+            f"slope {_number(slopes[place])}",
+            (here + 0.8, tangent[1]),
+            (6, -3),
+            textcoords="offset points",
+        )
+    axis.axvline(here, color=GRAY, linewidth=1, linestyle="--", zorder=0)
+    axis.set(xlabel=f"score of {keys[moving]}", ylabel="weight", ylim=(0, 1))
+    axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -> LessonFigure:
+    """Draw a row of weights (n,) beside the derivatives (n, n) of each by every score."""
+    weights, jacobian = np.asarray(weights), np.asarray(jacobian)
+    rows = "; ".join(
+        f"weight of {key} {_numbers(row)}" for key, row in zip(keys, jacobian, strict=True)
+    )
+    figure, (bars, grid) = new_figure(
+        f"Bars of the weights of {_words(keys)}: {_numbers(weights)}. Beside them a table of "
+        f"derivatives, one row a weight and one column a score. {rows}.",
+        height=3.0,
+        ncols=2,
+        width_ratios=(2, 3),
+    )
+    _bars(bars, weights, keys)
+    bars.set(title="weights", ylabel="weight", ylim=(0, 1.15))
+    _number_grid(grid, jacobian, _number, vmin=-0.25, vmax=0.25)
+    grid.images[0].set_cmap(SIGNED_COLORS)
+    grid.set_xticks(range(len(keys)), keys)
+    grid.set_yticks(range(len(keys)), keys)
+    grid.tick_params(length=0)
+    grid.set(title="∂ weight / ∂ score", xlabel="the score that moves", ylabel="the weight")
+    return figure
+
+
+@lesson_style
+def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw errors against the step, both logarithmic, and mark where each is smallest."""
+    steps = np.asarray(steps, float)
+    best = {name: int(np.argmin(values)) for name, values in errors.items()}
+    said = "; ".join(
+        f"{name}: at best {errors[name][place]:.0e}, at a step of {steps[place]:.0e}"
+        for name, place in best.items()
+    )
+    figure, axis = new_figure(
+        "Errors against the step on logarithmic axes, each line a V: they fall as the step "
+        f"shrinks, then rise again. {said}.",
+        height=3.6,
+    )
+    for (name, values), color in zip(errors.items(), CYCLE, strict=False):
+        place = best[name]
+        axis.loglog(steps, values, color=color, label=name)
+        axis.plot(steps[place], values[place], "o", color=color, markersize=8)
+        axis.annotate(
+            f"{values[place]:.0e}",
+            (steps[place], values[place]),
+            (0, -16),
+            textcoords="offset points",
+            ha="center",
+        )
+    everything = np.concatenate([*errors.values()])
+    axis.set(xlabel="step", ylabel="error of the slope", ylim=(everything.min() / 50, None))
+    axis.text(0.03, 0.06, "← rounding", transform=axis.transAxes, color=GRAY)
+    axis.text(0.97, 0.06, "curvature →", transform=axis.transAxes, color=GRAY, ha="right")
+    axis.legend(loc="upper center")
+    axis.grid()
+    return figure
+
+
+@lesson_style
+def pulls_on_scores(
+    weights: ArrayLike, grad_weights: ArrayLike, grad_scores: ArrayLike, keys: Sequence[str]
+) -> LessonFigure:
+    """Draw each weight's gradient against their weighted mean, and what the scores receive."""
+    weights, gradient, result = (np.asarray(a) for a in (weights, grad_weights, grad_scores))
+    mean = float(weights @ gradient)
+    figure, (before, after) = new_figure(
+        f"On the left the gradients of the weights of {_words(keys)}, {_numbers(gradient)}, as "
+        f"arrows from their weighted mean, {_number(mean)}. On the right the gradients of the "
+        f"scores: {_numbers(result)}.",
+        height=3.1,
+        ncols=2,
+    )
+    before.axhline(mean, color=INK, linestyle="--", linewidth=1.2)
+    for place, value in enumerate(gradient):
+        before.plot([place, place], [mean, value], color=CYCLE[place], linewidth=3)
+        before.plot(place, value, "o", color=CYCLE[place], markersize=8)
+    span = np.ptp([*gradient, mean]) or 1.0
+    labels = [f"{key}\nweight {_number(weight)}" for key, weight in zip(keys, weights, strict=True)]
+    before.set_xticks(range(len(keys)), labels)
+    before.set(
+        title="gradients of the weights",
+        xlabel=f"dashed: their weighted mean, {_number(mean)}",
+        ylabel="gradient",
+        xlim=(-0.5, len(keys) - 0.4),
+        ylim=(min(mean, gradient.min()) - 0.15 * span, max(mean, gradient.max()) + 0.15 * span),
+    )
+    before.tick_params(axis="x", length=0)
+    _bars(after, result, keys)
+    after.set(title="gradients of the scores", ylim=_room_for_numbers(result))
+    return figure
+
+
+@lesson_style
+def loss_gradient(
+    weights: ArrayLike, targets: ArrayLike, gradient: ArrayLike, classes: Sequence[str]
+) -> LessonFigure:
+    """Show each example's weights with the right class framed, and the gradient beside them."""
+    weights, targets, gradient = np.asarray(weights), np.asarray(targets), np.asarray(gradient)
+    rows = "; ".join(
+        f"example {i}, right class {classes[target]}: {_numbers(row)}"
+        for i, (target, row) in enumerate(zip(targets, gradient, strict=True))
+    )
+    figure, panels = new_figure(
+        "Two tables, one row an example: the weights, and the gradient of the loss, negative "
+        f"at the right class alone. The gradient is, {rows}.",
+        height=0.55 * len(weights) + 1.0,
+        ncols=2,
+        sharey=True,
+    )
+    _number_grid(panels[0], weights, _number, vmin=0, vmax=1)
+    _number_grid(panels[1], gradient, _number, vmin=-1 / len(weights), vmax=1 / len(weights))
+    panels[1].images[0].set_cmap(SIGNED_COLORS)
+    for panel, title in zip(panels, ("weights", "gradient of the loss"), strict=True):
+        for row, target in enumerate(targets):
+            frame = (target - 0.47, row - 0.45)
+            panel.add_patch(Rectangle(frame, 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5))
+        panel.set(title=title, xlabel="class")
+        panel.set_xticks(range(len(classes)), classes)
+        panel.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
+        panel.tick_params(length=0)
+    return figure
+
+
+@lesson_style
+def gradient_lines(
+    x: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    xlabel: str,
+    ylabel: str,
+    x_scale: str = "linear",
+    y_scale: str = "log",
+) -> LessonFigure:
+    """Draw one line a curve over the same x, which may be powers of 2 (`x_scale` "log")."""
+    x = np.asarray(x, float)
+    said = "; ".join(
+        f"{name}, from {_short(values[0])} to {_short(values[-1])}"
+        for name, values in ((name, np.asarray(c, float)) for name, c in curves.items())
+    )
+    figure, axis = new_figure(
+        f"Lines of {ylabel} against {xlabel}, from {x[0]:g} to {x[-1]:g}: {said}.", height=3.4
+    )
+    looks = zip(curves.items(), CYCLE, ("-", "--", ":", "-."), strict=False)
+    for (name, values), color, dashes in looks:
+        axis.plot(x, values, color=color, linestyle=dashes, label=name, linewidth=2.5)
+    axis.set_yscale(y_scale)
+    if x_scale == "log":
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+        axis.xaxis.set_minor_locator(NullLocator())
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.grid()
+    axis.legend()
+    return figure
+
+
+@lesson_style
+def backward_path() -> LessonFigure:
+    """Draw attention as a chain of arrays, and the way of the gradients back through it."""
+    figure, axis = new_figure(
+        "Attention as a chain of boxes with their shapes. Forward, left to right: Q, L by d_k, "
+        "and K, S by d_k, make the scores S, L by S; softmax makes of them the weights P, L by S; "
+        "P and V, S by d_v, make the output O, L by d_v. Backward, right to left: dO goes back to "
+        "dP and dV, dP to dS, dS to dQ and dK, each in the shape of its array.",
+        height=3.3,
+    )
+    boxes = {
+        "Q": (0.0, 2.0, "(L, d_k)"),
+        "K": (0.0, 0.0, "(S, d_k)"),
+        "S": (2.0, 1.0, "(L, S)"),
+        "P": (4.0, 1.0, "(L, S)"),
+        "V": (4.0, -1.0, "(S, d_v)"),
+        "O": (6.0, 1.0, "(L, d_v)"),
+    }
+    steps = (("Q", "S"), ("K", "S"), ("S", "P"), ("P", "O"), ("V", "O"))
+    for name, (x, y, shape) in boxes.items():
+        axis.text(
+            x,
+            y,
+            f"$\\bf{{{name}}}$\n{shape}",
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": PAPER, "edgecolor": INK},
+            zorder=3,
+        )
+    for start, end in steps:
+        (x0, y0, _), (x1, y1, _) = boxes[start], boxes[end]
+        across = np.array([y0 - y1, x1 - x0]) / np.hypot(x1 - x0, y1 - y0)
+        for side, color, style in ((0.13, BLUE, "-|>"), (-0.13, VERMILLION, "<|-")):
+            dx, dy = side * across
+            axis.annotate(
+                "",
+                (x1 + dx, y1 + dy),
+                (x0 + dx, y0 + dy),
+                arrowprops={
+                    "arrowstyle": style,
+                    "color": color,
+                    "shrinkA": 32,
+                    "shrinkB": 32,
+                    "linewidth": 1.8,
+                },
+            )
+        middle = np.array([(x0 + x1) / 2, (y0 + y1) / 2]) - 0.42 * across
+        axis.text(*middle, f"d{start}", color=VERMILLION, ha="center", va="center")
+    axis.annotate(
+        "",
+        (6.05, 0.87),
+        (7.2, 0.87),
+        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "shrinkB": 30, "linewidth": 1.8},
+    )
+    axis.text(6.95, 0.58, "dO", color=VERMILLION, ha="center", va="center")
+    for x, label in ((1.0, "dot products,\nscaled"), (3.0, "softmax"), (5.0, "mixing")):
+        axis.text(x, 2.6, label, color=BLUE, ha="center", va="center", fontsize=9)
+    axis.set(xlim=(-0.7, 7.3), ylim=(-1.6, 2.9))
+    axis.set_axis_off()
+    handles = [
+        Line2D([], [], color=BLUE, marker=">", label="forward: the arrays"),
+        Line2D([], [], color=VERMILLION, marker="<", label="backward: their gradients"),
+    ]
+    axis.legend(handles=handles, loc="lower left")
+    return figure

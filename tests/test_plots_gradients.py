@@ -1,0 +1,133 @@
+"""The figures of lesson 04 show the numbers they are given, and say them in their alt text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attention_lib import plots
+
+WORDS = ["please", "study", "man"]
+WEIGHTS = np.array([0.25, 0.25, 0.5])
+JACOBIAN = np.array([[0.1875, -0.0625, -0.125], [-0.0625, 0.1875, -0.125], [-0.125, -0.125, 0.25]])
+STEPS = np.logspace(-12, 0, 25)
+
+
+def weigh(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum()
+
+
+def written(axis) -> list[str]:
+    return [text.get_text() for text in axis.texts]
+
+
+def along_a_score():
+    scores = np.log([1.0, 1.0, 2.0])
+    return plots.weights_along_score(scores, 2, JACOBIAN[:, 2], weigh, WORDS)
+
+
+def jacobian():
+    return plots.jacobian_map(WEIGHTS, JACOBIAN, WORDS)
+
+
+def valleys():
+    errors = {"one-sided": STEPS + 1e-16 / STEPS, "central": STEPS**2 + 1e-16 / STEPS}
+    return plots.error_valleys(STEPS, errors)
+
+
+def pulls():
+    return plots.pulls_on_scores(WEIGHTS, [1.0, 0.0, 3.0], [-0.1875, -0.4375, 0.625], WORDS)
+
+
+def loss():
+    rows = np.array([[0.25, 0.25, 0.5], [0.125, 0.75, 0.125]])
+    gradient = np.array([[0.125, 0.125, -0.25], [-0.4375, 0.375, 0.0625]])
+    return plots.loss_gradient(rows, [2, 0], gradient, WORDS)
+
+
+def lines():
+    curves = {"kept": [1.0, 1.0, 1.0], "lost": [1.0, 0.1, 0.002]}
+    return plots.gradient_lines([2, 4, 8], curves, "$d_k$", "gradient", x_scale="log")
+
+
+def path():
+    return plots.backward_path()
+
+
+FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, path]
+
+
+@pytest.mark.parametrize("make", FIGURES)
+def test_figure_displays_with_alt_text_of_whole_sentences(make):
+    figure = make()
+    assert figure.alt.endswith(".")
+    assert "nan" not in figure.alt
+    assert figure.alt.partition(".")[0].replace('"', "&quot;") in figure._repr_html_()
+
+
+@pytest.mark.parametrize("make", FIGURES[:-1])
+def test_axes_are_labeled(make):
+    for axis in make().axes:
+        assert axis.get_xlabel() or axis.get_title(loc="left")
+        assert axis.get_ylabel() or axis.get_title(loc="left")
+
+
+def test_tangents_have_the_slopes_given():
+    figure = along_a_score()
+    tangents = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
+    slopes = [np.ptp(line.get_ydata()) / np.ptp(line.get_xdata()) for line in tangents[:2]]
+    assert slopes == pytest.approx([0.125, 0.25])
+    assert written(figure.axes[0]) == ["slope −0.125", "slope 0.25"]
+    assert "study falls with slope −0.125, man rises with slope 0.25" in figure.alt
+
+
+def test_equal_weights_share_a_line():
+    legend = along_a_score().axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["please and study", "man"]
+
+
+def test_every_derivative_stands_in_its_cell():
+    figure = jacobian()
+    grid = figure.axes[1]
+    cells = {
+        (round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in grid.texts
+    }
+    assert cells[0, 2] == "−0.125"
+    assert cells[2, 2] == "0.25"
+    assert "weight of man −0.125, −0.125, 0.25" in figure.alt
+
+
+def test_valleys_mark_their_lowest_points():
+    figure = valleys()
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    best = [float(line.get_xdata()[0]) for line in marks]
+    assert best == pytest.approx([1e-8, STEPS[np.argmin(STEPS**2 + 1e-16 / STEPS)]])
+    assert "one-sided: at best 2e-08, at a step of 1e-08" in figure.alt
+
+
+def test_pulls_start_at_the_weighted_mean():
+    figure = pulls()
+    stems = [line for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1][::2]
+    assert [line.get_ydata()[0] for line in stems] == pytest.approx([1.75] * 3)
+    assert [bar.get_height() for bar in figure.axes[1].patches] == [-0.1875, -0.4375, 0.625]
+    assert "weighted mean, 1.75" in figure.alt
+
+
+def test_right_classes_are_framed_in_both_tables():
+    for panel in loss().axes:
+        corners = [(round(box.get_x() + 0.47), round(box.get_y() + 0.45)) for box in panel.patches]
+        assert corners == [(2, 0), (0, 1)]
+
+
+def test_lines_say_where_they_begin_and_end():
+    figure = lines()
+    assert "kept, from 1 to 1; lost, from 1 to 0.002." in figure.alt
+    assert figure.axes[0].get_xscale() == "log"
+    assert figure.axes[0].get_yscale() == "log"
+
+
+def test_path_names_every_array_and_every_gradient():
+    texts = " ".join(written(path().axes[0]))
+    for name in ("dQ", "dK", "dV", "dP", "dS", "dO", "(L, d_k)", "(S, d_v)"):
+        assert name in texts
