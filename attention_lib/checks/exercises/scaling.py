@@ -735,8 +735,8 @@ def _entropy_verdict(scores: NDArray, target: float, got: object) -> str | None:
     if abs(reached - target) <= 0.02:
         return f"{told}: close, but 1e-6 nats are asked for. Go on until they are reached."
     if reached < target:
-        return f"{told}: the temperature is too low. Does your search reach high enough?"
-    return f"{told}: the temperature is too high. Does your search reach low enough?"
+        return f"{told}: the temperature is too low. Does the search reach high enough, with no NaN on the way?"
+    return f"{told}: the temperature is too high. Does the search reach low enough, with no NaN on the way?"
 
 
 def _entropy_at(scores: NDArray, temperature: float) -> float:
@@ -916,7 +916,7 @@ SOFTCAP = Exercise(
     ),
     mistakes=(
         Mistake(
-            "The scores are cut off at the cap: tanh bends them towards it and keeps their order.",
+            "The scores are cut off at the cap: tanh bends them toward it and keeps their order.",
             lambda scores, cap: np.clip(scores, -cap, cap),
             lambda scores, cap: np.minimum(scores, cap),
         ),
