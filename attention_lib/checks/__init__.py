@@ -53,7 +53,7 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     >>> def weighted_sum(weights, values):
     ...     return np.einsum("...ls,...sv->...lv", weights, values)
     >>> check("weighted_sum", weighted_sum)
-    weighted_sum: right. All 7 cases, 2 points.
+    weighted_sum: right. All 8 cases, 2 points.
     """
     exercise = find(name)
     if exercise.kind == "written":
