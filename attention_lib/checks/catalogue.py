@@ -6,13 +6,14 @@ import dataclasses
 import difflib
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.exercises import gradients, scaling, softmax, stability
+from attention_lib.checks.exercises import attention, gradients, scaling, softmax, stability
 
 LESSONS = {
     "01_softmax": softmax,
     "02_stability": stability,
     "03_scaling": scaling,
     "04_gradients": gradients,
+    "05_attention": attention,
 }
 
 EXERCISES: dict[str, Exercise] = {

@@ -126,17 +126,35 @@ def _details(report: Report) -> list[tuple[str, Any, Any]]:
         for name, value in zip(names, trial.case.args, strict=False):
             if isinstance(value, np.ndarray):
                 details.append((_labelled(name, value), value, None))
-    if error is None and report.outcome == "wrong" and isinstance(trial.expected, Expected):
-        got = trial.seen.value
-        if isinstance(got, np.ndarray) and got.dtype.kind in "biuf":
-            fits = got.shape == trial.expected.values.shape
-            marked = differing(got, trial.expected.values, trial.allowed) if fits else None
-            details.append((_labelled("you returned", got), got, marked))
-        elif got is not None:
-            details.append(("you returned", repr(got)[:200], None))
-        right = trial.expected.values.astype(trial.expected.dtype)
-        details.append((_labelled("right is", right), right, None))
+    if error is None and report.outcome == "wrong" and trial.expected is not None:
+        details.extend(_results(trial))
     return details
+
+
+def _results(trial: Trial) -> list[tuple[str, Any, Any]]:
+    """Set what came back beside what is right, each result of a pair for itself."""
+    got, rights, sizes = trial.seen.value, trial.expected, trial.allowed
+    if isinstance(rights, Expected):
+        return _result("", got, rights, sizes)
+    if not isinstance(got, (tuple, list)) or len(got) != len(rights):
+        got = (None,) * len(rights)  # said in words: there is nothing to set beside
+    return [
+        row
+        for number, (part, right, size) in enumerate(zip(got, rights, sizes, strict=True), 1)
+        for row in _result(f", result {number}", part, right, size)
+    ]
+
+
+def _result(which: str, got: Any, right: Expected, allowed: Any) -> list[tuple[str, Any, Any]]:
+    rows: list[tuple[str, Any, Any]] = []
+    if isinstance(got, np.ndarray) and got.dtype.kind in "biuf":
+        marked = differing(got, right.values, allowed) if got.shape == right.values.shape else None
+        rows.append((_labelled(f"you returned{which}", got), got, marked))
+    elif got is not None:
+        rows.append((f"you returned{which}", repr(got)[:200], None))
+    values = right.values.astype(right.dtype)
+    rows.append((_labelled(f"right is{which}", values), values, None))
+    return rows
 
 
 def _parameter_names(report: Report) -> list[str]:

@@ -330,3 +330,12 @@ def test_warnings_and_prints_of_an_answer_do_not_leak(capsys):
     observe(loud, Case(np.ones(3)))
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
+
+
+def test_a_wrong_pair_is_shown_result_by_result():
+    def turned(left, right):
+        return attention_lib.merge_softmax_stats(left, right)[::-1]
+
+    text = as_text(verdict(turned, "merge_softmax_stats"))
+    for label in ("you returned, result 1", "right is, result 1", "right is, result 2"):
+        assert label in text
