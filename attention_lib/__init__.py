@@ -13,12 +13,27 @@ from attention_lib.attention import (
     self_attention,
 )
 from attention_lib.checks import check, hint, solution
+from attention_lib.flash import (
+    attention_bytes,
+    online_softmax_stats,
+    tiled_attention,
+    tiled_attention_backward,
+    tiled_causal_attention,
+)
 from attention_lib.gradients import (
     attention_backward,
     cross_entropy_grad,
     numerical_gradient,
     softmax_jacobian,
     softmax_vjp,
+)
+from attention_lib.multihead import (
+    decode_step,
+    grouped_query_attention,
+    merge_heads,
+    multi_head_attention,
+    rotary_embedding,
+    split_heads,
 )
 from attention_lib.scaling import (
     dot_product_scores,
@@ -43,22 +58,29 @@ from attention_lib.stability import (
 __all__ = [
     "attention",
     "attention_backward",
+    "attention_bytes",
     "causal_mask",
     "check",
     "cross_attention",
     "cross_entropy",
     "cross_entropy_grad",
+    "decode_step",
     "dot_product_scores",
     "entropy",
+    "grouped_query_attention",
     "hint",
     "largest_exponent",
     "log_softmax",
     "logsumexp",
     "masked_softmax",
+    "merge_heads",
     "merge_softmax_stats",
+    "multi_head_attention",
     "normalize_by_sum",
     "numerical_gradient",
+    "online_softmax_stats",
     "padding_mask",
+    "rotary_embedding",
     "scaled_scores",
     "score_std",
     "self_attention",
@@ -68,7 +90,11 @@ __all__ = [
     "softmax_vjp",
     "softmax_with_temperature",
     "solution",
+    "split_heads",
     "stable_softmax",
     "temperature_for_entropy",
+    "tiled_attention",
+    "tiled_attention_backward",
+    "tiled_causal_attention",
     "weighted_sum",
 ]
