@@ -192,11 +192,7 @@ def attention_map(
     rows = "; ".join(f"{name} {_numbers(row)}" for name, row in zip(queries, values, strict=True))
     alt = f"Heat map of the {label}, one row a query, for the keys {_words(keys)}. {rows}."
     figure, axes = new_figure(alt, height=0.9 + 0.75 * len(queries))
-    top = max(1.0, values.max())
-    image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        color = PAPER if value > 0.85 * top else INK
-        axes.text(column, row, _number(value), ha="center", va="center", color=color)
+    image = _weight_cells(axes, values, max(1.0, values.max()))
     axes.set_xticks(range(len(keys)), keys)
     axes.set_yticks(range(len(queries)), queries)
     axes.set(xlabel="key: the word listened to", ylabel="query: the word that listens")
@@ -417,6 +413,15 @@ def mixtures(
     axes.margins(0.15)
     axes.grid()
     return figure
+
+
+def _weight_cells(axes: Any, values: NDArray, top: float) -> Any:
+    """Draw an array as colored cells from 0 to `top`, each with its number."""
+    image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        color = PAPER if value > 0.85 * top else INK
+        axes.text(column, row, _number(value), ha="center", va="center", color=color)
+    return image
 
 
 def _bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
@@ -902,24 +907,24 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
     figure, panels = new_figure(
         f"Arrows from the origin, one panel for each query. The keys of {_words(names)} end at "
         f"{_points(key)}, the same in every panel; the queries end at {_points(query)}.",
-        height=2.9,
+        height=3.5,
         ncols=len(query),
-        sharex=True,
         sharey=True,
     )
-    far = 1.25 * max(np.abs(query).max(), np.abs(key).max())
+    far = 1.15 * max(np.abs(query).max(), np.abs(key).max())
     for panel, one, name in zip(panels, query, names, strict=True):
-        for column, (arrow, word) in enumerate(zip(key, names, strict=True)):
-            _arrow(panel, arrow, CYCLE[column], f"key of {word}")
-        _arrow(panel, one, INK, "the query")
+        for column, arrow in enumerate(key):
+            _arrow(panel, arrow, CYCLE[column], 5.0)
+        _arrow(panel, one, INK, 1.2)  # thin, so that a key below it is seen
         panel.axhline(0, color=GRID, linewidth=0.8)
         panel.axvline(0, color=GRID, linewidth=0.8)
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
-        panel.set(xlim=(-0.3, far), ylim=(-0.3, far))
+        panel.set(xlim=(-0.3, far), ylim=(-0.3, far), xticks=range(3), yticks=range(3))
     panels[0].set_ylabel("second component")
-    handles = [
-        Line2D([], [], color=color, label=label)
-        for color, label in [(INK, "the query"), *_key_labels(names)]
+    handles = [Line2D([], [], color=INK, linewidth=1.2, label="the query")]
+    handles += [
+        Line2D([], [], color=CYCLE[column], linewidth=5, label=f"key of {name}")
+        for column, name in enumerate(names)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
@@ -950,7 +955,7 @@ def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLi
     _logarithmic_sizes(axes, sizes)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
-    axes.set(ylabel="of the scores", xlim=(sizes[0] / 1.4, sizes[-1] * 2))
+    axes.set(ylabel="variance, standard deviation", xlim=(sizes[0] / 1.4, sizes[-1] * 2))
     axes.grid()
     axes.legend(loc="upper left")
     return figure
@@ -972,7 +977,7 @@ def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> L
     axes.axvspan(-deviation, deviation, color=BLUE, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
     top = axes.get_ylim()[1] * 6
-    axes.text(0, top / 2.5, f"± {deviation:g}", ha="center", va="center", color=BLUE)
+    axes.text(0, top / 2.5, f"±{deviation:g}", ha="center", va="center", color=BLUE)
     for score in told:
         for place in (-score, score):
             axes.axvline(place, color=VERMILLION, linestyle="--", linewidth=1.2)
@@ -1010,18 +1015,18 @@ def histograms_by_size(
         spread = 3.2 * max(np.std(one[column]) for one in scores.values())
         for way, color in zip(scores, (_RAW, _SCALED), strict=True):
             values = np.ravel(scores[way][column])
-            _outline(above, values, np.linspace(-spread, spread, 61), color, way)
-            _outline(below, np.ravel(largest[way][column]), np.linspace(0, 1, 26), color, way)
+            _outline(above, values, np.linspace(-spread, spread, 61), color)
+            _outline(below, np.ravel(largest[way][column]), np.linspace(0, 1, 26), color)
         above.set(title=f"$d_k$ = {size:,}", xlabel="score")
         below.set(xlabel="largest weight")
         below.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         for panel in (above, below):
             panel.set_yticks([])
-    panels[0, 0].set_ylabel("scores")
-    panels[1, 0].set_ylabel("rows")
+    panels[0, 0].set_ylabel("share of the scores")
+    panels[1, 0].set_ylabel("share of the rows")
     figure.legend(
         handles=[
-            Line2D([], [], color=color, linewidth=5, label=way)
+            Line2D([], [], color=color, linewidth=5, label=_typeset(way))
             for way, color in zip(scores, (_RAW, _SCALED), strict=True)
         ],
         loc="outside lower center",
@@ -1042,12 +1047,10 @@ def one_row_at_size(
     )
     figure, panels = new_figure(
         f"Scores of one query as dots on a line, and bars of its weights, at d_k = {size}. {said}.",
-        height=3.8,
+        height=3.4,
         nrows=2,
         ncols=2,
         width_ratios=(3, 2),
-        sharex="col",
-        sharey="col",
     )
     reach = 1.15 * max(np.abs(row).max() for row in scores.values())
     for (line, bars), way, color in zip(panels, scores, (_RAW, _SCALED), strict=True):
@@ -1055,7 +1058,7 @@ def one_row_at_size(
         line.axhline(0, color=GRID)
         line.axvline(0, color=GRID)
         line.plot(row, np.zeros_like(row), "o", color=color, alpha=0.8, markersize=8)
-        line.set(title=way, xlim=(-reach, reach), yticks=[])
+        line.set(title=_typeset(way), xlim=(-reach, reach), ylim=(-1, 1), yticks=[])
         line.spines["left"].set_visible(False)
         bars.bar(range(len(shares)), shares, color=color, width=0.8)
         bars.set(ylim=(0, 1.05), xticks=[], ylabel="weight")
@@ -1066,20 +1069,27 @@ def one_row_at_size(
 
 
 @lesson_style
-def rows_with_entropy(rows: Mapping[str, ArrayLike], entropies: Sequence[float]) -> LessonFigure:
+def rows_with_entropy(
+    rows: Mapping[str, ArrayLike], entropies: Sequence[float], keys: Sequence[str]
+) -> LessonFigure:
     """Draw rows of weights side by side, each with its entropy and the number it is worth."""
     said = "; ".join(
         f"{name}: {_numbers(np.asarray(row))} with entropy {value:.2f}"
         for (name, row), value in zip(rows.items(), entropies, strict=True)
     )
     figure, panels = new_figure(
-        f"Bars of weights, from sharp to flat. {said}.", height=2.7, ncols=len(rows), sharey=True
+        f"Bars of weights for the keys {_words(keys)}, from sharp to flat. {said}.",
+        height=2.8,
+        ncols=len(rows),
+        sharey=True,
     )
     for panel, (name, row), value in zip(panels, rows.items(), entropies, strict=True):
         row = np.asarray(row)
         panel.bar(range(len(row)), row, color=BLUE, width=0.75)
-        panel.set(title=name, ylim=(0, 1.05), xticks=[])
-        panel.set_xlabel(f"entropy {value + 0:.2f}\nas {np.exp(value):.2f} words")
+        panel.set(title=name, ylim=(0, 1.05))
+        panel.set_xticks(range(len(keys)), keys, fontsize=8)
+        panel.tick_params(axis="x", length=0)
+        panel.set_xlabel(f"entropy {value + 0:.2f}\nlike {np.exp(value):.2f} words")
     panels[0].set_ylabel("weight")
     return figure
 
@@ -1100,12 +1110,12 @@ def lines_by_size(
         height=3.1,
     )
     for (way, values), color, mark in zip(lines.items(), (_RAW, _SCALED), "os", strict=True):
-        axes.plot(sizes, values, mark + "-", color=color, label=way)
+        axes.plot(sizes, values, mark + "-", color=color, label=_typeset(way))
     axes.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
     axes.annotate(limit_name, (sizes[0], limit), (0, 4), textcoords="offset points", color=INK)
     _logarithmic_sizes(axes, sizes)
     axes.set(ylabel=label, ylim=(0, 1.15 * limit))
-    axes.legend(loc="center left", bbox_to_anchor=(0, 0.35))
+    axes.legend(loc="center right")
     return figure
 
 
@@ -1159,14 +1169,14 @@ def entropy_target(
     axes.axhline(target, color=VERMILLION, linestyle="--", linewidth=1.2)
     for temperature, value in tried.items():
         axes.plot(temperature, value, "o", color=INK, markersize=8)
-        right = value < target
+        right = value < target  # the answer lies to the right, so the words stand on the left
         axes.annotate(
             f"T = {temperature:g}:\ntoo {'sharp, go higher' if right else 'flat, go lower'}",
             (temperature, value),
-            (10, 0) if right else (-10, 0),
+            (-10, 6) if right else (10, -8),
             textcoords="offset points",
-            ha="left" if right else "right",
-            va="bottom" if right else "center",
+            ha="right" if right else "left",
+            va="bottom" if right else "top",
         )
     axes.annotate(
         f"target {target:g}",
@@ -1197,7 +1207,7 @@ def cap_curve(scores: ArrayLike, capped: ArrayLike, cap: float) -> LessonFigure:
     axes.set_yticks([-cap, 0, cap])
     axes.yaxis.set_major_formatter(lambda value, _position: _number(value))
     axes.xaxis.set_major_formatter(lambda value, _position: _number(value))
-    axes.legend(loc="upper left")
+    axes.legend(loc="center right")
     return figure
 
 
@@ -1223,14 +1233,16 @@ def growing_scores(
     )
     marks = "osD^"
     for place, way in enumerate(largest):
-        style = {"color": CYCLE[place], "marker": marks[place], "markersize": 5, "label": way}
+        style = {"color": CYCLE[place], "marker": marks[place], "markersize": 5}
+        style["label"] = _typeset(way)
         left.plot(factors, largest[way], **style)
         right.plot(factors, entropies[way], **style)
     left.set_yscale("log")
     left.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
     left.set(ylabel="largest score (logarithmic)")
     right.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
-    right.set(ylabel="mean entropy (nats)", ylim=(0, 1.12 * limit))
+    right.text(factors[0], 1.02 * limit, "equal weights", fontsize=9)
+    right.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * limit))
     for panel in (left, right):
         panel.set_xscale("log")
         panel.set_xticks(factors, [f"{factor:g}" for factor in factors])
@@ -1241,21 +1253,22 @@ def growing_scores(
     return figure
 
 
-def _arrow(axes: Any, end: NDArray, color: str, label: str) -> None:
-    shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", end, (0, 0), arrowprops=shape, label=label)
+def _arrow(axes: Any, end: NDArray, color: str, width: float) -> None:
+    shape = {"color": color, "linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
+    axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "-|>", **shape})
 
 
-def _key_labels(names: Sequence[str]) -> list[tuple[str, str]]:
-    return [(CYCLE[column], f"key of {word}") for column, word in enumerate(names)]
+def _typeset(way: str) -> str:
+    """Write the root of d_k as mathematics; alt text keeps the plain form."""
+    return way.replace("√d_k", r"$\sqrt{d_k}$")
 
 
-def _outline(axes: Any, values: NDArray, edges: NDArray, color: str, label: str) -> None:
+def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
     """Draw a filled histogram of shares, the ends taking what lies beyond them."""
     shares = np.full(len(values), 1 / len(values))
     values = np.clip(values, edges[0], edges[-1])
     axes.hist(values, edges, weights=shares, histtype="stepfilled", alpha=0.3, color=color)
-    axes.hist(values, edges, weights=shares, histtype="step", color=color, label=label)
+    axes.hist(values, edges, weights=shares, histtype="step", color=color)
 
 
 def _logarithmic_sizes(axes: Any, sizes: NDArray) -> None:
@@ -1364,7 +1377,7 @@ def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFi
         axis.annotate(
             f"{values[place]:.0e}",
             (steps[place], values[place]),
-            (0, -16),
+            (0, 9),
             textcoords="offset points",
             ha="center",
         )
@@ -1538,4 +1551,235 @@ def backward_path() -> LessonFigure:
         Line2D([], [], color=VERMILLION, marker="<", label="backward: their gradients"),
     ]
     axis.legend(handles=handles, loc="lower left")
+    return figure
+
+
+# --- Lesson 05: attention ---
+
+
+@lesson_style
+def number_tables(tables: Mapping[str, ArrayLike], rows: Sequence[str]) -> LessonFigure:
+    """Draw arrays of the same rows side by side, from left to right, with their shapes."""
+    tables = {name: np.asarray(table, float) for name, table in tables.items()}
+    said = "; ".join(
+        f"{name} {'; '.join(f'{row} {_numbers(line)}' for row, line in zip(rows, t, strict=True))}"
+        for name, t in tables.items()
+    )
+    figure, axes = new_figure(
+        f"Tables of numbers side by side, one row a word: {said}.",
+        height=0.75 + 0.5 * len(rows),
+        ncols=len(tables),
+        sharey=True,
+        width_ratios=[max(table.shape[1], 2) for table in tables.values()],
+        squeeze=False,
+    )
+    for axis, (name, table) in zip(axes[0], tables.items(), strict=True):
+        _number_grid(axis, np.abs(table), "")
+        for (row, column), number in np.ndenumerate(table):
+            axis.text(column, row, _number(number), ha="center", va="center")
+        axis.set_title(f"{name} {table.shape}")
+        axis.set_xticks([])
+        axis.set_yticks(range(len(rows)), rows)
+        axis.tick_params(length=0)
+    return figure
+
+
+@lesson_style
+def mask_grids(
+    masks: Mapping[str, ArrayLike],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_label: str = "query: the word that listens",
+    column_label: str = "key: the word listened to",
+    texts: ArrayLike | None = None,
+) -> LessonFigure:
+    """Draw boolean masks as grids of allowed and forbidden cells; `texts` replaces the words."""
+    masks = {name: np.asarray(mask, bool) for name, mask in masks.items()}
+    said = "; ".join(
+        f"{name}: "
+        + ", ".join(
+            f"{row} {_words([c for c, ok in zip(columns, line, strict=True) if ok]) or 'nothing'}"
+            for row, line in zip(rows, mask, strict=True)
+        )
+        for name, mask in masks.items()
+    )
+    figure, axes = new_figure(
+        f"Grids of allowed and forbidden cells. Allowed are, {said}.",
+        height=1.1 + 0.45 * len(rows),
+        ncols=len(masks),
+        sharey=True,
+        squeeze=False,
+    )
+    for axis, (name, mask) in zip(axes[0], masks.items(), strict=True):
+        for (row, column), allowed in np.ndenumerate(mask):
+            text = str(bool(allowed)) if texts is None else np.asarray(texts)[row, column]
+            _cell(axis, row, column, text, SKY if allowed else GRAY)
+        _grid_axes(axis, rows, columns)
+        axis.set(title=name, xlabel=column_label, ylabel="")
+    axes[0, 0].set_ylabel(row_label)
+    figure.legend(
+        handles=[
+            Rectangle((0, 0), 1, 1, facecolor=SKY, alpha=0.3, label="True: allowed"),
+            Rectangle((0, 0), 1, 1, facecolor=GRAY, alpha=0.3, label="False: forbidden"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return figure
+
+
+@lesson_style
+def attention_maps(
+    maps: Mapping[str, ArrayLike],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    label: str = "attention weight",
+    row_label: str = "query",
+    column_label: str = "key",
+) -> LessonFigure:
+    """Draw several (L, S) arrays as heat maps side by side, on one scale of color."""
+    maps = {name: np.asarray(values) for name, values in maps.items()}
+    said = ". ".join(
+        f"{name}: "
+        + "; ".join(f"{q} {_numbers(row)}" for q, row in zip(queries, values, strict=True))
+        for name, values in maps.items()
+    )
+    figure, axes = new_figure(
+        f"Heat maps of the {label}, one row a {row_label}, for the {column_label}s "
+        f"{_words(keys)}. {said}.",
+        height=0.9 + 0.55 * len(queries),
+        ncols=len(maps),
+        sharey=True,
+        squeeze=False,
+    )
+    top = max(1.0, *(values.max() for values in maps.values()))
+    for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
+        image = _weight_cells(axis, values, top)
+        axis.set_xticks(range(len(keys)), keys)
+        axis.set_yticks(range(len(queries)), queries)
+        axis.set(title=name, xlabel=column_label)
+        axis.spines[:].set_visible(False)
+        axis.tick_params(length=0)
+    axes[0, 0].set_ylabel(row_label)
+    figure.colorbar(image, ax=list(axes[0]), label=label, pad=0.02).outline.set_visible(False)
+    return figure
+
+
+@lesson_style
+def one_query(
+    row: int,
+    scores: ArrayLike,
+    weights: ArrayLike,
+    values: ArrayLike,
+    outputs: ArrayLike,
+    words: Sequence[str],
+) -> LessonFigure:
+    """Follow one query through attention: its scores, its weights, its mixture in the plane.
+
+    `scores` and `weights` are (L, S), `values` (S, 2) and `outputs` (L, 2); a score of
+    ``-inf`` is forbidden.
+    """
+    scores, weights = np.asarray(scores, float), np.asarray(weights)
+    values, outputs = np.asarray(values), np.asarray(outputs)
+    seen = np.isfinite(scores[row])
+    hidden = [word for word, ok in zip(words, seen, strict=True) if not ok]
+    figure, (left, middle, plane) = new_figure(
+        f"{words[row]} listens: bars of its scores {_numbers(np.where(seen, scores[row], -np.inf))} "
+        f"and weights {_numbers(weights[row])} for the keys {_words(words)}"
+        + (f", {_words(hidden)} forbidden" if hidden else "")
+        + f"; in the plane its mixture lies at ({_numbers(outputs[row])}), among the values "
+        f"{_points(values)}.",
+        height=3.1,
+        ncols=3,
+        width_ratios=(1, 1, 1.35),
+    )
+    _bars(left, np.where(seen, scores[row], 0.0), words)
+    _bars(middle, weights[row], words)
+    for panel in (left, middle):
+        for place in np.flatnonzero(~seen):
+            panel.texts[place].set_text("forbidden" if panel is left else "0")
+    left.set(title=f"scores of {words[row]}", ylabel="scaled score")
+    left.set_ylim(_room_for_numbers(scores[np.isfinite(scores)]))
+    middle.set(title="weights", ylabel="weight", ylim=(0, 1.15))
+    for panel in (left, middle):
+        panel.set_xlabel("key")
+    plane.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
+    for place, value in enumerate(values):
+        size = 4 + 22 * np.sqrt(weights[row, place])
+        plane.plot(*value, "o", color=CYCLE[place], markersize=size, alpha=0.8)
+    _named_points(plane, outputs[row : row + 1], [f"{words[row]} hears"], "D", INK)
+    for place, word in enumerate(words):
+        plane.annotate(word, values[place], (10, -14), textcoords="offset points", fontsize=9)
+    plane.set(title="mixture of the values", xlabel="first component", ylabel="second component")
+    plane.margins(0.25)
+    plane.grid()
+    return figure
+
+
+@lesson_style
+def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
+    """Draw named rows of weights as bars, one panel a row; NaN is written where it stands."""
+    rows = {name: np.asarray(row, float) for name, row in rows.items()}
+    said = "; ".join(f"{name} {_listed(row, '.3g')}" for name, row in rows.items())
+    figure, panels = new_figure(
+        f"Bar charts of the {label} for the keys {_words(keys)}: {said}.",
+        height=2.5,
+        ncols=len(rows),
+        sharey=True,
+        squeeze=False,
+    )
+    for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
+        _bars(panel, np.nan_to_num(row), keys)
+        for text, weight in zip(panel.texts, row, strict=True):
+            if np.isnan(weight):
+                text.set(text="nan", color=VERMILLION)
+        panel.set(title=name, xlabel="key", ylim=(0, 1.15))
+    panels[0, 0].set_ylabel(label)
+    return figure
+
+
+@lesson_style
+def bounded_mixtures(
+    values: ArrayLike,
+    names: Sequence[str],
+    outputs: Mapping[str, ArrayLike],
+    factors: ArrayLike,
+    reach: Mapping[str, ArrayLike],
+) -> LessonFigure:
+    """Draw two ways' outputs (N, 2) among the values, and how far they reach as scores grow.
+
+    `reach` maps each way to its largest output component for each of the `factors`.
+    """
+    values, factors = np.asarray(values), np.asarray(factors, float)
+    said = "; ".join(
+        f"{name} the largest component goes from {_number(way[0])} to {_number(way[-1])}"
+        for name, way in reach.items()
+    )
+    figure, (plane, growth) = new_figure(
+        f"On the left the values of {_words(names)} at {_points(values)}, with many outputs "
+        f"around them. On the right, as scores grow {factors[-1] / factors[0]:g}-fold, {said}.",
+        height=3.4,
+        ncols=2,
+    )
+    low, high = values.min(axis=0), values.max(axis=0)
+    plane.fill(*values.T, facecolor=SKY, alpha=0.25, edgecolor=SKY)
+    styles = zip(outputs.items(), ((BLUE, "."), (VERMILLION, "x")), strict=True)
+    for (name, points), (color, mark) in styles:
+        points = np.asarray(points)
+        plane.plot(*points.T, mark, color=color, markersize=5, label=name, mew=1.2)
+        growth.plot(factors, reach[name], mark, color=color, linestyle="-", markersize=8)
+        growth.annotate(
+            name, (factors[0], reach[name][0]), (2, 8), textcoords="offset points", color=color
+        )
+    _named_points(plane, values, names, "o", INK)
+    room = 0.8 * (high - low)
+    plane.set(
+        xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
+    )
+    plane.set(xlabel="first component", ylabel="second component", title="outputs")
+    plane.legend(loc="lower right")
+    growth.set(xscale="log", yscale="log", title="how far they reach")
+    growth.set(xlabel="factor on the queries", ylabel="largest output component")
+    growth.set_ylim(min(np.min(way) for way in reach.values()) / 2, None)
+    growth.grid()
     return figure

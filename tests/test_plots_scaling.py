@@ -1,0 +1,197 @@
+"""The figures of lesson 03 show what they are given, and keep their words inside the canvas."""
+
+import numpy as np
+import pytest
+
+from attention_lib import plots
+
+WORDS = ["please", "study", "man"]
+SIZES = [2, 64, 4096]
+WAYS = ("as they are", "times 1/√d_k")
+
+
+def softened(scores, temperature):
+    powers = np.exp((scores - scores.max()) / temperature)
+    return powers / powers.sum()
+
+
+def spread(weights):
+    return -np.sum(weights * np.log(np.maximum(weights, 1e-300)))
+
+
+def arrows():
+    query = [[1.0, 0.0], [2.0, 2.0], [2.0, 1.0]]
+    return plots.queries_and_keys(query, [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], WORDS)
+
+
+def growth():
+    return plots.growth_with_size(SIZES, [2.1, 63.0, 4000.0], [1.45, 7.9, 63.2])
+
+
+def rare():
+    scores = 8.0 * np.random.default_rng(0).standard_normal((50, 40))
+    return plots.rare_scores(scores, 8.0, told=[50, 60])
+
+
+def histograms():
+    rng = np.random.default_rng(0)
+    scores = {
+        way: [rng.normal(0, size ** (0.5 * raw), (40, 6)) for size in SIZES]
+        for way, raw in zip(WAYS, (1, 0), strict=True)
+    }
+    largest = {way: [rng.uniform(0.2, 1, 40) for _ in SIZES] for way in WAYS}
+    return plots.histograms_by_size(SIZES, scores, largest)
+
+
+def one_row():
+    scores = {WAYS[0]: [-8.0, 3.0, 16.0], WAYS[1]: [-1.0, 0.375, 2.0]}
+    weights = {WAYS[0]: [0.0, 0.01, 0.99], WAYS[1]: [0.04, 0.16, 0.8]}
+    return plots.one_row_at_size(64, scores, weights)
+
+
+def rows():
+    weights = {"all on one": [0.0, 1.0, 0.0], "equal": [1 / 3, 1 / 3, 1 / 3]}
+    return plots.rows_with_entropy(weights, [0.0, np.log(3)], WORDS)
+
+
+def lines():
+    values = {WAYS[0]: [1.9, 0.4, 0.05], WAYS[1]: [2.1, 2.1, 2.1]}
+    return plots.lines_by_size(SIZES, values, "mean entropy (nats)", np.log(12), "equal weights")
+
+
+def tempered():
+    return plots.tempered([2.0, 2.0, 3.0], 0.5, softened, spread, WORDS)
+
+
+def target():
+    temperatures = np.geomspace(0.1, 30, 50)
+    scores = np.array([3.0, 1.0, 0.0])
+    curve = [spread(softened(scores, t)) for t in temperatures]
+    tried = {t: spread(softened(scores, t)) for t in (0.5, 4.0)}
+    return plots.entropy_target(temperatures, curve, 0.5, tried)
+
+
+def cap():
+    scores = np.linspace(-150, 150, 31)
+    return plots.cap_curve(scores, 50 * np.tanh(scores / 50), 50.0)
+
+
+def growing():
+    values = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 42.0, 50.0]}
+    entropies = {"1/√d_k alone": [2.1, 0.2, 0.01], "with a soft cap": [2.1, 0.2, 1.4]}
+    return plots.growing_scores([1, 4, 16], values, entropies, np.log(12))
+
+
+FIGURES = [
+    arrows,
+    growth,
+    rare,
+    histograms,
+    one_row,
+    rows,
+    lines,
+    tempered,
+    target,
+    cap,
+    growing,
+]
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_nothing_is_cut_off_at_the_edge(draw):
+    figure = draw()
+    with plots.matplotlib.rc_context(plots.STYLE):
+        figure.draw_without_rendering()
+        drawn = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(drawn.x0, drawn.y0) > -0.01
+    assert drawn.x1 < width + 0.01
+    assert drawn.y1 < height + 0.01
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_the_lowest_panels_name_their_axis(draw):
+    for axes in draw().axes:
+        assert axes.get_xlabel() or not axes.get_subplotspec().is_last_row()
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_alt_text_is_a_sentence_in_plain_words(draw):
+    alt = draw().alt
+    assert alt.endswith(".")
+    assert len(alt) > 60
+    assert "$" not in alt
+    assert "nan" not in alt
+
+
+def test_arrows_end_where_the_vectors_do():
+    for panel, query in zip(arrows().axes, [(1, 0), (2, 2), (2, 1)], strict=True):
+        assert [tuple(arrow.xy) for arrow in panel.texts] == [(1, 0), (0, 2), (1, 1), query]
+
+
+def test_growth_shows_measurements_on_their_laws():
+    axes = growth().axes[0]
+    law, measured = axes.lines[:2]
+    np.testing.assert_array_equal(measured.get_ydata(), [2.1, 63.0, 4000.0])
+    np.testing.assert_array_equal(law.get_ydata(), SIZES)
+    np.testing.assert_array_equal(axes.lines[2].get_ydata(), np.sqrt(SIZES))
+
+
+def test_rare_scores_counts_every_score():
+    bars = rare().axes[0].patches
+    counts = [bar.get_height() for bar in bars if bar.get_width() == 2]
+    assert sum(counts) == 2000
+
+
+def test_histograms_hold_all_scores_and_rows():
+    for panel in histograms().axes:
+        outlines = [patch for patch in panel.patches if not patch.get_fill()]
+        assert len(outlines) == 2
+        for outline in outlines:
+            x, y = outline.get_xy().T
+            area = np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2)
+            assert area == pytest.approx(np.diff(np.unique(x))[0])  # shares add up to 1
+
+
+def test_one_row_draws_both_ways_on_one_scale():
+    raw, _, scaled, bars = one_row().axes
+    assert raw.get_xlim() == scaled.get_xlim()
+    np.testing.assert_allclose([bar.get_height() for bar in bars.patches], [0.04, 0.16, 0.8])
+
+
+def test_rows_say_how_many_words_their_entropy_is_worth():
+    labels = [panel.get_xlabel() for panel in rows().axes]
+    assert labels == ["entropy 0.00\nlike 1.00 words", "entropy 1.10\nlike 3.00 words"]
+
+
+def test_lines_stay_below_the_limit():
+    axes = lines().axes[0]
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [1.9, 0.4, 0.05])
+    assert axes.get_ylim()[1] > np.log(12)
+
+
+def test_tempered_marks_its_temperature_on_the_curve():
+    now, course = tempered().axes
+    weights = softened(np.array([2.0, 2.0, 3.0]), 0.5)
+    np.testing.assert_allclose([bar.get_height() for bar in now.patches], weights)
+    mark = course.lines[-1]
+    assert mark.get_xdata()[0] == 0.5
+    assert mark.get_ydata()[0] == pytest.approx(spread(weights))
+
+
+def test_target_tells_which_way_to_go():
+    said = " ".join(text.get_text() for text in target().axes[0].texts)
+    assert "T = 0.5:\ntoo sharp, go higher" in said
+    assert "T = 4:\ntoo flat, go lower" in said
+
+
+def test_cap_curve_stays_between_its_bounds():
+    axes = cap().axes[0]
+    assert np.abs(axes.lines[1].get_ydata()).max() <= 50
+    np.testing.assert_array_equal(axes.get_yticks(), [-50, 0, 50])
+
+
+def test_growing_scores_draws_one_line_a_remedy():
+    left, right = growing().axes
+    np.testing.assert_array_equal(left.lines[1].get_ydata(), [4.0, 42.0, 50.0])
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), [2.1, 0.2, 0.01])
