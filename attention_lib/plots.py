@@ -1470,8 +1470,9 @@ def gradient_lines(
         f"{name}, from {_short(values[0])} to {_short(values[-1])}"
         for name, values in ((name, np.asarray(c, float)) for name, c in curves.items())
     )
+    across = xlabel.replace("$", "")
     figure, axis = new_figure(
-        f"Lines of {ylabel} against {xlabel}, from {x[0]:g} to {x[-1]:g}: {said}.", height=3.4
+        f"Lines of {ylabel} against {across}, from {x[0]:g} to {x[-1]:g}: {said}.", height=3.4
     )
     looks = zip(curves.items(), CYCLE, ("-", "--", ":", "-."), strict=False)
     for (name, values), color, dashes in looks:
@@ -1574,9 +1575,7 @@ def number_tables(tables: Mapping[str, ArrayLike], rows: Sequence[str]) -> Lesso
         squeeze=False,
     )
     for axis, (name, table) in zip(axes[0], tables.items(), strict=True):
-        _number_grid(axis, np.abs(table), "")
-        for (row, column), number in np.ndenumerate(table):
-            axis.text(column, row, _number(number), ha="center", va="center")
+        _number_grid(axis, table, _number, vmin=0, vmax=max(1.0, np.abs(table).max()))
         axis.set_title(f"{name} {table.shape}")
         axis.set_xticks([])
         axis.set_yticks(range(len(rows)), rows)

@@ -122,7 +122,7 @@ def test_right_classes_are_framed_in_both_tables():
 
 def test_lines_say_where_they_begin_and_end():
     figure = lines()
-    assert "kept, from 1 to 1; lost, from 1 to 0.002." in figure.alt
+    assert "against d_k, from 2 to 8: kept, from 1 to 1; lost, from 1 to 0.002." in figure.alt
     assert figure.axes[0].get_xscale() == "log"
     assert figure.axes[0].get_yscale() == "log"
 
