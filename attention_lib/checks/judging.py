@@ -116,15 +116,15 @@ def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
     with np.errstate(over="ignore"):
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
     precision = np.float32 if _holds_float32((case.args, case.kwargs)) else np.float64
-    if isinstance(expected, tuple):
-        sizes = size if isinstance(size, tuple) else (size,) * len(expected)
-        allowed: Any = tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
-        return Trial(case, seen, tuple(map(_typed, expected, contract)), allowed, precision)
     allowed = _allowed(expected, size, precision)
     return Trial(case, seen, _typed(expected, contract), allowed, precision)
 
 
-def _allowed(expected: Any, size: Any, precision: type) -> NDArray[np.float64]:
+def _allowed(expected: Any, size: Any, precision: type) -> Any:
+    """Return the rounding allowed in each entry; for a tuple of results, a tuple of these."""
+    if isinstance(expected, tuple):
+        sizes = size if isinstance(size, tuple) else (size,) * len(expected)
+        return tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
     size = np.abs(np.asarray(expected, np.float64)) if size is None else np.abs(size)
     info = np.finfo(precision)
     with np.errstate(over="ignore"):
@@ -144,7 +144,9 @@ class Expected:
     scalar: bool
 
 
-def _typed(expected: Any, contract: Any) -> Expected:
+def _typed(expected: Any, contract: Any) -> Any:
+    if isinstance(expected, tuple):
+        return tuple(map(_typed, expected, contract))
     return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
 
 
@@ -209,20 +211,26 @@ def problem_with_result(exercise: Exercise, trial: Trial) -> str | None:
             return f"{name} returned None: does every way through it end in a return?"
         return trial.case.verify(value)
     if isinstance(trial.expected, tuple):
-        count = len(trial.expected)
-        if not isinstance(value, (tuple, list)) or len(value) != count:
-            return f"{name} returned {_described(value)}; it should return {count} results."
-        for index in range(count):
-            sentence = _problem_with_array(
-                f"result {index + 1} of {name}",
-                value[index],
-                trial.expected[index],
-                trial.allowed[index],
-            )
-            if sentence:
-                return sentence
-        return None
+        return _problem_with_parts("result", name, value, trial.expected, trial.allowed)
     return _problem_with_array(name, value, trial.expected, trial.allowed)
+
+
+def _problem_with_parts(
+    part: str, name: str, value: Any, expected: tuple[Any, ...], allowed: tuple[Any, ...]
+) -> str | None:
+    count = len(expected)
+    if not isinstance(value, (tuple, list)) or len(value) != count:
+        return f"{name} returned {_described(value)}; it should return {count} {part}s."
+    for number, (one, right, size) in enumerate(zip(value, expected, allowed, strict=True), 1):
+        place = f"{part} {number} of {name}"
+        sentence = (
+            _problem_with_parts("part", place, one, right, size)
+            if isinstance(right, tuple)
+            else _problem_with_array(place, one, right, size)
+        )
+        if sentence:
+            return sentence
+    return None
 
 
 def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any) -> str | None:
@@ -383,15 +391,20 @@ def _wrong_in_numbers(trial: Trial) -> bool:
         return True
     if trial.case.verify:
         return trial.case.verify(value) is not None
-    if not isinstance(expected, tuple):
-        value, expected, allowed = (value,), (expected,), (allowed,)
-    if not isinstance(value, (tuple, list)) or len(value) != len(expected):
-        return True
-    return any(
-        not isinstance(part, NUMERIC)
-        or np.shape(part) != right.values.shape
-        or differing(np.asarray(part), right.values, size).any()
-        for part, right, size in zip(value, expected, allowed, strict=True)
+    return _differ_in_numbers(value, expected, allowed)
+
+
+def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
+    if isinstance(expected, tuple):
+        return (
+            not isinstance(value, (tuple, list))
+            or len(value) != len(expected)
+            or any(map(_differ_in_numbers, value, expected, allowed))
+        )
+    return (
+        not isinstance(value, NUMERIC)
+        or np.shape(value) != expected.values.shape
+        or bool(differing(np.asarray(value), expected.values, allowed).any())
     )
 
 
