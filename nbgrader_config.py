@@ -76,10 +76,14 @@ c.Autograde.autograde_preprocessors = [
 ]
 c.Execute.timeout = 60  # seconds for one cell
 
-# Feedback shows neither hidden checks nor scripts that came with a submission.
+# Feedback does not show hidden checks; neither it nor formgrader runs what came with a submission.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "nbgrader.preprocessors.ClearHiddenTests",
+    "attention_lib.grading.verdict.HideChecks",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    "clean_html": "attention_lib.grading.display.clean_html",
+    "markdown2html": "attention_lib.grading.display.markdown2html",
+}

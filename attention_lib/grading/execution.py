@@ -14,6 +14,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute
+from traitlets import default
 
 SEED = "ATTENTION_LIB_SEED"
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the kernel
@@ -31,6 +32,10 @@ class ExecuteSubmission(Execute):
     Once a cell has ended Python, or keeps it busy and cannot be interrupted, no later cell is
     run; what the earlier ones showed is kept.
     """
+
+    @default("shutdown_kernel")
+    def _shutdown_kernel_default(self) -> str:
+        return "immediate"  # there is nothing in it to save
 
     def preprocess(
         self, nb: NotebookNode, resources: Any = None, km: Any = None
@@ -56,7 +61,6 @@ class ExecuteSubmission(Execute):
         except DeadKernelError:
             self._stop(cell, "Python ended while this cell ran; the cells below could not run.")
         except CellTimeoutError:
-            self.km.shutdown_kernel(now=True)
             self._stop(
                 cell,
                 "This cell did not end and could not be interrupted; the cells below did not run.",

@@ -7,7 +7,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+from traitlets import List
 
 from attention_lib.checks.catalogue import EXERCISES
 
@@ -40,7 +41,8 @@ def judge(cell: NotebookNode, name: str) -> None:
         return
     errors = [output for output in cell.outputs if output.output_type == "error"]
     for error in errors:  # one line, without the hidden part of the cell around it
-        error.traceback = [f"{error.ename}: {error.evalue}"]
+        told = error.ename == "CheckFailed"  # what `check` has just shown need not be repeated
+        error.traceback = [f"{error.ename}: {'see above.' if told else error.evalue}"]
     if not errors:
         ran = cell.execution_count is not None
         sentence = "The check did not come to a verdict." if ran else "The check could not run."
@@ -70,3 +72,11 @@ def _harmless(output: NotebookNode) -> NotebookNode:
     if output.output_type == "execute_result":
         return new_output("display_data", data=output.data, metadata=output.metadata)
     return output
+
+
+class HideChecks(ClearHiddenTests):
+    """nbgrader's ClearHiddenTests, for feedback: it accepts what HTML exporters set."""
+
+    display_data_priority = List(NbGraderPreprocessor.display_data_priority.default()).tag(
+        config=True
+    )

@@ -6,20 +6,13 @@ import nbformat
 import pytest
 
 from attention_lib.grading import release as command
-from attention_lib.grading.course import Course, CourseError
+from attention_lib.grading.course import CourseError
 from attention_lib.grading.release import release
 from attention_lib.grading.source import BEGIN_SOLUTION, END_SOLUTION
 from tests.grading.classroom import LESSONS, ROOT, Classroom, cell_of, make_course, quietly
 
 
-@pytest.fixture(scope="module")
-def course(tmp_path_factory) -> Course:
-    made = make_course(tmp_path_factory.mktemp("course"), *LESSONS)
-    quietly(release, made, LESSONS)
-    return made
-
-
-def test_the_notebooks_in_the_repository_are_not_stale(course):
+def test_the_notebooks_in_the_repository_are_not_stale(released_course):
     def files(root):
         folder = root / "notebooks"
         paths = (path for path in folder.rglob("*") if path.is_file())
@@ -29,21 +22,21 @@ def test_the_notebooks_in_the_repository_are_not_stale(course):
             if ".ipynb_checkpoints" not in path.parts
         }
 
-    made, kept = files(course.root), files(ROOT)
+    made, kept = files(released_course.root), files(ROOT)
     assert sorted(made) == sorted(kept), "run make release"
     assert [name for name in made if made[name] != kept[name]] == [], "run make release"
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_no_answer_survives(course, lesson):
-    written = course.written(lesson).read_text("utf-8")
-    released = course.released(lesson).read_text("utf-8")
-    notebook = nbformat.read(course.released(lesson), as_version=4)
+def test_no_answer_survives(released_course, lesson):
+    written = released_course.written(lesson).read_text("utf-8")
+    released = released_course.released(lesson).read_text("utf-8")
+    notebook = nbformat.read(released_course.released(lesson), as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells)
     between = re.compile(rf"{BEGIN_SOLUTION}\n(.*?)\n\s*{END_SOLUTION}", re.DOTALL)
     answers = between.findall(written)
     models = re.findall(r"region written=.*?-->\n(.*?)\n<!--", written, re.DOTALL)
-    assert len(answers) + len(models) == len(Classroom(course, lesson).exercises)
+    assert len(answers) + len(models) == len(Classroom(released_course, lesson).exercises)
     for secret in answers + models:
         for line in secret.splitlines():
             assert len(line.strip()) < 20 or line.strip() not in text
@@ -53,13 +46,13 @@ def test_no_answer_survives(course, lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_a_released_notebook_owes_nothing_to_the_machine(course, lesson):
-    content = course.released(lesson).read_bytes()
-    notebook = nbformat.read(course.released(lesson), as_version=4)
+def test_a_released_notebook_owes_nothing_to_the_machine(released_course, lesson):
+    content = released_course.released(lesson).read_bytes()
+    notebook = nbformat.read(released_course.released(lesson), as_version=4)
     nbformat.validate(notebook)
     assert content.endswith(b"}\n")
     assert b"\r" not in content
-    assert str(course.root).encode() not in content
+    assert str(released_course.root).encode() not in content
     assert notebook.metadata.kernelspec.name == "python3"
     assert "version" not in notebook.metadata.language_info
     for cell in notebook.cells:
@@ -115,8 +108,8 @@ def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, 
         (["zzz"], "There is no lesson 'zzz'. There are: 01_softmax"),
     ],
 )
-def test_an_unknown_lesson_is_told(course, monkeypatch, capsys, arguments, told):
-    monkeypatch.chdir(course.root)
+def test_an_unknown_lesson_is_told(released_course, monkeypatch, capsys, arguments, told):
+    monkeypatch.chdir(released_course.root)
     assert command.main(arguments) == 1
     assert told in capsys.readouterr().err
 

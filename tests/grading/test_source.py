@@ -148,7 +148,7 @@ def test_an_authors_mistake_is_one_clear_sentence(read, old, new, told):
 def test_exercises_out_of_order_are_named(read):
     head, double, answer, why = LESSON.split("### Exercise")
     with pytest.raises(
-        CourseError, match="come in the order answer, double, why; .*double, answer"
+        CourseError, match=r"come in the order answer, double, why; .*double, answer"
     ):
         read("### Exercise".join([head, answer, double, why]))
 

@@ -82,8 +82,9 @@ def test_a_cell_that_never_ran_says_so():
 
 
 def test_the_hidden_part_is_in_no_traceback():
-    _, cell = points([said("wrong"), ERROR])
-    assert cell.outputs[-1].traceback == ["CheckFailed: no"]
+    crash = new_output("error", ename="NameError", evalue="softmax?", traceback=["---> secret"])
+    assert points([said("wrong"), ERROR])[1].outputs[-1].traceback == ["CheckFailed: see above."]
+    assert points([crash])[1].outputs[-1].traceback == ["NameError: softmax?"]
 
 
 def test_a_warning_is_kept_for_the_reader():

@@ -1,0 +1,60 @@
+"""What feedback and formgrader show of a submission: its HTML and Markdown, without its scripts.
+
+nbconvert can clean HTML outputs by itself, but then drops figures and colors, and leaves the HTML
+in Markdown cells as it is. These filters take the place of its own, in both nbgrader pages.
+"""
+
+from __future__ import annotations
+
+import bleach
+from bleach.css_sanitizer import CSSSanitizer
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+_TAGS = """
+    br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
+    summary sup table tbody td tfoot th thead tr
+"""
+_ATTRIBUTES = """
+    align alt aria-label class colspan data-outcome height id role rowspan style title width
+"""
+_CSS = """
+    background background-color border border-bottom border-collapse border-left border-radius
+    border-right border-spacing border-top color display flex-wrap font-family font-size
+    font-style font-weight gap height line-height margin margin-bottom margin-left margin-right
+    margin-top max-width min-width opacity outline overflow-x padding text-align vertical-align
+    white-space width
+"""
+TAGS = bleach.ALLOWED_TAGS | set(_TAGS.split())
+ATTRIBUTES = frozenset(_ATTRIBUTES.split())
+CSS = CSSSanitizer(allowed_css_properties=_CSS.split())
+PICTURES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
+
+
+def clean_html(html: str | bytes) -> str:
+    """Return the HTML with everything escaped that could run, or call on another server."""
+    text = html.decode() if isinstance(html, bytes) else str(html)
+    return bleach.clean(
+        text,
+        tags=TAGS,
+        attributes=_is_allowed,
+        protocols={"http", "https", "mailto", "data"},
+        css_sanitizer=CSS,
+    )
+
+
+@pass_context
+def markdown2html(context: Context, source: str) -> str:
+    """Render Markdown as nbconvert does for a cell, pictures pasted into it included, cleaned."""
+    cell = context.get("cell") or {}
+    renderer = IPythonRenderer(escape=False, attachments=cell.get("attachments", {}))
+    return clean_html(MarkdownWithMath(renderer=renderer).render(source))
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    if name == "src":
+        return tag == "img" and value.startswith(PICTURES)
+    if name == "href":
+        return tag == "a" and not value.lstrip().lower().startswith("data:")
+    return name in ATTRIBUTES and "url(" not in value.lower()

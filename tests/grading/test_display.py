@@ -1,0 +1,68 @@
+"""What an instructor's browser gets to see of a submission: everything that cannot run."""
+
+import pytest
+from bs4 import BeautifulSoup
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attention_lib.checks.judging import Report
+from attention_lib.checks.report import as_html
+from attention_lib.grading.display import clean_html
+from tests.grading.classroom import EXERCISES, ROOT, Course
+
+
+@pytest.fixture(scope="module")
+def show():
+    """Show a notebook as nbgrader's pages do, with the course's settings."""
+    exporter = HTMLExporter(config=Course(ROOT).nbgrader().config, template_name="classic")
+
+    def html_of(*cells):
+        return exporter.from_notebook_node(new_notebook(cells=list(cells)))[0]
+
+    return html_of
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "<script>stolen()</script>",
+        "<img src=x onerror=stolen()>",
+        "<b onclick='stolen()'>b</b>",
+        "<a href='javascript:stolen()'>a</a>",
+        "<a href='data:text/html,stolen()'>a</a>",
+        "<iframe src='http://stolen'></iframe>",
+        "<img src='http://stolen/'>",
+        "<div style='background: URL(http://stolen)'>d</div>",
+        "<style>body { background: url(http://stolen) }</style>",
+        "<svg onload='stolen()'></svg>",
+        "<meta http-equiv=refresh content='0;url=http://stolen'>",
+    ],
+)
+def test_html_that_runs_or_calls_home_is_defused(show, attack):
+    output = new_output("display_data", data={"text/html": attack})
+    for cell in (new_markdown_cell(attack), new_code_cell("", outputs=[output])):
+        body = BeautifulSoup(show(cell), features="html.parser").body
+        assert body.find_all(["iframe", "meta", "script", "style", "svg"]) == []
+        for tag in body.find_all():
+            assert not [name for name in tag.attrs if name.startswith("on")]
+            for name in ("href", "src", "style"):
+                assert "stolen" not in tag.attrs.get(name, "")
+
+
+def test_markdown_is_rendered_and_pictures_are_kept(show):
+    cell = new_markdown_cell("Some *words*, `a<b`\n\n| a |\n|---|\n| 1 |\n\n![p](attachment:p.png)")
+    cell.attachments = {"p.png": {"image/png": "iVBORw0KGgo="}}
+    shown = show(cell)
+    assert "<em>words</em>" in shown
+    assert "<code>a&lt;b</code>" in shown
+    assert "<table>" in shown
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
+
+
+def test_a_panel_and_a_figure_pass_as_they_are():
+    panel = as_html(Report(EXERCISES["softmax"], "wrong", "Look at the axis."))
+    figure = '<img src="data:image/png;base64,iVBORw0KGgo=" alt="A figure." width="300">'
+    cleaned = clean_html(panel + figure)
+    for part in ("border-left", "#D55E00", "padding", 'data-outcome="wrong"', "Look at the axis."):
+        assert part in cleaned
+    assert clean_html(figure) == figure

@@ -1,0 +1,118 @@
+"""nbgrader's own commands, typed in the course's folder as its manual says, do their job."""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+
+from attention_lib.grading.grade import main
+from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
+
+LESSON = LESSONS[0]
+pytestmark = pytest.mark.xdist_group("nbgrader_commands")
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory) -> Classroom:
+    """A class whose work arrives as a learning platform gives it: files and an archive."""
+    course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
+    room = Classroom(course, LESSON)
+    archive = course.root / "classroom" / "downloaded" / LESSON / "archive"
+    archive.mkdir(parents=True)
+    (archive / f"ada_lovelace_{LESSON}.ipynb").write_text(nbformat.writes(room.key()))
+    (archive / f"broken_{LESSON}.ipynb").write_text("{")
+    with zipfile.ZipFile(archive / "bo.zip", "w") as file:
+        file.writestr(f"{LESSON}.ipynb", nbformat.writes(room.blank()))
+    return room
+
+
+def python(course, *arguments, code=0) -> str:
+    """Run a command in the course's folder, where no virtual environment is active."""
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    environment["PATH"] = os.defpath
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=course.root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def test_a_class_is_collected_graded_and_exported(room):
+    """One test, since each step takes up what the one before it left."""
+    course = room.course
+    python(course, "-m", "nbgrader", "zip_collect", LESSON)
+    assert course.submitted(LESSON) == ["ada_lovelace", "bo", "broken"]
+
+    python(course, "-m", "nbgrader", "autograde", LESSON)
+    python(course, "-m", "nbgrader", "generate_feedback", LESSON)
+    assert "softmax: right." in room.feedback("ada_lovelace")
+    assert "softmax: not attempted yet." in room.feedback("bo")
+    assert "could not be graded: it is not valid JSON" in room.feedback("broken")
+
+    python(course, "-m", "nbgrader", "export")
+    with (course.root / "classroom" / "grades.csv").open() as file:
+        scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert scores == {
+        "ada_lovelace": sum(points or 0 for points in room.most.values()),
+        "bo": 0,
+        "broken": 0,
+    }
+    assert {path.name for path in course.root.iterdir()} == {
+        "classroom",
+        "nbgrader_config.py",
+        "notebooks",
+        "solutions",
+    }
+
+
+def test_validate_names_the_cells_that_fail(room):
+    told = python(room.course, "-m", "nbgrader", "validate", f"notebooks/{LESSON}/{LESSON}.ipynb")
+    assert f"VALIDATION FAILED ON {len(room.exercises)} CELL(S)" in told
+    for name in room.checked:
+        assert f'check("{name}", {name})' in told
+        assert f"{name}: not attempted yet." in told
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_validate_finds_the_whole_solution_right(released_course, lesson):
+    """The key gets full marks in the lesson as it is, figures, hidden checks and all."""
+    path = released_course.source(lesson).relative_to(released_course.root)
+    told = python(released_course, "-m", "nbgrader", "validate", str(path))
+    assert told == "Success! Your notebook passes all the tests.\n"
+
+
+def test_grade_releases_first_where_nobody_has(tmp_path):
+    course = make_lean_course(tmp_path, LESSON)
+    room = Classroom(course, LESSON)
+    notebook = room.blank()
+    name = room.checked[0]
+    cell_of(notebook, name).source = cell_of(room.key(), name).source
+    notebook.cells = notebook.cells[: notebook.cells.index(cell_of(notebook, f"check_{name}"))]
+    shutil.rmtree(course.root / "classroom")
+    room.hand_in("cy", notebook)
+    told = python(course, "-m", "attention_lib.grading.grade", LESSON)
+    line = next(line for line in told.splitlines() if line.startswith("cy "))
+    assert line.split()[1] == f"{room.most[name]}"
+
+
+@pytest.mark.parametrize(
+    ("lesson", "told"),
+    [
+        (LESSON, f"Nothing has been handed in for {LESSON}"),
+        (f"{LESSON}x", f"There is no lesson '{LESSON}x'. Did you mean {LESSON}?"),
+    ],
+)
+def test_grade_says_what_is_missing(released_course, monkeypatch, capsys, lesson, told):
+    monkeypatch.chdir(released_course.root)
+    assert main([lesson]) == 1
+    assert told in capsys.readouterr().err
