@@ -7,7 +7,12 @@ import mpmath
 import numpy as np
 import pytest
 
-PEERS = {"test_onnx.py": "ONNX", "test_torch.py": "PyTorch", "test_scipy.py": "SciPy"}
+PEERS = {
+    "test_onnx.py": "ONNX",
+    "test_onnx_heads.py": "ONNX",
+    "test_torch.py": "PyTorch",
+    "test_scipy.py": "SciPy",
+}
 
 # The same cases in every run, and no clock: a slow machine is no failure.
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, max_examples=100)
@@ -55,7 +60,7 @@ def pytest_terminal_summary(terminalreporter):
     )
     if counts:
         terminalreporter.section("cases of other projects")
-    for peer in PEERS.values():
+    for peer in dict.fromkeys(PEERS.values()):
         if any(name == peer for name, _ in counts):
             terminalreporter.line(
                 f"{peer}: {counts[peer, 'passed']} passed, {counts[peer, 'failed']} failed, "
