@@ -1377,14 +1377,14 @@ def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFi
         axis.annotate(
             f"{values[place]:.0e}",
             (steps[place], values[place]),
-            (0, 9),
+            (-4, 14),
             textcoords="offset points",
             ha="center",
         )
     everything = np.concatenate([*errors.values()])
     axis.set(xlabel="step", ylabel="error of the slope", ylim=(everything.min() / 50, None))
     axis.text(0.03, 0.06, "← rounding", transform=axis.transAxes, color=GRAY)
-    axis.text(0.97, 0.06, "curvature →", transform=axis.transAxes, color=GRAY, ha="right")
+    axis.text(0.97, 0.06, "the curve bends →", transform=axis.transAxes, color=GRAY, ha="right")
     axis.legend(loc="upper center")
     axis.grid()
     return figure
