@@ -6,7 +6,14 @@ import dataclasses
 import difflib
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.exercises import attention, gradients, scaling, softmax, stability
+from attention_lib.checks.exercises import (
+    attention,
+    gradients,
+    multihead,
+    scaling,
+    softmax,
+    stability,
+)
 
 LESSONS = {
     "01_softmax": softmax,
@@ -14,6 +21,7 @@ LESSONS = {
     "03_scaling": scaling,
     "04_gradients": gradients,
     "05_attention": attention,
+    "06_multihead": multihead,
 }
 
 EXERCISES: dict[str, Exercise] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calling import TIME_LIMIT, Observation, learner_frames, observe
-from attention_lib.checks.exercise import Answer, Case, Exercise
+from attention_lib.checks.exercise import Answer, Case, Exercise, Stream
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
@@ -90,6 +91,7 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
     return (
         _recognize(exercise, trials)
         or _judge_calls(exercise, trials)
+        or _judge_reading(exercise, trials)
         or _judge_results(exercise, trials)
         or _judge_manners(exercise, trials)
         or _probe(exercise, answer)
@@ -110,7 +112,8 @@ def _unattempted(exercise: Exercise, error: NotImplementedError | None = None) -
 def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
     if case.raises or case.verify:
         return Trial(case, seen)
-    contract = exercise.reference(*case.args, **case.kwargs)
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    contract = exercise.reference(*args, **kwargs)
     wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
     expected = exercise.reference(*wide_args, **wide_kwargs)
     with np.errstate(over="ignore"):
@@ -166,6 +169,20 @@ def _judge_calls(exercise: Exercise, trials: list[Trial]) -> Report | None:
                 "wrong",
                 f"{exercise.name} calls {name}, {where}: write it with NumPy"
                 + (" and functions of earlier lessons." if package == "attention_lib" else "."),
+            )
+    return None
+
+
+def _judge_reading(exercise: Exercise, trials: list[Trial]) -> Report | None:
+    """Tell a wrong answer that it looked twice into what can be read once."""
+    for trial in trials:
+        if trial.seen.read_again and _fails(exercise, trial):
+            return Report(
+                exercise,
+                "wrong",
+                f"{exercise.name} reads its input a second time and finds nothing there: an "
+                "iterator can be read once. Keep what you need of each item as it comes.",
+                trial,
             )
     return None
 
@@ -360,6 +377,8 @@ def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
         return len(value) == len(other) and all(
             map(_alike, value, other, parts, (precision,) * len(other))
         )
+    if value is None:
+        return other is None
     if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
         return False
     value, other = np.asarray(value), np.asarray(other)
@@ -453,6 +472,8 @@ def _widened(value: Any) -> Any:
         return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
     if isinstance(value, (tuple, list)):
         return type(value)(map(_widened, value))
+    if isinstance(value, Stream):
+        return Stream(map(_widened, value.items))
     if isinstance(value, dict):
         return {key: _widened(item) for key, item in value.items()}
     return value
@@ -465,6 +486,8 @@ def _holds_float32(value: Any) -> bool:
 def _arrays(value: Any) -> Iterator[NDArray]:
     if isinstance(value, np.ndarray):
         yield value
+    elif isinstance(value, Stream):
+        yield from value.items
     elif isinstance(value, dict):
         yield from _arrays(tuple(value.values()))
     elif isinstance(value, (tuple, list)):
