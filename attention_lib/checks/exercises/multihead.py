@@ -226,6 +226,7 @@ def _many_heads_cases(rng: Generator) -> Iterator[Case]:
     yield Case(*integers, 2)
     x, *others = _layer(rng, (2,), 3, 6, 2).args
     yield Case(MORE_THAN_EXP_TAKES * x, *others)
+    yield Case(MORE_THAN_EXP_TAKES * x, *others, mask=_causal(3))
 
 
 def _causal(length: int) -> NDArray[np.bool_]:
@@ -610,6 +611,7 @@ def _group_cases(rng: Generator) -> Iterator[Case]:
     yield Case(*(rng.integers(-2, 3, shape) for shape in ((4, 2, 3), (2, 5, 3), (2, 5, 2))))
     query, *others = _grouped(rng, (2,), (4, 2), (3, 5), (6, 7)).args
     yield Case(1e3 * query, *others)
+    yield Case(1e3 * query, *others, mask=_some_allowed(rng, (3, 5)))
 
 
 def _grouped(
