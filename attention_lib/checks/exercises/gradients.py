@@ -208,7 +208,7 @@ def _vjp_row_by_row(weights: NDArray, grad_weights: NDArray) -> NDArray:
         for k in range(len(row)):
             column = -row * row[k]
             column[k] += row[k]
-            result[(*index, k)] = column @ grad_weights[index]
+            result[(*index, k)] = np.sum(column * grad_weights[index])
     return result
 
 
@@ -626,6 +626,18 @@ CROSS_ENTROPY_GRAD = Exercise(
         Mistake(
             "This is the gradient with respect to the weights, −1/p: carry it back to the scores.",
             lambda scores, targets: -_one_hot(scores, targets) / softmax(scores) / len(targets),
+        ),
+        Mistake(
+            "1/p has no answer where a weight has underflowed to 0. On paper p cancels: what is left "
+            "is the weights minus 1 at the right class.",
+            lambda scores, targets: (
+                softmax_vjp(softmax(scores), -_one_hot(scores, targets) / softmax(scores))
+                / len(targets)
+            ),
+            lambda scores, targets: np.nan_to_num(
+                softmax_vjp(softmax(scores), -_one_hot(scores, targets) / softmax(scores))
+                / len(targets)
+            ),
         ),
         Mistake(
             "gradient[:, targets] takes every target in every row: use "

@@ -1,0 +1,80 @@
+"""What a call costs is measured: memory as NumPy and Python hold it, growth by the clock."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from attention_lib.checks import measuring
+from attention_lib.checks.measuring import grows_faster_than_its_input, peak_bytes
+
+SIZES = [2**power for power in range(4, 14)]
+
+
+def test_peak_counts_what_is_held_at_once():
+    def one_after_another():
+        for _ in range(5):
+            np.zeros(100_000)
+
+    assert peak_bytes(one_after_another) == pytest.approx(800_000, rel=0.05)
+    assert peak_bytes(lambda: [np.zeros(100_000) for _ in range(5)]) == pytest.approx(
+        4_000_000, rel=0.05
+    )
+
+
+def test_peak_leaves_out_what_was_held_before():
+    tracemalloc.start()
+    try:
+        held = np.zeros(1_000_000)
+        assert peak_bytes(lambda: np.ones(1000)) < 100_000
+        assert tracemalloc.is_tracing()  # whoever traces goes on tracing
+    finally:
+        tracemalloc.stop()
+    assert held.size == 1_000_000
+
+
+def test_peak_stops_tracing_even_when_the_call_fails():
+    with pytest.raises(ZeroDivisionError):
+        peak_bytes(lambda: 1 / 0)
+    assert not tracemalloc.is_tracing()
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Return a function that passes CPU time on a clock of the test's own."""
+    now = [0.0]
+    monkeypatch.setattr(measuring.time, "process_time", lambda: now[0])
+
+    def spend(seconds):
+        now[0] += seconds
+
+    return spend
+
+
+@pytest.mark.parametrize("seconds_each", [1e-7, 1e-4, 1e-2])
+def test_linear_work_is_never_called_slow(work, seconds_each):
+    call = lambda size: lambda: work(seconds_each * size)  # noqa: E731
+    assert grows_faster_than_its_input(call, SIZES) is None
+
+
+def test_a_single_slow_moment_is_not_held_against_an_answer(work):
+    calls = []
+
+    def call(size):
+        def linear_but_once():
+            calls.append(size)
+            disturbed = size == SIZES[-1] and calls.count(size) == 1
+            work(1e-5 * size * (10 if disturbed else 1))
+
+        return linear_but_once
+
+    assert grows_faster_than_its_input(call, SIZES) is None
+    assert calls.count(SIZES[-1]) == 2
+
+
+@pytest.mark.parametrize("seconds_each", [1e-8, 1e-5])
+def test_quadratic_work_is_found_as_soon_as_it_can_be_measured(work, seconds_each):
+    call = lambda size: lambda: work(seconds_each * size**2)  # noqa: E731
+    size, factor = grows_faster_than_its_input(call, SIZES)
+    assert factor == pytest.approx(256)
+    assert size == next(n for n in SIZES[4:] if seconds_each * n**2 > measuring.ENOUGH_TO_MEASURE)
