@@ -197,6 +197,12 @@ class TestTiledAttention:
         got = TILED[is_causal](3 * query, key / np.float32(3), value * np.float32(size), 2)
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6 * size)
 
+    @pytest.mark.parametrize(("sign", "size"), [(1, 1e25), (-1, 1e-30)])
+    def test_a_large_exponential_never_meets_a_large_value(self, is_causal, sign, size):
+        query, key = np.full((3, 1), 6, np.float32), np.full((3, 1), 6 * sign, np.float32)
+        value = np.full((3, 2), size, np.float32)
+        np.testing.assert_allclose(TILED[is_causal](query, key, value, 2), value, rtol=1e-6)
+
     def test_a_late_maximum_replaces_all_before(self, is_causal):
         query, key = np.ones((4, 1)), np.array([[-500.0], [0.0], [500.0], [1000.0]])
         value = np.arange(4.0)[:, None]
@@ -345,6 +351,21 @@ class TestTiledAttentionBackward:
         got = tiled_attention_backward(*inputs, grad_output, *saved, 4, is_causal=is_causal)
         for ours, theirs in zip(got, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+
+    def test_computes_no_block_of_the_future(self, is_causal, monkeypatch):
+        computed = []
+        block_gradients = flash._block_gradients
+
+        def counted(query, key, *others):
+            computed.append((len(query), len(key)))
+            return block_gradients(query, key, *others)
+
+        monkeypatch.setattr(flash, "_block_gradients", counted)
+        monkeypatch.setattr(flash, "TILE_SCORES", 32 * 32)
+        inputs = drawn((96, 4), (96, 4), (96, 4))
+        saved = TILED[is_causal](*inputs, return_logsumexp=True)
+        tiled_attention_backward(*inputs, inputs[0], *saved, 32, is_causal=is_causal)
+        assert computed == [(32, 32)] * (6 if is_causal else 9)
 
     def test_integers_give_float64(self, is_causal):
         inputs = [np.arange(6).reshape(3, 2) for _ in range(3)]
