@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.exercise import Answer, Case
+from attention_lib.checks.exercise import Answer, Case, Stream
 
 TIME_LIMIT = 5.0  # seconds one call may take; right answers need milliseconds
 
@@ -37,6 +37,7 @@ class Observation:
     warnings: list[str] = field(default_factory=list)
     printed: str = ""
     changed: list[str] = field(default_factory=list)
+    read_again: bool = False  # an argument that can be read once, after its end
     forbidden: str = ""
 
 
@@ -76,6 +77,7 @@ def observe(
         )
         if not _same(before, after)
     ]
+    seen.read_again = any(getattr(argument, "read_again", False) for argument in args)
     seen.forbidden = seen.forbidden or _scipy_ufunc_in(answer)
     return seen
 
@@ -200,6 +202,8 @@ def _same(before: Any, after: Any) -> bool:
             and before.shape == after.shape
             and np.array_equal(before, after, equal_nan=before.dtype.kind in "fc")
         )
+    if isinstance(before, Stream):
+        return _same(before.items, after.items)
     if isinstance(before, (tuple, list)):
         return len(before) == len(after) and all(map(_same, before, after))
     if hasattr(before, "detach"):  # a torch tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -45,6 +45,35 @@ class Case:
         object.__setattr__(self, "kwargs", kwargs)
         object.__setattr__(self, "raises", raises)
         object.__setattr__(self, "verify", verify)
+
+
+class Stream:
+    """An argument of a case that can be read once, item by item.
+
+    Every copy starts at the first item, and knows whether it was read again after its end.
+    """
+
+    def __init__(self, items: Iterable[np.ndarray]) -> None:
+        self.items = tuple(items)
+        self.read_again = False
+        self._next = 0
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        self.read_again |= self._next > len(self.items)
+        return self
+
+    def __next__(self) -> np.ndarray:
+        self._next += 1
+        if self._next > len(self.items):
+            raise StopIteration
+        return self.items[self._next - 1]
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Stream:
+        return Stream(item.copy() for item in self.items)
+
+    def __repr__(self) -> str:
+        items = (np.array2string(item, separator=", ", threshold=12) for item in self.items)
+        return f"iter([{', '.join(items)}])"
 
 
 @dataclass(frozen=True)
