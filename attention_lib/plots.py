@@ -191,7 +191,7 @@ def attention_map(
     values = np.asarray(values)
     rows = "; ".join(f"{name} {_numbers(row)}" for name, row in zip(queries, values, strict=True))
     alt = f"Heat map of the {label}, one row a query, for the keys {_words(keys)}. {rows}."
-    figure, axes = new_figure(alt, height=0.9 + 0.75 * len(queries))
+    figure, axes = new_figure(alt, height=max(2.9, 0.9 + 0.75 * len(queries)))
     image = _weight_cells(axes, values, max(1.0, values.max()))
     axes.set_xticks(range(len(keys)), keys)
     axes.set_yticks(range(len(queries)), queries)
@@ -1588,8 +1588,8 @@ def mask_grids(
     masks: Mapping[str, ArrayLike],
     rows: Sequence[str],
     columns: Sequence[str],
-    row_label: str = "query: the word that listens",
-    column_label: str = "key: the word listened to",
+    row_label: str = "query",
+    column_label: str = "key",
     texts: ArrayLike | None = None,
 ) -> LessonFigure:
     """Draw boolean masks as grids of allowed and forbidden cells; `texts` replaces the words."""
@@ -1696,7 +1696,7 @@ def one_query(
     _bars(middle, weights[row], words)
     for panel in (left, middle):
         for place in np.flatnonzero(~seen):
-            panel.texts[place].set_text("forbidden" if panel is left else "0")
+            panel.texts[place].set_text("−inf" if panel is left else "0")
     left.set(title=f"scores of {words[row]}", ylabel="scaled score")
     left.set_ylim(_room_for_numbers(scores[np.isfinite(scores)]))
     middle.set(title="weights", ylabel="weight", ylim=(0, 1.15))
@@ -1706,11 +1706,11 @@ def one_query(
     for place, value in enumerate(values):
         size = 4 + 22 * np.sqrt(weights[row, place])
         plane.plot(*value, "o", color=CYCLE[place], markersize=size, alpha=0.8)
-    _named_points(plane, outputs[row : row + 1], [f"{words[row]} hears"], "D", INK)
-    for place, word in enumerate(words):
-        plane.annotate(word, values[place], (10, -14), textcoords="offset points", fontsize=9)
-    plane.set(title="mixture of the values", xlabel="first component", ylabel="second component")
-    plane.margins(0.25)
+    plane.plot(*outputs[row], "D", color=INK, markersize=8)
+    _names_around(plane, values, words, 14)
+    plane.set(title=f"what {words[row]} hears: ◆")
+    plane.set(xlabel="first component", ylabel="second component")
+    plane.margins(0.35)
     plane.grid()
     return figure
 
@@ -1756,8 +1756,9 @@ def bounded_mixtures(
     )
     figure, (plane, growth) = new_figure(
         f"On the left the values of {_words(names)} at {_points(values)}, with many outputs "
-        f"around them. On the right, as scores grow {factors[-1] / factors[0]:g}-fold, {said}.",
-        height=3.4,
+        f"around them: {' and '.join(outputs)}. On the right, as scores grow "
+        f"{factors[-1] / factors[0]:g}-fold, {said}.",
+        height=3.6,
         ncols=2,
     )
     low, high = values.min(axis=0), values.max(axis=0)
@@ -1767,18 +1768,31 @@ def bounded_mixtures(
         points = np.asarray(points)
         plane.plot(*points.T, mark, color=color, markersize=5, label=name, mew=1.2)
         growth.plot(factors, reach[name], mark, color=color, linestyle="-", markersize=8)
-        growth.annotate(
-            name, (factors[0], reach[name][0]), (2, 8), textcoords="offset points", color=color
-        )
-    _named_points(plane, values, names, "o", INK)
+    plane.plot(*values.T, "o", color=INK, markersize=7, label="values")
+    _names_around(plane, values, names, 9)
     room = 0.8 * (high - low)
     plane.set(
         xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
     )
     plane.set(xlabel="first component", ylabel="second component", title="outputs")
-    plane.legend(loc="lower right")
+    figure.legend(*plane.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     growth.set(xscale="log", yscale="log", title="how far they reach")
     growth.set(xlabel="factor on the queries", ylabel="largest output component")
     growth.set_ylim(min(np.min(way) for way in reach.values()) / 2, None)
     growth.grid()
     return figure
+
+
+def _names_around(axes: Any, points: NDArray, names: Sequence[str], distance: float) -> None:
+    """Write each point's name beside it, on the side away from the other points."""
+    for point, name, way in zip(points, names, np.sign(points - points.mean(axis=0)), strict=True):
+        axes.annotate(
+            name,
+            point,
+            distance * way,
+            textcoords="offset points",
+            ha="left" if way[0] > 0 else "right",
+            va="center",
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
+            zorder=4,
+        )

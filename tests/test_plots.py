@@ -21,6 +21,7 @@ from attention_lib import plots
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
 SHARES = np.array([[0.25, 0.5, 0.25], [0.0, 0.125, 0.875]])
+POINTS = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 3.0]])
 
 
 def share(scores):
@@ -67,6 +68,19 @@ SAMPLES = {
         SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
     ),
     "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
+    # lesson 05; tests/test_plots_attention.py holds these to their numbers
+    "number_tables": lambda: plots.number_tables({"x": SCORES, "w": SHARES}, ["here", "there"]),
+    "mask_grids": lambda: plots.mask_grids({"m": SHARES > 0.2}, ["here", "there"], KEYS),
+    "attention_maps": lambda: plots.attention_maps(
+        {"one": SHARES, "two": SHARES}, ["here", "there"], KEYS
+    ),
+    "one_query": lambda: plots.one_query(
+        0, np.where(SHARES > 0.2, SCORES, -np.inf), SHARES, POINTS, SHARES @ POINTS, KEYS
+    ),
+    "rows_or_nan": lambda: plots.rows_or_nan({"a": [np.nan] * 3, "b": SHARES[0]}, KEYS, "weight"),
+    "bounded_mixtures": lambda: plots.bounded_mixtures(
+        POINTS, KEYS, {"in": POINTS / 2, "out": 3 * POINTS}, [1, 10], {"in": [2, 2], "out": [6, 60]}
+    ),
 }
 
 
