@@ -8,6 +8,7 @@ import difflib
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.exercises import (
     attention,
+    flash,
     gradients,
     multihead,
     scaling,
@@ -22,6 +23,7 @@ LESSONS = {
     "04_gradients": gradients,
     "05_attention": attention,
     "06_multihead": multihead,
+    "07_flash": flash,
 }
 
 EXERCISES: dict[str, Exercise] = {
