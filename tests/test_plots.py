@@ -81,6 +81,33 @@ SAMPLES = {
     "bounded_mixtures": lambda: plots.bounded_mixtures(
         POINTS, KEYS, {"in": POINTS / 2, "out": 3 * POINTS}, [1, 10], {"in": [2, 2], "out": [6, 60]}
     ),
+    # lesson 06; tests/test_plots_multihead.py holds these to their numbers
+    "one_or_two_heads": lambda: plots.one_or_two_heads(
+        [[0, 0], [4, 0], [4, 3], [0, 3]],
+        ["a", "b", "c", "d"],
+        {"a c": (0, 2), "b d": (1, 3)},
+        [[2, 1.5], [2, 1.5]],
+    ),
+    "errors_by_share": lambda: plots.errors_by_share(
+        [0, 0.5, 1], {"one": [1, 0.7, 0], "other": [0, 0.7, 1]}, 0.0, "both"
+    ),
+    "regrouped": lambda: plots.regrouped(
+        [[0, 1], [10, 11]], {"one": [[[0], [10]], [[1], [11]]], "other": [[[0], [1]], [[10], [11]]]}
+    ),
+    "shared_heads": lambda: plots.shared_heads({"2 groups": [0, 0, 1, 1], "1 group": [0, 0, 0, 0]}),
+    "cache_sizes": lambda: plots.cache_sizes(
+        [1024, 2048], {"4 groups": [2**30, 2**31], "1 group": [2**28, 2**29]}
+    ),
+    "clock_hands": lambda: plots.clock_hands(
+        {"here": [[1, 0], [1, 0]], "there": [[0, 1], [0.6, 0.8]]}, [1.0, 0.1], "score 2"
+    ),
+    "scores_by_offset": lambda: plots.scores_by_offset(
+        {"free": np.outer([1, 2, 3], [1, 2, 3]), "bound": np.subtract.outer(range(3), range(3))}
+    ),
+    "steps_and_cache": lambda: plots.steps_and_cache(["a", "b", "c"]),
+    "cost_of_a_step": lambda: plots.cost_of_a_step(
+        [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
+    ),
 }
 
 

@@ -1,0 +1,104 @@
+"""The figures of lesson 06 show the numbers they are given, and say them in their alt text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from attention_lib import plots
+
+
+def written(axis) -> list[str]:
+    return [text.get_text() for text in axis.texts]
+
+
+def colors_of_cells(axis) -> list[str]:
+    return [to_hex(patch.get_facecolor()) for patch in axis.patches]
+
+
+def test_one_head_has_a_mixture_a_sentence_and_two_heads_an_arrow():
+    values = np.array([[0, 0], [4, 0], [4, 3], [0, 3.0]])
+    figure = plots.one_or_two_heads(
+        values, ["a", "b", "c", "d"], {"a c": (0, 2), "b d": (1, 3)}, [[2, 1.5], [1, 1]]
+    )
+    mixing, apart = figure.axes
+    points = [line.get_xydata()[0].tolist() for line in mixing.lines if line.get_marker() in "Ds"]
+    assert points == [[2, 1.5], [1, 1]]
+    arrows = [text for text in apart.texts if text.arrow_patch]
+    assert [(tuple(a.xyann), tuple(a.xy)) for a in arrows] == [((0, 0), (4, 3)), ((4, 0), (0, 3))]
+    assert "a c mixes a and c into (2, 1.5)" in figure.alt
+
+
+def test_the_error_that_cannot_be_avoided_is_said():
+    figure = plots.errors_by_share(
+        [0, 0.5, 1], {"one": [1, 0.75, 0], "other": [0, 0.6, 1]}, 0.125, "both"
+    )
+    assert "never below 0.75; both have 0.125." in figure.alt
+    one, other, reference = figure.axes[0].lines
+    assert one.get_ydata().tolist() == [1, 0.75, 0]
+    assert other.get_ydata().tolist() == [0, 0.6, 1]
+    assert set(reference.get_ydata()) == {0.125}
+
+
+def test_cells_keep_the_color_of_their_word_wherever_they_go():
+    whole = 10 * np.arange(2)[:, None] + np.arange(4)
+    ways = {"torn": whole.reshape(2, 2, 2), "cut": np.stack([whole[:, :2], whole[:, 2:]])}
+    figure = plots.regrouped(whole, ways)
+    _, torn, _, cut, _ = figure.axes
+    first, second = (color.lower() for color in plots.CYCLE[:2])
+    assert colors_of_cells(torn) == [first] * 4
+    assert colors_of_cells(cut) == [first] * 2 + [second] * 2
+    assert written(cut) == ["00", "01", "10", "11"]
+    assert "by torn, head 0 holds the words [0], head 1 holds the words [1]" in figure.alt
+    assert "by cut, head 0 holds the words [0, 1]" in figure.alt
+
+
+def test_lines_lead_from_every_query_head_to_its_group():
+    figure = plots.shared_heads({"two": [0, 0, 1, 1], "one": [0, 0, 0, 0]})
+    two, one = (
+        [line.get_xydata()[:, 0].tolist() for line in axis.lines if len(line.get_xydata()) == 2]
+        for axis in figure.axes
+    )
+    assert two == [[0, 0.5], [1, 0.5], [2, 2.5], [3, 2.5]]
+    assert [end for _, end in one] == [1.5] * 4
+
+
+def test_bytes_are_drawn_in_gibibytes():
+    figure = plots.cache_sizes([1024, 4096], {"all": [2**30, 2**32]})
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [1, 4]
+    assert "all from 1 to 4 GiB" in figure.alt
+
+
+def test_hands_end_at_their_components():
+    hands = {"here": [[1, 0], [0.6, 0.8]], "there": [[0, 1], [0, 2]]}
+    figure = plots.clock_hands(hands, [1.0, 0.1], "score 7")
+    ends = [[tuple(text.xy) for text in dial.texts] for dial in figure.axes]
+    assert ends == [[(1, 0), (0, 1)], [(0.6, 0.8), (0, 2)]]
+    assert [dial.get_xlabel() for dial in figure.axes] == ["1 rad a step", "0.1 rad a step"]
+    assert all(dial.get_xlim()[1] > 2 for dial in figure.axes)
+    assert "score 7" in figure.alt
+
+
+def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
+    bound = np.subtract.outer(np.arange(4.0), np.arange(4.0))
+    figure = plots.scores_by_offset({"free": np.outer([1, 2, 3, 4], [1, 1, 2, 1]), "bound": bound})
+    assert "free: scores of one distance are unlike" in figure.alt
+    assert "bound: scores of one distance are equal" in figure.alt
+    dots = figure.axes[3].lines[0]
+    assert dots.get_xdata().tolist() == dots.get_ydata().tolist()
+
+
+def test_a_cache_leaves_one_new_cell_a_step():
+    figure = plots.steps_and_cache(["a", "b", "c"])
+    anew, cached = figure.axes
+    assert written(anew) == ["new"] * 6
+    assert written(cached) == ["new", "kept", "new", "kept", "kept", "new"]
+    assert "6 everything anew and 3 with a cache" in figure.alt
+
+
+def test_seconds_are_drawn_in_milliseconds_and_growth_is_said():
+    figure = plots.cost_of_a_step([8, 16], {"anew": [64, 256]}, {"anew": [0.001, 0.0035]})
+    assert figure.axes[1].lines[0].get_ydata() == pytest.approx([1, 3.5])
+    assert "counted, anew grows 4-fold" in figure.alt
+    assert "measured here, anew grows 3.5-fold" in figure.alt
