@@ -2,8 +2,13 @@
 
 Every exercise that is a function has its reference here, under the exercise's own name. The
 functions live in one module a lesson, in lesson order; `check`, `hint` and `solution` are what
-a learner calls from a notebook.
+a learner calls from a notebook, and come with the first use of one of them.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 from attention_lib.attention import (
     attention,
@@ -12,7 +17,6 @@ from attention_lib.attention import (
     padding_mask,
     self_attention,
 )
-from attention_lib.checks import check, hint, solution
 from attention_lib.flash import (
     attention_bytes,
     online_softmax_stats,
@@ -98,3 +102,16 @@ __all__ = [
     "tiled_causal_attention",
     "weighted_sum",
 ]
+
+# Names that are fetched when first used, so that importing the library stays light.
+_LATER = {
+    "check": "attention_lib.checks",
+    "hint": "attention_lib.checks",
+    "solution": "attention_lib.checks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)
