@@ -16,6 +16,8 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute
 from traitlets import default
 
+from attention_lib.grading.intake import problem_of
+
 SEED = "ATTENTION_LIB_SEED"
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the kernel
 
@@ -40,6 +42,8 @@ class ExecuteSubmission(Execute):
     def preprocess(
         self, nb: NotebookNode, resources: Any = None, km: Any = None
     ) -> tuple[NotebookNode, dict[str, Any]]:
+        if problem_of(nb):
+            return nb, resources  # there is nothing of the student's to run
         self.stopped = False
         return super().preprocess(nb, resources, km)
 

@@ -58,10 +58,21 @@ def grade(course: Course, lesson: str) -> tuple[dict[str, float], list[Result]]:
     nbgrader = course.nbgrader()
     log = _log_path(course, lesson)
     log.write_text("", encoding="utf-8")
+    results = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
-        results = [_grade_one(nbgrader, course, lesson, student, log) for student in students]
+        for student in students:
+            _show_progress(len(results), len(students))
+            results.append(_grade_one(nbgrader, course, lesson, student, log))
+    _show_progress(len(results), len(students))
     return _points_of_lesson(course, lesson), results
+
+
+def _show_progress(done: int, total: int) -> None:
+    """Keep whoever sits at a terminal informed."""
+    if sys.stderr.isatty():
+        end = "\n\n" if done == total else ""
+        print(f"\r{done} of {total} graded", end=end, file=sys.stderr, flush=True)
 
 
 def _is_released(course: Course, lesson: str) -> bool:
@@ -85,6 +96,8 @@ def _grade_one(
         outcome = step(lesson, student)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"== {student}\n{outcome.get('log', '')}{outcome.get('error', '')}\n")
+        if "KeyboardInterrupt" in outcome.get("error", ""):
+            raise KeyboardInterrupt  # which nbgrader takes for one more failure
         if not outcome["success"]:
             result.failed = True
             result.note = _why(course, lesson, student, log)
@@ -170,6 +183,9 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("Stopped. What was graded so far is in the gradebook.", file=sys.stderr)
+        return 130
     print(table(most, results))
     print(
         "\nFeedback is in classroom/feedback, the log in "

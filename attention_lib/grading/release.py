@@ -53,7 +53,7 @@ def _refuse_to_upset_grades(course: Course, lesson: str, source: NotebookNode) -
     marks = [cell.metadata.nbgrader for cell in source.cells if "nbgrader" in cell.metadata]
     now = {mark.grade_id: float(mark.points) for mark in marks if mark.grade}
     changes = [
-        f"{name} {_worth(before.get(name))}, now {_worth(now.get(name))}"
+        f"{name.removeprefix('check_')}: {_worth(before.get(name))}, now {_worth(now.get(name))}"
         for name in {**before, **now}
         if before.get(name) != now.get(name)
     ]
@@ -66,7 +66,7 @@ def _refuse_to_upset_grades(course: Course, lesson: str, source: NotebookNode) -
 
 
 def _worth(points: float | None) -> str:
-    return "not there" if points is None else f"{points:g} points"
+    return "not there" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
 def main(arguments: list[str] | None = None) -> int:

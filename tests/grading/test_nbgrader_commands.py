@@ -9,6 +9,7 @@ import zipfile
 
 import nbformat
 import pytest
+from nbgrader.converters import Autograde
 
 from attention_lib.grading.grade import main
 from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
@@ -83,11 +84,9 @@ def test_validate_names_the_cells_that_fail(room):
         assert f"{name}: not attempted yet." in told
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_validate_finds_the_whole_solution_right(released_course, lesson):
-    """The key gets full marks in the lesson as it is, figures, hidden checks and all."""
-    path = released_course.source(lesson).relative_to(released_course.root)
-    told = python(released_course, "-m", "nbgrader", "validate", str(path))
+def test_validate_finds_the_solution_right(room):
+    path = room.course.source(LESSON).relative_to(room.course.root)
+    told = python(room.course, "-m", "nbgrader", "validate", str(path))
     assert told == "Success! Your notebook passes all the tests.\n"
 
 
@@ -116,3 +115,21 @@ def test_grade_says_what_is_missing(released_course, monkeypatch, capsys, lesson
     monkeypatch.chdir(released_course.root)
     assert main([lesson]) == 1
     assert told in capsys.readouterr().err
+
+
+def test_control_c_stops_the_whole_class(tmp_path, monkeypatch, capsys):
+    """nbgrader would take it for a failure of the student whose turn it is, and go on."""
+    course = make_lean_course(tmp_path, LESSON)
+    for student in ("ada", "bo"):
+        Classroom(course, LESSON).hand_in(student, "{}")
+    turns = []
+
+    def interrupted(converter):
+        turns.append(converter.coursedir.student_id)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Autograde, "start", interrupted)
+    monkeypatch.chdir(course.root)
+    assert main([LESSON]) == 130
+    assert turns == ["ada"]
+    assert "Stopped" in capsys.readouterr().err
