@@ -108,6 +108,14 @@ SAMPLES = {
     "cost_of_a_step": lambda: plots.cost_of_a_step(
         [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
     ),
+    # lesson 07; tests/test_plots_flash.py holds these to their numbers
+    "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0], [5.0, 4.0]], 2),
+    "tile_by_tile": lambda: plots.tile_by_tile(SCORES, [2, 8, 4], 2, 1, ["here", "there"]),
+    "causal_tiles": lambda: plots.causal_tiles(10, 4),
+    "memory_by_length": lambda: plots.memory_by_length(
+        {"square": ([2, 4], [4096, 16384]), "line": ([2, 4, 8], [64, 128, 256])}, "tokens", "memory"
+    ),
+    "roofline": lambda: plots.roofline(1e11, 1e10, {"one": (2.0, 1e10), "two": (500.0, 6e10)}),
 }
 
 
