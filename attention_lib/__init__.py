@@ -2,7 +2,8 @@
 
 Every exercise that is a function has its reference here, under the exercise's own name. The
 functions live in one module a lesson, in lesson order; `check`, `hint` and `solution` are what
-a learner calls from a notebook, and come with the first use of one of them.
+a learner calls from a notebook. These three, and the last lesson with its PyTorch, come with the
+first use of one of them.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ __all__ = [
     "attention",
     "attention_backward",
     "attention_bytes",
+    "attention_flops",
     "causal_mask",
     "check",
     "cross_attention",
@@ -71,6 +73,8 @@ __all__ = [
     "decode_step",
     "dot_product_scores",
     "entropy",
+    "flash_attention",
+    "flash_kernel",
     "grouped_query_attention",
     "hint",
     "largest_exponent",
@@ -84,6 +88,7 @@ __all__ = [
     "numerical_gradient",
     "online_softmax_stats",
     "padding_mask",
+    "pick_device",
     "rotary_embedding",
     "scaled_scores",
     "score_std",
@@ -100,14 +105,22 @@ __all__ = [
     "tiled_attention",
     "tiled_attention_backward",
     "tiled_causal_attention",
+    "time_milliseconds",
+    "torch_attention",
     "weighted_sum",
 ]
 
 # Names that are fetched when first used, so that importing the library stays light.
 _LATER = {
+    "attention_flops": "attention_lib.gpu",
     "check": "attention_lib.checks",
+    "flash_attention": "attention_lib.gpu_kernel",
+    "flash_kernel": "attention_lib.gpu_kernel",
     "hint": "attention_lib.checks",
+    "pick_device": "attention_lib.gpu",
     "solution": "attention_lib.checks",
+    "time_milliseconds": "attention_lib.gpu",
+    "torch_attention": "attention_lib.gpu",
 }
 
 

@@ -19,7 +19,7 @@ LOCK = (ROOT / "requirements.lock").read_text()
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 
 PIN = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^/@]+)?")
-TORCHS_OWN = ("cuda-", "nvidia-", "triton")  # pip takes those that the pinned torch asks for
+TORCHS_OWN = ("cuda-", "nvidia-")  # pip takes those that the pinned torch asks for
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = {
     "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
@@ -27,7 +27,7 @@ SYSTEMS = {
     "windows": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
 }
 # What the packages need that are installed elsewhere only: nothing.
-ELSEWHERE = {"appnope", "colorama", "overrides", "pexpect", "ptyprocess", "pywinpty"}
+ELSEWHERE = {"appnope", "colorama", "overrides", "pexpect", "ptyprocess", "pywinpty", "triton"}
 
 
 def environment(system: str, python: str) -> dict[str, str]:

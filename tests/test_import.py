@@ -12,7 +12,7 @@ import attention_lib
 
 LIBRARY = Path(attention_lib.__file__).parent
 LESSONS = ["softmax", "stability", "scaling", "gradients", "attention", "multihead", "flash", "gpu"]
-HEAVY = ["torch", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
+HEAVY = ["torch", "triton", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
 
 REPORT = """
 import json, sys, time
@@ -65,7 +65,7 @@ def test_a_lesson_knows_only_earlier_ones(lesson):
         pytest.skip("this lesson is not written yet")
     assert own_parts(path) <= {"arguments", *LESSONS[: LESSONS.index(lesson)]}
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
-    allowed = {"numpy"} if lesson != "gpu" else {"numpy", "torch", "triton"}
+    allowed = {"numpy"} if lesson != "gpu" else {"numpy", "torch"}
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 
