@@ -1929,15 +1929,16 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
         ncols=len(groupings),
         squeeze=False,
     )
+    colors = (*CYCLE, YELLOW, GRAY)
     for axis, (name, groups) in zip(axes[0], groupings.items(), strict=True):
         count = max(groups) + 1
         places = (np.arange(count) + 0.5) * len(groups) / count - 0.5
         for head, group in enumerate(groups):
-            color = CYCLE[group % len(CYCLE)]
+            color = colors[group % len(colors)]
             axis.plot([head, places[group]], [1, 0], color=color, linewidth=1.4, zorder=1)
             axis.plot(head, 1, "o", color=color, markersize=8)
         for group, place in enumerate(places):
-            axis.plot(place, 0, "s", color=CYCLE[group % len(CYCLE)], markersize=11)
+            axis.plot(place, 0, "s", color=colors[group % len(colors)], markersize=11)
         axis.set(title=name, xlim=(-0.7, len(groups) - 0.3), ylim=(-0.3, 1.3))
         axis.set_xticks([])
         axis.set_yticks([0, 1], ["keys,\nvalues", "queries"])
@@ -1973,8 +1974,10 @@ def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFig
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
-    axes.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-    axes.set(xlabel="tokens kept", ylabel="size of the cache (GiB)", xlim=(None, lengths[-1] * 1.7))
+    axes.yaxis.set_major_formatter(
+        lambda value, _position: f"{value:g} GiB" if value >= 1 else f"{1024 * value:g} MiB"
+    )
+    axes.set(xlabel="tokens kept", ylabel="size of the cache", xlim=(None, lengths[-1] * 1.7))
     axes.grid()
     axes.legend(loc="upper left")
     return figure
