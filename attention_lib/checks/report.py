@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calling import learner_frames
-from attention_lib.checks.judging import Expected, Report, Trial, differing
+from attention_lib.checks.judging import Report, Trial, differing
 
 TITLES = {
     "right": "Right",
@@ -123,29 +123,29 @@ def _details(report: Report) -> list[tuple[str, Any, Any]]:
     if trial.case.args or trial.case.kwargs:
         details.append(("the call", _call_text(report.exercise, trial), None))
         names = _parameter_names(report)
-        for name, value in zip(names, trial.case.args, strict=False):
+        for name, value in (
+            *zip(names, trial.case.args, strict=False),
+            *trial.case.kwargs.items(),
+        ):
             if isinstance(value, np.ndarray):
                 details.append((_labelled(name, value), value, None))
     if error is None and report.outcome == "wrong" and trial.expected is not None:
-        details.extend(_results(trial))
+        details.extend(_result("", trial.seen.value, trial.expected, trial.allowed))
     return details
 
 
-def _results(trial: Trial) -> list[tuple[str, Any, Any]]:
-    """Set what came back beside what is right, each result of a pair for itself."""
-    got, rights, sizes = trial.seen.value, trial.expected, trial.allowed
-    if isinstance(rights, Expected):
-        return _result("", got, rights, sizes)
-    if not isinstance(got, (tuple, list)) or len(got) != len(rights):
-        got = (None,) * len(rights)  # said in words: there is nothing to set beside
-    return [
-        row
-        for number, (part, right, size) in enumerate(zip(got, rights, sizes, strict=True), 1)
-        for row in _result(f", result {number}", part, right, size)
-    ]
-
-
-def _result(which: str, got: Any, right: Expected, allowed: Any) -> list[tuple[str, Any, Any]]:
+def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, Any, Any]]:
+    """Set what came back beside what is right, each part of several for itself."""
+    if isinstance(right, tuple):
+        if not isinstance(got, (tuple, list)) or len(got) != len(right):
+            got = (None,) * len(right)  # said in words: there is nothing to set beside
+        return [
+            row
+            for number, parts in enumerate(zip(got, right, allowed, strict=True), 1)
+            for row in _result(
+                f", part {number} of{which[1:]}" if which else f", result {number}", *parts
+            )
+        ]
     rows: list[tuple[str, Any, Any]] = []
     if isinstance(got, np.ndarray) and got.dtype.kind in "biuf":
         marked = differing(got, right.values, allowed) if got.shape == right.values.shape else None
@@ -168,7 +168,10 @@ def _call_text(exercise: Any, trial: Trial) -> str:
         name if isinstance(value, np.ndarray) else _short(value)
         for name, value in zip(names, trial.case.args, strict=False)
     ]
-    keywords = [f"{key}={_short(value)}" for key, value in trial.case.kwargs.items()]
+    keywords = [
+        f"{key}={key if isinstance(value, np.ndarray) else _short(value)}"
+        for key, value in trial.case.kwargs.items()
+    ]
     return f"{exercise.name}({', '.join(args + keywords)})"
 
 

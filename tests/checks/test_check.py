@@ -339,3 +339,18 @@ def test_a_wrong_pair_is_shown_result_by_result():
     text = as_text(verdict(turned, "merge_softmax_stats"))
     for label in ("you returned, result 1", "right is, result 1", "right is, result 2"):
         assert label in text
+
+
+def test_a_wrong_result_within_a_result_is_shown_part_by_part():
+    def doubled(query, key, value, cache=None):
+        keys, values = cache or (key[:0], value[:0])
+        return value, [np.concatenate([keys, key], -2), 2 * np.concatenate([values, value], -2)]
+
+    report = verdict(doubled, "decode_step")
+    assert report.sentence == "part 2 of result 2 of decode_step gives 6 at [0, 0]; it should be 3."
+    for label in ("you returned, result 1", "you returned, part 2 of result 2"):
+        assert label in as_text(report)
+
+    report = verdict(lambda query, key, value, cache=None: (value, None), "decode_step")
+    assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
+    assert "right is, part 2 of result 2" in as_text(report)

@@ -216,6 +216,7 @@ def _many_heads_cases(rng: Generator) -> Iterator[Case]:
     yield _layer(rng, (), 5, 6, 2, _causal(5))
     yield _layer(rng, (2,), 3, 6, 3, _causal(3))
     # As many sentences as heads: a mask laid along the wrong axis fits as well.
+    yield _layer(rng, (2,), 3, 4, 2, _some_allowed(rng, (2, 3, 3)))
     yield _layer(rng, (3,), 5, 6, 3, _some_allowed(rng, (3, 5, 5)))
     yield _layer(rng, (2,), 3, 10, 2, np.where(_causal(3), rng.normal(size=(3, 3)), -np.inf))
     yield _layer(rng, (2,), 5, 8, 4, rng.normal(size=(5, 5)))
