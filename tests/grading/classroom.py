@@ -8,7 +8,7 @@ import shutil
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 
 from attention_lib.checks.catalogue import EXERCISES
 from attention_lib.grading.course import CONFIG, Course
+from attention_lib.grading.grade import Result, grade
 from attention_lib.grading.release import release
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +68,9 @@ class Classroom:
 
     course: Course
     lesson: str
+    deserved: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
+    worth: dict[str, float] = field(default_factory=dict)
 
     @property
     def exercises(self) -> list:
@@ -118,6 +122,23 @@ class Classroom:
         (folder / f"{self.lesson}.ipynb").write_bytes(content)
         for name in modules:
             (folder / f"{name}.py").write_text("raise SystemExit('this is not the real one')")
+
+    def seat(
+        self,
+        student: str,
+        notebook: NotebookNode | str | bytes,
+        deserved: dict[str, float | None],
+        modules: Iterable[str] = (),
+    ) -> None:
+        """Let a student hand in, and note what they deserve."""
+        self.hand_in(student, notebook, modules)
+        self.deserved[student] = deserved
+
+    def grade(self) -> dict[str, Result]:
+        """Grade what lies there, and return each student's result."""
+        self.worth, results = quietly(grade, self.course, self.lesson)
+        self.results = {result.student: result for result in results}
+        return self.results
 
     def autograded(self, student: str) -> NotebookNode:
         return nbformat.read(self.course.autograded(self.lesson, student), as_version=4)
