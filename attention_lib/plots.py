@@ -2142,7 +2142,13 @@ def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:
         color = BLUE if i < read - 1 else ORANGE if i == read - 1 else GRID
         above.bar(np.arange(start, end), row[start:end], 0.7, color=color)
         for place in range(start, end):
-            above.text(place, row[place], f"{row[place]:g}", ha="center", va="bottom")
+            above.annotate(
+                f"{row[place]:g}",
+                (place, row[place]),
+                (0, 3),
+                textcoords="offset points",
+                ha="center",
+            )
         if start:
             for axis in (above, below):
                 axis.axvline(start - 0.5, color=GRAY, linewidth=1, linestyle=":")

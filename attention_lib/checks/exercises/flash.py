@@ -938,8 +938,8 @@ TILED_CAUSAL_ATTENTION = Exercise(
     magnitude=_causal_size,
     probes=(
         _holds_the_square,
-        _computes_the_future,
         _ignores_block_size("tiled_causal_attention", 100, 100),
+        _computes_the_future,
     ),
     hints=(
         "An outer loop over blocks of queries, an inner one over blocks of keys. What the inner "
