@@ -777,8 +777,8 @@ def _causal_size(query: NDArray, key: NDArray, value: NDArray, block_size: int) 
     return _output_size(query, key, value, block_size, causal_mask(query.shape[-2]))
 
 
-CAUSAL_LENGTH, CAUSAL_BLOCK = 512, 32
-CAUSAL_ALLOWED = 8 * 8 * CAUSAL_LENGTH * CAUSAL_BLOCK
+CAUSAL_LENGTH, CAUSAL_BLOCK = 256, 16
+CAUSAL_ALLOWED = 11 * 8 * CAUSAL_LENGTH * CAUSAL_BLOCK
 NO_CAUSAL_MATRIX = "Form the scores of one block of queries with one block of keys at a time."
 NO_FUTURE = (
     "For the queries of one block, end the loop over the keys with the block on the diagonal: "
