@@ -17,6 +17,8 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
+from tests import test_plots_gradients as gradients
+from tests import test_plots_scaling as scaling
 
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
@@ -68,6 +70,25 @@ SAMPLES = {
         SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
     ),
     "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
+    # lessons 03 and 04, drawn as their own tests do
+    "queries_and_keys": scaling.arrows,
+    "growth_with_size": scaling.growth,
+    "rare_scores": scaling.rare,
+    "histograms_by_size": scaling.histograms,
+    "one_row_at_size": scaling.one_row,
+    "rows_with_entropy": scaling.rows,
+    "lines_by_size": scaling.lines,
+    "tempered": scaling.tempered,
+    "entropy_target": scaling.target,
+    "cap_curve": scaling.cap,
+    "growing_scores": scaling.growing,
+    "weights_along_score": gradients.along_a_score,
+    "jacobian_map": gradients.jacobian,
+    "error_valleys": gradients.valleys,
+    "pulls_on_scores": gradients.pulls,
+    "loss_gradient": gradients.loss,
+    "gradient_lines": gradients.lines,
+    "backward_path": gradients.path,
     # lesson 05; tests/test_plots_attention.py holds these to their numbers
     "number_tables": lambda: plots.number_tables({"x": SCORES, "w": SHARES}, ["here", "there"]),
     "mask_grids": lambda: plots.mask_grids({"m": SHARES > 0.2}, ["here", "there"], KEYS),
@@ -152,7 +173,7 @@ def test_a_figure_leaves_nothing_open_and_fits_the_page(figure):
 
 
 def test_numbers_on_an_axis_come_with_a_label(figure):
-    for axes in figure.axes:
+    for axes in (drawn for drawn in figure.axes if drawn.axison):
         for which in ("x", "y"):
             axis = getattr(axes, f"{which}axis")
             shown = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
