@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 MIB = 1 << 20
@@ -25,6 +27,24 @@ def peak_bytes(call: Callable[[], Any]) -> int:
     finally:
         if not traced_already:
             tracemalloc.stop()
+
+
+def lines_run(call: Callable[[], Any]) -> int:
+    """Count the lines of Python that one call runs through, those of its helpers included."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(previous)
+    return count
 
 
 def grows_faster_than_its_input(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.attention import attention, causal_mask
 from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake, Stream
-from attention_lib.checks.measuring import MIB, peak_bytes
+from attention_lib.checks.measuring import MIB, lines_run, peak_bytes
 from attention_lib.flash import (
     attention_bytes,
     online_softmax_stats,
@@ -395,13 +395,16 @@ def _ignores_block_size(name: str, length: int, keys: int) -> Callable[[Answer],
     """Return a probe that asks whether block_size makes any difference at all.
 
     Sums taken in other blocks are rounded otherwise, so among many numbers some differ in
-    their last bits. Where not one bit changes, the same operations were done.
+    their last bits. Where not one bit changes, and not one line more is run for smaller
+    blocks, the same work was done.
     """
 
     def probe(answer: Answer) -> str | None:
         arguments = _long(length, keys, 9)
-        results = [np.asarray(answer(*arguments, size)).tobytes() for size in (2, 7, 40)]
-        if len(set(results)) > 1:
+        sizes = (2, 7, 40)
+        if len({np.asarray(answer(*arguments, size)).tobytes() for size in sizes}) > 1:
+            return None
+        if len({lines_run(lambda size=size: answer(*arguments, size)) for size in sizes}) > 1:
             return None
         return (
             f"{name} returns the right values but ignores block_size: with 2, 7 and 40 it returns "

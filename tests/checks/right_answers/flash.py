@@ -256,6 +256,36 @@ def tiled_backwards(query, key, value, block_size):
     return output / stats[1][:, None]
 
 
+def tiled_key_by_key_within_blocks(query, key, value, block_size):
+    """Join one key at a time: the same sums whatever the block, and still block by block."""
+    query, key, value = floating(query), floating(key), floating(value)
+    scale = query.dtype.type(query.shape[-1] ** -0.5)
+    maximum = np.full((*query.shape[:-1], 1), -np.inf, query.dtype)
+    total, mixed = (
+        np.zeros_like(maximum),
+        np.zeros((*query.shape[:-1], value.shape[-1]), query.dtype),
+    )
+    for start in range(0, key.shape[-2], block_size):
+        keys, values = (
+            key[..., start : start + block_size, :],
+            value[..., start : start + block_size, :],
+        )
+        for k in range(keys.shape[-2]):
+            score = (query * keys[..., k : k + 1, :]).sum(axis=-1, keepdims=True) * scale
+            larger = np.maximum(maximum, score)
+            old, new = np.exp(maximum - larger), np.exp(score - larger)
+            total, mixed = total * old + new, mixed * old + new * values[..., k : k + 1, :]
+            maximum = larger
+    return mixed / total
+
+
+def tiled_in_longdouble(query, key, value, block_size):
+    """Sums so precise that their last bits are the same for every block size."""
+    dtype = np.result_type(query, np.float32) if query.dtype.kind == "f" else np.dtype(float)
+    wide = [array.astype(np.longdouble) for array in (query, key, value)]
+    return tiled_by_hand(*wide, block_size).astype(dtype)
+
+
 def causal_by_hand(query, key, value, block_size):
     dtype, length = np.result_type(query, np.float32), query.shape[-2]
     output = np.zeros((*query.shape[:-1], value.shape[-1]), dtype)
@@ -411,6 +441,8 @@ RIGHT = {
         tiled_by_pieces,
         tiled_padded,
         tiled_backwards,
+        tiled_key_by_key_within_blocks,
+        tiled_in_longdouble,
     ],
     "tiled_causal_attention": [
         causal_by_hand,
