@@ -137,6 +137,7 @@ def _vjp_cases(rng: Generator) -> Iterator[Case]:
     )
     yield Case(softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3)))  # square: see above
     yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
+    yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
     yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 3, 5)))
     yield Case(softmax(rng.normal(size=(2, 1, 3, 6))), rng.normal(size=(2, 1, 3, 6)))
     yield Case(
@@ -686,6 +687,7 @@ def _attention_cases(rng: Generator) -> Iterator[Case]:
     yield _drawn(rng, (), 2, 3, 5, 6)
     yield _drawn(rng, (3,), 3, 3, 3, 3)  # square: here a lost transpose gives numbers
     yield _drawn(rng, (), 5, 2, 6, 3)
+    yield _drawn(rng, (), 5, 2, 6, 3)  # the same shapes, other numbers
     yield _drawn(rng, (2,), 3, 5, 7, 6)
     yield _drawn(rng, (2, 3), 5, 6, 1, 7)
     yield _drawn(rng, (3,), 2, 1, 5, 2)  # one key: its weight is 1, whatever the query

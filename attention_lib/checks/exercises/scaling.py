@@ -203,7 +203,7 @@ SCORE_STD = Exercise(
 def _scaled_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]]), np.array([[2.0, 2.0], [4.0, 0.0]]))
     yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)))
-    yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)), scale=0.125)
+    yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)), scale=0.3)
     yield Case(rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), 2.0)
     yield Case(rng.normal(size=(3, 6)), rng.normal(size=(5, 6)), scale=0.0)
     yield Case(rng.normal(size=(2, 3, 7)), rng.normal(size=(2, 5, 7)))
@@ -483,7 +483,7 @@ ENTROPY = Exercise(
 def _temperature_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([1.0, 0.0, 1.0]), 0.5)
     yield Case(np.array([2.0, 4.0, 3.0]), 10.0)
-    yield Case(np.array([[2, 4, 3], [2, 2, 7]]), 2)
+    yield Case(np.array([[2, -4, 3], [2, 2, 7]]), 2)
     yield Case(np.array([2.0, 4.0, 4.0]), 0.0, raises=ValueError)
     yield Case(np.array([2.0, 4.0, 4.0]), -1.0, raises=ValueError)
     yield Case(rng.normal(0.0, 3.0, (2, 5)), temperature=1.0)
@@ -500,6 +500,8 @@ def _temperature_cases(rng: Generator) -> Iterator[Case]:
     # High scores at a temperature as high: at temperature 1 all but one weight would be 0.
     yield Case(np.array([0.0, -4000.0, -7000.0]), 2000.0)
     yield Case(np.array([3.0, 1.0, 2.0]), 1e-6)
+    yield Case(np.array([4e-8, 1e-8, 3e-8]), 2e-8)
+    yield Case(np.array([5e8, -2e8, 9e8]), 4e8)
     yield Case(np.array([5.0, -1.0, 2.0]), -0.25, raises=ValueError)
 
 
@@ -888,6 +890,7 @@ TEMPERATURE_FOR_ENTROPY = Exercise(
 def _softcap_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([1.0, 50.0, -1000.0, 0.0]), 50.0)
     yield Case(np.array([[3, -7, 0], [100, 25, -2]]), 20)
+    yield Case(np.array([0.02, -0.004, 0.4, 300.0, -500.0]), 50.0)  # tanh near 0 and near ±1
     yield Case(rng.normal(0.0, 3.0, (2, 5)), 2.5)
     yield Case(rng.normal(0.0, 60.0, (2, 3, 7)), cap=30.0)
     yield Case(rng.normal(0.0, 0.3, (3, 6)), 0.5)

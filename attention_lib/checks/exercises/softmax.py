@@ -87,15 +87,20 @@ def _softmax_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]))
     yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]), axis=0)
     yield Case(np.array([[2, 4, 4], [2, 2, 3]]))
+    yield Case(np.array([[2.5, -1.5, 0.0], [1.0, 1.0, 4.0]]))  # a shape seen before, other scores
     yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
     yield Case(rng.normal(0.0, 3.0, (3, 3)), axis=0)
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
     yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), 0)
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5, 6)), axis=-2)
+    yield Case(rng.normal(0.0, 3.0, (5, 2, 3)))
+    yield Case(rng.normal(0.0, 3.0, (2, 5, 3, 6)), axis=2)
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=-3)
     yield Case(rng.normal(0.0, 2.0, (3, 7)).astype(np.float32))
     yield Case(rng.normal(0.0, 2.0, (5, 2)).astype(np.float32), axis=0)
     # Rows far apart: what one row adds to another's sum would drown it.
     yield Case(np.array([[40.0], [0.0], [-45.0]]) + rng.uniform(-1.0, 1.0, (3, 6)))
+    yield Case(np.array([[49.0, -49.0, 20.0, 0.0]]))  # a small weight has as many right digits
     yield Case(rng.normal(0.0, 1.0, (6, 1)))
 
 

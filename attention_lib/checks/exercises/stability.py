@@ -114,8 +114,15 @@ def _stable_cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
     yield Case(
-        rng.normal(0.0, 3.0, (3, 2, 5)) + np.array([[[900.0]], [[-800.0]], [[0.0]]]), axis=-1
+        rng.normal(0.0, 3.0, (3, 2, 5))
+        + np.array([[[900.0], [0.0]], [[-800.0], [90.0]], [[0.0], [-900.0]]]),
+        axis=-1,
     )
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=-3)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5, 6)), axis=2)
+    # However large the scores beside it, -inf is smaller still.
+    yield Case(np.array([[-np.inf, -2e9, -2e9 + 1.0], [-1000.0, -np.inf, -1001.0]]))
+    yield Case(np.array([[0.0, -30.0, -80.0, -600.0]]))  # small weights, right in every digit
     yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
     yield Case((rng.normal(0.0, 3.0, (3, 6)) + 120.0).astype(np.float32))
     yield Case((rng.normal(0.0, 3.0, (3, 6)) - 300.0).astype(np.float32))
@@ -252,7 +259,10 @@ def _logsumexp_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[1.0, 2.0, 3.0], [-1e4, -1e4, -1e4]]), keepdims=True)
     yield Case(np.array([[-np.inf, -np.inf, -np.inf], [-np.inf, 2.0, 700.0]]))
     yield Case(np.array([-np.inf, -np.inf]))
+    yield Case(np.array([[-np.inf, -2e9], [-2e9, -2e9]]))
     yield Case(np.array([[3, 1, 2], [0, 800, 900]]))
+    yield Case(rng.normal(0.0, 3.0, (1, 5)))  # only the axis summed over goes away
+    yield Case(rng.normal(0.0, 3.0, (3, 1, 2)), axis=2, keepdims=False)
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
     yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=0, keepdims=True)
     yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
@@ -373,7 +383,6 @@ def _log_softmax_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([0.0, -1000.0]))
     yield Case(np.array([[1000.0, 0.0, -1.0], [-2000.0, -2001.0, -2003.0]]))
     yield Case(np.array([[3, 1, 2], [0, 800, 900]]))
-    yield Case(np.array([5.0, -np.inf, 4.0]))
     yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
     yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
     yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
@@ -609,6 +618,21 @@ def _masked_cases(rng: Generator) -> Iterator[Case]:
     )
     yield Case(rng.normal(0.0, 3.0, (3, 5)), np.arange(3)[:, None] != np.array([1, 0, 2, 2, 1]), 0)
     yield Case(rng.normal(0.0, 3.0, (2, 5, 3)), rng.random((5, 1)) < 0.5, axis=1)
+    yield Case(
+        rng.normal(0.0, 3.0, (2, 3, 5)),
+        np.array([[[True] * 5], [[True, False, True, False, True]]]),
+    )
+    # Square, so that a mask of one axis could lie along either; and a score of 0 is a score.
+    yield Case(
+        np.array([[0.0, 2.0, 0.0], [1.0, 0.0, -1.0], [0.0, 0.0, 3.0]]),
+        np.array([True, True, False]),
+    )
+    # Nothing allowed in one column of the three.
+    yield Case(
+        rng.normal(0.0, 3.0, (5, 3)),
+        np.array([True, False, True]) & (np.arange(5) != 1)[:, None],
+        0,
+    )
     yield Case(np.full((2, 3, 5), 0.5), np.zeros((2, 3, 5), bool), axis=1)
     # A large score behind the mask must not drown the allowed ones.
     yield Case(np.array([[-1000.0, 2000.0, -1001.0, 0.0]]), np.array([True, False, True, False]))
@@ -618,7 +642,8 @@ def _masked_cases(rng: Generator) -> Iterator[Case]:
         np.arange(6) < np.array([[6], [0], [2]]),
     )
     yield Case(np.array([[1e300, -1e300, 0.0]]), np.array([[False, True, False]]))
-    yield Case(np.array([-50.0, -np.inf, -51.0]), np.array([True, True, False]))
+    yield Case(np.array([-500.0, -502.0, -501.0]), np.array([True, True, False]))
+    yield Case(np.array([1.0, 9.0, 2.0]), np.array([False, True, True]))
 
 
 def _masked_size(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
@@ -747,6 +772,10 @@ def _merge_cases(rng: Generator) -> Iterator[Case]:
     empty = np.array([-np.inf, -np.inf, 0.5]), np.array([0.0, 0.0, 1.25])
     yield Case(empty, (np.array([-np.inf, 2.0, -np.inf]), np.array([0.0, 3.0, 0.0])))
     yield Case((np.array([1000.0, -5.0]), np.array([1.0, 2.0])), _far(rng))
+    yield Case(
+        (np.array([-3e9, -np.inf, -4e9]), np.array([2.0, 0.0, 1.5])),
+        (np.array([-3e9 - 1.0, -2e9, -np.inf]), np.array([1.0, 3.0, 0.0])),
+    )
     yield Case(_stats(rng.normal(0.0, 3.0, (2, 3, 5))), _stats(rng.normal(0.0, 3.0, (2, 3, 6))))
     yield Case(
         _stats(rng.normal(0.0, 3.0, (3, 5)).astype(np.float32)),
