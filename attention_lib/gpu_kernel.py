@@ -196,6 +196,7 @@ def flash_attention(
     is_causal: bool = False,
     *,
     kernel: Callable[..., Any] = flash_kernel,
+    tile: tuple[int, int] | None = None,
 ) -> Tensor:
     """Compute attention with the course's own Triton kernel, forward only.
 
@@ -209,6 +210,9 @@ def flash_attention(
         Whether query i sees the keys 0 to i only.
     kernel : Triton function, default `flash_kernel`
         The loop through the keys.
+    tile : tuple of two int, optional
+        How many rows and how many keys are taken at a time, powers of 2 from 16 on. By
+        default tuning finds what is fast on this device.
 
     Returns
     -------
@@ -242,14 +246,20 @@ def flash_attention(
         query, key, value = query.float(), key.float(), value.float()
     output = query.new_empty(_in_four(query, leading).shape)
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
-    if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not INTERPRETED:
+    if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
         _tune(*arrays, bool(is_causal), kernel)
-    _launch(*arrays, output, bool(is_causal), kernel)
+    _launch(*arrays, output, bool(is_causal), kernel, tile)
     return output.reshape(shape).to(dtype)
 
 
 def _launch(
-    query: Tensor, key: Tensor, value: Tensor, output: Tensor, is_causal: bool, kernel: Any
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    is_causal: bool,
+    kernel: Any,
+    tile: tuple[int, int] | None = None,
 ) -> None:
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
@@ -257,9 +267,11 @@ def _launch(
     def grid(chosen: dict[str, Any]) -> tuple[int]:
         return (triton.cdiv(query_length, chosen["ROWS"]) * heads * batch,)
 
+    launched = forward.fn if tile else forward  # without the tuning
+    sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
-        forward[grid](
+        launched[grid](
             query,
             key,
             value,
@@ -277,6 +289,7 @@ def _launch(
             HEAD=head,
             WIDTH=max(16, triton.next_power_of_2(head)),
             IS_CAUSAL=is_causal,
+            **sizes,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
         )
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.exercise import Answer, Case, Stream
+from attention_lib.checks.ufuncs import scipy_ufunc_in
 
 TIME_LIMIT = 5.0  # seconds one call may take; right answers need milliseconds
 
@@ -46,7 +47,7 @@ def observe(
 ) -> Observation:
     """Call `answer` on copies of the case's arguments and report everything it did.
 
-    `forbidden` names the modules (by prefix) whose functions may not do the work.
+    `forbidden` names the modules or functions (by prefix) that may not do the work.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
@@ -78,7 +79,7 @@ def observe(
         if not _same(before, after)
     ]
     seen.read_again = any(getattr(argument, "read_again", False) for argument in args)
-    seen.forbidden = seen.forbidden or _scipy_ufunc_in(answer)
+    seen.forbidden = seen.forbidden or scipy_ufunc_in(answer)
     return seen
 
 
@@ -128,23 +129,34 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[None]:
-    """Note in `seen` the first call of a function that lives in one of the modules."""
+    """Note in `seen` the first call of a function whose dotted name begins with a forbidden one."""
     if not forbidden:
         yield
         return
 
     def watch(frame: types.FrameType, event: str, called: Any) -> None:
         if event == "call":
-            module = frame.f_globals.get("__name__", "")
-            if module.startswith(forbidden) and not seen.forbidden:
-                seen.forbidden = f"{module}.{frame.f_code.co_qualname}"
+            name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_qualname}"
+            if name.startswith(forbidden) and not seen.forbidden:
+                seen.forbidden = name
         elif event == "c_call" and not seen.forbidden:
             module = _module_of_builtin(called)
-            if module.startswith(forbidden):
+            if f"{module}.{called.__name__}".startswith(forbidden):
                 seen.forbidden = f"{module.partition('.')[0]}.{called.__name__}"
 
     previous = sys.getprofile()
     sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(previous)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Let the library itself run in the body, while an answer is being watched."""
+    previous = sys.getprofile()
+    sys.setprofile(None)
     try:
         yield
     finally:
@@ -158,39 +170,6 @@ def _module_of_builtin(called: Any) -> str:
     if owner is not None:
         return (owner if isinstance(owner, type) else type(owner)).__module__ or ""
     return getattr(called, "__module__", None) or ""
-
-
-def _scipy_ufunc_in(answer: Answer) -> str:
-    """Name a SciPy ufunc that the answer's code refers to (calls of ufuncs cannot be watched)."""
-    special = sys.modules.get("scipy.special")
-    if special is None:
-        return ""
-    for value in _referenced_globals(answer, set()):
-        name = getattr(value, "__name__", "")
-        if isinstance(value, np.ufunc) and getattr(special, name, None) is value:
-            return f"scipy.special.{name}"
-    return ""
-
-
-def _referenced_globals(function: Any, visited: set[int]) -> Iterator[Any]:
-    """Yield what a function's code names: globals, their attributes, and the same for helpers."""
-    code = getattr(function, "__code__", None)
-    if code is None or id(code) in visited:
-        return
-    visited.add(id(code))
-    codes: list[types.CodeType] = [code]
-    for one in codes:
-        codes.extend(const for const in one.co_consts if isinstance(const, types.CodeType))
-        named = [function.__globals__[n] for n in one.co_names if n in function.__globals__]
-        if any(n.partition(".")[0] == "scipy" for n in one.co_names) and "scipy" in sys.modules:
-            named.append(sys.modules["scipy"])  # imported inside the function
-        for value in named:
-            yield value
-            if isinstance(value, types.ModuleType) and value.__name__.startswith("scipy"):
-                for module in (value, sys.modules.get("scipy.special")):
-                    yield from (vars(module)[n] for n in one.co_names if n in vars(module))
-            elif isinstance(value, types.FunctionType) and value.__module__ == "__main__":
-                yield from _referenced_globals(value, visited)
 
 
 def _same(before: Any, after: Any) -> bool:

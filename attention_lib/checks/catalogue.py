@@ -9,6 +9,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.exercises import (
     attention,
     flash,
+    gpu,
     gradients,
     multihead,
     scaling,
@@ -24,6 +25,7 @@ LESSONS = {
     "05_attention": attention,
     "06_multihead": multihead,
     "07_flash": flash,
+    "08_gpu": gpu,
 }
 
 EXERCISES: dict[str, Exercise] = {

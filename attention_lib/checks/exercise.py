@@ -131,9 +131,16 @@ class Exercise:
     signature
         The first line of the answer, where it is not that of the reference.
     tolerance
-        For a value: how far from the reference each number may be.
+        For a value: how far from the reference each number may be. For results that are
+        verified: how close two numbers must be to come from the same mistake.
     accelerated
-        torch is part of the lesson (the last one), and not a way round it.
+        torch is part of the lesson (the last one), and not a way round it; its fused attention
+        is.
+    run
+        Makes the function that is called on the cases out of an answer which cannot be called
+        by itself, or not on these arguments: a kernel that only runs inside a launch.
+    run_as
+        The first line of that function, as a learner reads it in a report.
     """
 
     name: str
@@ -148,6 +155,8 @@ class Exercise:
     signature: str = ""
     tolerance: float = 0.0
     accelerated: bool = False
+    run: Callable[[Any], Answer] | None = None
+    run_as: str = ""
     lesson: str = field(default="", compare=False)
 
     @property

@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calling import TIME_LIMIT, Observation, learner_frames, observe
 from attention_lib.checks.exercise import Answer, Case, Exercise, Stream
+from attention_lib.checks.tensors import (
+    as_numbers,
+    is_tensor,
+    precision_of,
+    short_dtype,
+    widened,
+)
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
@@ -31,7 +38,15 @@ LESSON_MODULES = (
     "gpu",
 )
 
+EXACT = np.finfo(np.float64)
 NUMERIC = (np.ndarray, np.generic, int, float)
+FUSED = (  # attention that torch has ready
+    "torch._C._nn.scaled_dot_product_attention",
+    "torch._scaled_dot_product",
+    "torch.nn.attention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.modules.activation.MultiheadAttention",
+)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 
 
@@ -43,7 +58,7 @@ class Trial:
     seen: Observation
     expected: Any = None  # in the dtype of the contract, values computed in float64
     allowed: Any = None  # the rounding allowed, entry by entry
-    precision: type = np.float64  # of the arguments
+    precision: Any = EXACT  # of the arguments: the limits of their coarsest dtype
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,7 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
         )
 
     forbidden = _forbidden_modules(exercise)
+    handed_in, answer = answer, _callable_on_cases(exercise, answer)
     trials = []
     for case in exercise.cases(np.random.default_rng(seed)):
         seen = observe(answer, case, forbidden)
@@ -94,9 +110,13 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
         or _judge_reading(exercise, trials)
         or _judge_results(exercise, trials)
         or _judge_manners(exercise, trials)
-        or _probe(exercise, answer)
+        or _probe(exercise, handed_in)
         or Report(exercise, "right", "Right.", trials=len(trials))
     )
+
+
+def _callable_on_cases(exercise: Exercise, answer: Answer) -> Answer:
+    return exercise.run(answer) if exercise.run else answer
 
 
 def _unattempted(exercise: Exercise, error: NotImplementedError | None = None) -> str:
@@ -111,31 +131,34 @@ def _unattempted(exercise: Exercise, error: NotImplementedError | None = None) -
 
 def _trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
     if case.raises or case.verify:
-        return Trial(case, seen)
+        return Trial(case, seen, allowed=exercise.tolerance or None)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     contract = exercise.reference(*args, **kwargs)
     wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
     expected = exercise.reference(*wide_args, **wide_kwargs)
     with np.errstate(over="ignore"):
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
-    precision = np.float32 if _holds_float32((case.args, case.kwargs)) else np.float64
+    precision = _coarsest((case.args, case.kwargs))
     allowed = _allowed(expected, size, precision)
     return Trial(case, seen, _typed(expected, contract), allowed, precision)
 
 
-def _allowed(expected: Any, size: Any, precision: type) -> Any:
+def _allowed(expected: Any, size: Any, precision: Any) -> Any:
     """Return the rounding allowed in each entry; for a tuple of results, a tuple of these."""
     if isinstance(expected, tuple):
         sizes = size if isinstance(size, tuple) else (size,) * len(expected)
         return tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
+    expected, size = as_numbers(expected), as_numbers(size)
     size = np.abs(np.asarray(expected, np.float64)) if size is None else np.abs(size)
-    info = np.finfo(precision)
+    eps = float(precision.eps)
     with np.errstate(over="ignore"):
-        allowed = SLACK * float(info.eps) * np.asarray(size, np.float64)
+        allowed = SLACK * eps * np.asarray(size, np.float64)
     # Below the smallest normal number nothing is promised; and even where the scores are so
     # large that their own rounding swallows everything, a result is not arbitrary.
-    ceiling = 1e-3 * np.maximum(1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0)))
-    return np.minimum(allowed, ceiling) + float(info.tiny)
+    ceiling = max(1e-3, 8 * eps) * np.maximum(
+        1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
+    )
+    return np.minimum(allowed, ceiling) + float(precision.tiny)
 
 
 @dataclass(frozen=True)
@@ -143,13 +166,16 @@ class Expected:
     """A result's exact values beside the dtype it is to have."""
 
     values: NDArray
-    dtype: np.dtype
+    dtype: Any  # NumPy's or, of a tensor, torch's
     scalar: bool
+    device: Any = None  # of a tensor
 
 
 def _typed(expected: Any, contract: Any) -> Any:
     if isinstance(expected, tuple):
         return tuple(map(_typed, expected, contract))
+    if is_tensor(contract):
+        return Expected(as_numbers(expected), contract.dtype, False, contract.device)
     return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
 
 
@@ -161,15 +187,14 @@ def _judge_calls(exercise: Exercise, trials: list[Trial]) -> Report | None:
         name = trial.seen.forbidden
         if name:
             package = name.partition(".")[0]
-            where = (
-                "the course's own solution" if package == "attention_lib" else f"{package}'s work"
-            )
-            return Report(
-                exercise,
-                "wrong",
-                f"{exercise.name} calls {name}, {where}: write it with NumPy"
-                + (" and functions of earlier lessons." if package == "attention_lib" else "."),
-            )
+            whose, write_it = f"{package}'s work", "write it with NumPy"
+            if package == "attention_lib":
+                whose = "the course's own solution"
+                write_it += " and functions of earlier lessons"
+            if exercise.accelerated:
+                whose = "fused attention" if package == "torch" else whose
+                write_it = "write it with matrix products and other plain tensor operations"
+            return Report(exercise, "wrong", f"{exercise.name} calls {name}, {whose}: {write_it}.")
     return None
 
 
@@ -253,7 +278,10 @@ def _problem_with_parts(
 def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any) -> str | None:
     if value is None:
         return f"{name} returned None: does every way through it end in a return?"
-    if hasattr(value, "detach") and hasattr(value, "numpy"):
+    if expected.device is not None:
+        sentence = _problem_with_tensor(name, value, expected)
+        return sentence or _problem_with_values(name, as_numbers(value), expected, allowed)
+    if is_tensor(value):
         return f"{name} returned a torch tensor; it should return a NumPy array."
     if not expected.scalar and not isinstance(value, np.ndarray):
         return f"{name} returned {_described(value)}; it should return a NumPy array."
@@ -267,6 +295,28 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
     kinds_fit = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
     if not expected.scalar and got.dtype != expected.dtype and not kinds_fit:
         return f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
+    return _problem_with_values(name, got, expected, allowed)
+
+
+def _problem_with_tensor(name: str, value: Any, expected: Expected) -> str | None:
+    if not is_tensor(value):
+        return f"{name} returned {_described(value)}; it should return a torch tensor."
+    if tuple(value.shape) != expected.values.shape:
+        return f"{name} returned shape {tuple(value.shape)}; it should be {expected.values.shape}."
+    if value.device != expected.device:
+        return (
+            f"{name} returned a tensor on {value.device}; its inputs are on {expected.device}, "
+            "and so should the result be."
+        )
+    if value.dtype != expected.dtype:
+        return (
+            f"{name} returned dtype {short_dtype(value.dtype)}; for this input it should be "
+            f"{short_dtype(expected.dtype)}."
+        )
+    return None
+
+
+def _problem_with_values(name: str, got: NDArray, expected: Expected, allowed: Any) -> str | None:
     if np.isnan(got).any():
         return f"{name} returned NaN (not a number) {_place(np.isnan(got))}."
     off = differing(got, expected.values, allowed)
@@ -315,7 +365,7 @@ def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:
 
 def _probe(exercise: Exercise, answer: Answer) -> Report | None:
     for probe in exercise.probes:
-        seen = observe(probe, Case(answer))
+        seen = observe(lambda probe=probe: probe(answer), Case())
         if seen.out_of_time:
             sentence = f"{exercise.name} took over {TIME_LIMIT:.0f} seconds on a larger input."
             return Report(exercise, "wrong", sentence)
@@ -354,6 +404,7 @@ def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
 
     An error alone proves little, nor does a dtype: one wrong number at least must be shared.
     """
+    variant = _callable_on_cases(exercise, variant)
     shared_a_wrong_number = False
     for trial in trials:
         with np.errstate(all="ignore"):
@@ -370,7 +421,7 @@ def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
     return shared_a_wrong_number
 
 
-def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
+def _alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
     """Tell whether two results are the same but for rounding, whatever their dtypes."""
     if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
         parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
@@ -379,8 +430,9 @@ def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
         )
     if value is None:
         return other is None
+    value, other = as_numbers(value), as_numbers(other)
     if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
-        return False
+        return type(value) is type(other) and value.__hash__ is not None and value == other
     value, other = np.asarray(value), np.asarray(other)
     if (
         value.shape != other.shape
@@ -389,7 +441,7 @@ def _alike(value: Any, other: Any, allowed: Any, precision: type) -> bool:
     ):
         return False
     size = np.abs(np.where(np.isfinite(other), other, 0.0))
-    rounding = 8 * SLACK * float(np.finfo(precision).eps) * size
+    rounding = 8 * SLACK * float(precision.eps) * size
     if allowed is not None and _broadcasts(allowed, other.shape):
         rounding = rounding + allowed
     both_nan = np.isnan(value) & np.isnan(other)
@@ -420,6 +472,7 @@ def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
             or len(value) != len(expected)
             or any(map(_differ_in_numbers, value, expected, allowed))
         )
+    value = as_numbers(value)
     return (
         not isinstance(value, NUMERIC)
         or np.shape(value) != expected.values.shape
@@ -463,11 +516,13 @@ def differing(got: NDArray, expected: NDArray, allowed: Any) -> NDArray[np.bool_
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     own = LESSON_MODULES.index(exercise.lesson.partition("_")[2])
     library = tuple(f"attention_lib.{module}" for module in LESSON_MODULES[own:])
-    return library if exercise.accelerated else library + OTHER_LIBRARIES
+    return library + (FUSED if exercise.accelerated else OTHER_LIBRARIES)
 
 
 def _widened(value: Any) -> Any:
-    """Copy arguments with every float32 array in float64."""
+    """Copy arguments with every float32 array, and every tensor, in float64."""
+    if is_tensor(value):
+        return widened(value) if precision_of(value) else value
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
     if isinstance(value, (tuple, list)):
@@ -479,12 +534,19 @@ def _widened(value: Any) -> Any:
     return value
 
 
-def _holds_float32(value: Any) -> bool:
-    return any(array.dtype == np.float32 for array in _arrays(value))
+def _coarsest(arguments: Any) -> Any:
+    """Return the limits of the coarsest dtype among arrays and tensors, float64's for integers."""
+    limits = [
+        precision_of(array)
+        if is_tensor(array)
+        else np.finfo(np.float32 if array.dtype == np.float32 else np.float64)
+        for array in _arrays(arguments)
+    ]
+    return max(filter(None, limits), key=lambda limit: float(limit.eps), default=EXACT)
 
 
-def _arrays(value: Any) -> Iterator[NDArray]:
-    if isinstance(value, np.ndarray):
+def _arrays(value: Any) -> Iterator[Any]:
+    if isinstance(value, np.ndarray) or is_tensor(value):
         yield value
     elif isinstance(value, Stream):
         yield from value.items
@@ -498,6 +560,8 @@ def _arrays(value: Any) -> Iterator[NDArray]:
 def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
+    if is_tensor(value):
+        return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, (bool, int, float, np.generic)):

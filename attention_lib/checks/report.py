@@ -10,6 +10,7 @@ import numpy as np
 
 from attention_lib.checks.calling import learner_frames
 from attention_lib.checks.judging import Report, Trial, differing
+from attention_lib.checks.tensors import as_numbers, is_tensor, short_dtype
 
 TITLES = {
     "right": "Right",
@@ -127,8 +128,8 @@ def _details(report: Report) -> list[tuple[str, Any, Any]]:
             *zip(names, trial.case.args, strict=False),
             *trial.case.kwargs.items(),
         ):
-            if isinstance(value, np.ndarray):
-                details.append((_labelled(name, value), value, None))
+            if _is_array(value):
+                details.append((_labelled(name, value), as_numbers(value), None))
     if error is None and report.outcome == "wrong" and trial.expected is not None:
         details.extend(_result("", trial.seen.value, trial.expected, trial.allowed))
     return details
@@ -147,32 +148,40 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, A
             )
         ]
     rows: list[tuple[str, Any, Any]] = []
-    if isinstance(got, np.ndarray) and got.dtype.kind in "biuf":
-        marked = differing(got, right.values, allowed) if got.shape == right.values.shape else None
-        rows.append((_labelled(f"you returned{which}", got), got, marked))
+    numbers = as_numbers(got)
+    if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
+        fits = numbers.shape == right.values.shape
+        marked = differing(numbers, right.values, allowed) if fits else None
+        rows.append((_labelled(f"you returned{which}", got), numbers, marked))
     elif got is not None:
         rows.append((f"you returned{which}", repr(got)[:200], None))
-    values = right.values.astype(right.dtype)
-    rows.append((_labelled(f"right is{which}", values), values, None))
+    values = right.values if right.device else right.values.astype(right.dtype)
+    rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
     return rows
 
 
 def _parameter_names(report: Report) -> list[str]:
-    inside = report.exercise.first_line.partition("(")[2].rpartition(")")[0]
+    first_line = report.exercise.run_as or report.exercise.first_line
+    inside = first_line.partition("(")[2].rpartition(")")[0]
     return [part.partition("=")[0].strip() for part in inside.split(", ")]
 
 
 def _call_text(exercise: Any, trial: Trial) -> str:
     names = _parameter_names(Report(exercise, "wrong", ""))
     args = [
-        name if isinstance(value, np.ndarray) else _short(value)
+        name if _is_array(value) else _short(value)
         for name, value in zip(names, trial.case.args, strict=False)
     ]
     keywords = [
-        f"{key}={key if isinstance(value, np.ndarray) else _short(value)}"
+        f"{key}={key if _is_array(value) else _short(value)}"
         for key, value in trial.case.kwargs.items()
     ]
-    return f"{exercise.name}({', '.join(args + keywords)})"
+    called = exercise.run_as.partition("(")[0].removeprefix("def ") or exercise.name
+    return f"{called}({', '.join(args + keywords)})"
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_tensor(value)
 
 
 def _short(value: Any) -> str:
@@ -183,8 +192,10 @@ def _short(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-def _labelled(name: str, array: np.ndarray) -> str:
-    return f"{name}, shape {array.shape}, {array.dtype}" if array.ndim else name
+def _labelled(name: str, array: Any, dtype: Any = None) -> str:
+    if array.ndim == 0:
+        return name
+    return f"{name}, shape {tuple(array.shape)}, {short_dtype(dtype or array.dtype)}"
 
 
 def _array_text(array: np.ndarray) -> str:

@@ -1,0 +1,146 @@
+"""A clock and devices that do as they are told, to check what picks a device or measures time."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+import timeit
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+LAUNCH = 1e-5  # seconds it takes to hand work to a device
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the calls of a function take, in milliseconds: the first, then these in turn."""
+
+    first: float
+    then: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return "fn"
+
+
+class Machine:
+    """A computer whose time passes only while it works, and waits for its device when asked to.
+
+    On a device a call returns as soon as the work is handed over; the work itself starts when
+    all earlier work is done.
+    """
+
+    def __init__(self, work: Work, device: str) -> None:
+        self._seconds = (
+            duration / 1e3 for duration in itertools.chain([work.first], itertools.cycle(work.then))
+        )
+        self._device = device
+        self._on_device = device != "cpu"
+        self._now = 1000.0
+        self._busy_until = 0.0
+
+    def call(self) -> None:
+        """Do the work once."""
+        seconds = next(self._seconds)
+        self._now += LAUNCH if self._on_device else seconds
+        self._busy_until = max(self._busy_until, self._now) + self._on_device * seconds
+
+    def wait(self, *_: Any, **__: Any) -> None:
+        """Let time pass until the device is idle."""
+        self._now = max(self._now, self._busy_until)
+
+    @contextlib.contextmanager
+    def in_place_of_the_real_one(self, answer: Any) -> Iterator[None]:
+        """Let clocks and devices be this machine's, also those that `answer` has imported."""
+        import torch
+
+        fakes = [(time, name, self._clock(name)) for name in CLOCKS]
+        fakes.append((timeit, "default_timer", self._clock("perf_counter")))
+        for module in (torch.cuda, torch.mps, torch.cpu, torch.accelerator):
+            fakes.append((module, "synchronize", self.wait))
+        for module in (torch.cuda, torch.mps, torch.mps.event, torch):
+            fakes.append((module, "Event", lambda *_, **__: _Event(self)))
+        fakes.append((torch.cuda, "current_stream", lambda *_: self))
+        fakes += availability(self._device == "cuda", self._device == "mps")
+        with replaced(fakes, answer):
+            yield
+
+    synchronize = wait  # of a stream
+
+    def _clock(self, name: str) -> Any:
+        real, owner = getattr(time, name), threading.get_ident()
+        unit = 1e9 if name.endswith("_ns") else 1.0
+
+        def clock() -> float:
+            if threading.get_ident() != owner:  # Jupyter's own threads
+                return real()
+            return int(self._now * unit) if name.endswith("_ns") else self._now
+
+        return clock
+
+
+CLOCKS = [
+    name + unit
+    for name in ("perf_counter", "monotonic", "time", "process_time")
+    for unit in ("", "_ns")
+]
+
+
+class _Event:
+    """A mark in the device's queue."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._reached = -1.0
+
+    def record(self, *_: Any) -> None:
+        self._reached = max(self._machine._now, self._machine._busy_until)
+
+    def synchronize(self) -> None:
+        self._machine._now = max(self._machine._now, self._reached)
+
+    def elapsed_time(self, end: _Event) -> float:
+        if min(self._reached, end._reached) < 0 or self._machine._now < end._reached:
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
+        return 1e3 * (end._reached - self._reached)
+
+
+def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
+    """List what makes torch see a CUDA device, an MPS device, both or neither."""
+    import torch
+
+    accelerator = torch.device("cuda" if cuda else "mps") if cuda or mps else None
+    return [
+        (torch.cuda, "is_available", lambda: cuda),
+        (torch.cuda, "device_count", lambda: int(cuda)),
+        (torch.mps, "is_available", lambda: mps),
+        (torch.mps, "device_count", lambda: int(mps)),
+        (torch.backends.mps, "is_available", lambda: mps),
+        (torch.backends.mps, "is_built", lambda: mps),
+        (torch.accelerator, "is_available", lambda: accelerator is not None),
+        (torch.accelerator, "device_count", lambda: int(accelerator is not None)),
+        (torch.accelerator, "current_accelerator", lambda *_, **__: accelerator),
+    ]
+
+
+@contextlib.contextmanager
+def replaced(fakes: list[tuple[Any, str, Any]], answer: Any = None) -> Iterator[None]:
+    """Replace attributes of modules, and what a function's own module imported of them."""
+    places = [(vars(owner), name, fake) for owner, name, fake in fakes if name in vars(owner)]
+    of_real = {id(place[name]): fake for place, name, fake in places}
+    imported = getattr(answer, "__globals__", {})
+    places += [
+        (imported, name, of_real[id(value)])
+        for name, value in list(imported.items())
+        if id(value) in of_real
+    ]
+    before = [(place, name, place[name]) for place, name, _ in places]
+    try:
+        for place, name, fake in places:
+            place[name] = fake
+        yield
+    finally:
+        for place, name, value in before:
+            place[name] = value
