@@ -182,8 +182,10 @@ def _attention_cases(rng: Generator) -> Iterator[Case]:
         draw(3, 2, 6, 2),
         draw(3, 2, 6, 7),
         np.where(rng.random((3, 1, 1, 6)) < 0.7, draw(3, 1, 1, 6), -np.inf),
-        scale=1.5,
+        scale=-1.5,
     )
+    # As many batch items as queries: the rows of this mask are queries.
+    yield Case(draw(3, 3, 5), draw(3, 7, 5), draw(3, 7, 2), rng.random((3, 7)) < 0.5)
     yield Case(draw(6, 3), draw(7, 3), draw(7, 2), np.array([[True]] * 4 + [[False]] * 2))
     yield Case(draw(3, 6), draw(5, 6), draw(5, 2), draw(5))
     # What is added is no verdict: -2000 for every key of a row forbids none of them.
@@ -216,8 +218,8 @@ def _large_scores(rng: Generator) -> Iterator[Case]:
     key[:, 0] = [10000, 9999, 9998, 10000]
     yield Case(query, key, rng.normal(size=(4, 5)).astype(np.float32), scale=1.0)
     # Rows far apart: one maximum for all of them leaves nothing of the lower ones.
-    query, key = np.array([[1e150, 0.0], [0.0, 2.0], [-1e150, 0.0]]), np.zeros((5, 2))
-    key[:, 0], key[:, 1] = [1e150, 5e149, -1e150, 2e149, 0.0], [0.5, 0.25, -1.0, 0.0, 1.0]
+    query, key = np.array([[1e145, 0.0], [0.0, 2.0], [-1e145, 0.0]]), np.zeros((5, 2))
+    key[:, 0], key[:, 1] = [1e145, 5e144, -1e145, 2e144, 0.0], [0.5, 0.25, -1.0, 0.0, 1.0]
     value = rng.normal(size=(5, 3))
     yield Case(query, key, value)
     # A forbidden score far above the allowed ones, and allowed ones far below -1e9.
@@ -284,6 +286,11 @@ def _weigh(scores: NDArray) -> NDArray:
 def _plain_softmax(scores: NDArray, axis: int | None = -1) -> NDArray:
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def _plain_softmax_or_zeros(scores: NDArray) -> NDArray:
+    total = (exponentials := np.exp(scores)).sum(axis=-1, keepdims=True)
+    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total > 0)
 
 
 def _under_one_maximum(scores: NDArray) -> NDArray:
@@ -621,6 +628,13 @@ ATTENTION = Exercise(
                 weigh=_uniform_where_empty,
                 result=lambda out, weights, scores: (out, np.where(scores > -np.inf, weights, 0.0)),
             ),
+            _pipeline(
+                weigh=_uniform_where_empty,
+                result=lambda out, weights, scores: (
+                    np.where((scores > -np.inf).any(axis=-1, keepdims=True), out, 0.0),
+                    weights,
+                ),
+            ),
         ),
         Mistake(
             "A large negative number is not -inf: a row with nothing allowed gives weight to "
@@ -685,6 +699,7 @@ ATTENTION = Exercise(
             "exp overflows for large scores: subtract the row's maximum first.",
             _pipeline(weigh=_plain_softmax),
             _pipeline(weigh=lambda scores: np.nan_to_num(_plain_softmax(scores))),
+            _pipeline(weigh=_plain_softmax_or_zeros),
         ),
         Mistake(
             "One maximum is subtracted from all rows: a row far below it comes to 0/0. Every row "
@@ -778,6 +793,11 @@ ATTENTION = Exercise(
             _pipeline(dot=lambda query, key: query @ key),
         ),
         Mistake(
+            "The keys are reshaped, which tears their rows apart: swap their last two axes, with "
+            "key.mT or np.swapaxes(key, -1, -2).",
+            _pipeline(dot=lambda query, key: query @ key.reshape(key.mT.shape)),
+        ),
+        Mistake(
             "key.T turns the batch dimensions round as well: swap the last two axes only, with "
             "key.mT or np.swapaxes(key, -1, -2).",
             _pipeline(dot=lambda query, key: query @ key.T),
@@ -836,6 +856,10 @@ def _self_cases(rng: Generator) -> Iterator[Case]:
         np.tri(5, dtype=bool),
     )
     yield Case(*_integers(rng, (3, 2), (2, 3), (2, 3), (2, 5)))
+    # Scores far beyond what exp can take, exact in every order of operations.
+    x = np.array([[1.0, 3000.0], [2.0, 3000.0], [4.0, -3000.0]])
+    w_q, w_k = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]), np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0]])
+    yield Case(x, w_q, w_k, np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.5]]))
 
 
 def _integers(rng: Generator, *shapes: tuple[int, ...]) -> list[NDArray]:
