@@ -1,5 +1,6 @@
 """The figures of lesson 03 show what they are given, and keep their words inside the canvas."""
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -100,7 +101,7 @@ FIGURES = [
 @pytest.mark.parametrize("draw", FIGURES)
 def test_nothing_is_cut_off_at_the_edge(draw):
     figure = draw()
-    with plots.matplotlib.rc_context(plots.STYLE):
+    with matplotlib.rc_context(plots.STYLE):
         figure.draw_without_rendering()
         drawn = figure.get_tightbbox()
     width, height = figure.get_size_inches()

@@ -1,0 +1,103 @@
+"""Pieces of figures that several lessons draw with: cells, bars, names, numbers in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.plots.style import CYCLE, GRAY, INK, ORANGE, PAPER, SKY, WEIGHT_COLORS
+
+Weigh = Callable[[NDArray], ArrayLike]  # scores (n,) to weights (n,)
+
+
+def weight_cells(axes: Any, values: NDArray, top: float) -> Any:
+    """Draw an array as colored cells from 0 to `top`, each with its number."""
+    image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        color = PAPER if value > 0.85 * top else INK
+        axes.text(column, row, number(value), ha="center", va="center", color=color)
+    return image
+
+
+def bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
+    bars = axes.bar(range(len(heights)), heights, color=CYCLE[: len(heights)], width=0.7)
+    axes.bar_label(bars, [number(height) for height in heights], padding=2, fontsize=9)
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.set_xticks(range(len(heights)), names)
+    axes.tick_params(axis="x", length=0)
+
+
+def room_for_numbers(heights: NDArray) -> tuple[float, float]:
+    """Limits that leave room for the number at the end of each bar."""
+    low, high = min(0.0, heights.min()), max(0.0, heights.max())
+    room = 0.2 * (high - low)
+    return (low - room if low < 0 else 0.0), high + room
+
+
+def cell(axes: Any, row: int, column: int, text: str, color: str) -> None:
+    axes.add_patch(
+        Rectangle((column - 0.46, row - 0.43), 0.92, 0.86, facecolor=color, alpha=0.3, linewidth=0)
+    )
+    axes.text(column, row, text, ha="center", va="center")
+
+
+def grid_axes(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set(xlabel="key", ylabel="query")
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def number(value: float) -> str:
+    """Write a number to at most three decimals, with a true minus sign."""
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def numbers(values: NDArray) -> str:
+    return ", ".join(number(value) for value in values)
+
+
+def points(points: NDArray) -> str:
+    return ", ".join(f"({numbers(point)})" for point in points)
+
+
+def words(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+PALE_COLORS = LinearSegmentedColormap.from_list("pale", [PAPER, SKY])  # dark ink reads on all
+
+
+def number_grid(
+    axis: Any, values: ArrayLike, text: Callable[[Any], str] = "{:g}".format, **limits: float
+) -> None:
+    """Draw a table of numbers as colored cells with the number in each; masked cells stay bare."""
+    values = np.ma.asarray(values)
+    axis.imshow(values, cmap=PALE_COLORS, aspect="auto", **limits)
+    for row, column in np.argwhere(~np.ma.getmaskarray(values)):
+        axis.text(column, row, text(values[row, column]), ha="center", va="center")
+    axis.spines[:].set_visible(False)
+
+
+def short(weight: float) -> str:
+    return f"{weight:.0e}" if 0 < weight < 0.001 else f"{weight:.3g}"
+
+
+def listed(values: ArrayLike, form: str = "g") -> str:
+    return "[" + ", ".join(f"{value:{form}}" for value in np.asarray(values).tolist()) + "]"
+
+
+def arrow(axes: Any, end: NDArray, color: str, width: float) -> None:
+    shape = {"color": color, "linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
+    axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "-|>", **shape})
+
+
+SIGNED_COLORS = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, SKY])  # for dark ink

@@ -1,0 +1,297 @@
+"""The figures of lesson 07: blocks, tiles, memory and the roofline."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, NullLocator
+from numpy.typing import ArrayLike
+
+from attention_lib.plots.style import (
+    BLUE,
+    GRAY,
+    GREEN,
+    GRID,
+    INK,
+    ORANGE,
+    VERMILLION,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+
+@lesson_style
+def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:
+    """Show a row of scores (n,) in blocks, and its maximum and total once `read` of them are read.
+
+    Below each block read stands the total after it: what it has kept of the total before, and
+    what the block adds. A dotted outline is the total before, where the maximum shrank it.
+    """
+    blocks = [np.asarray(block, float) for block in blocks]
+    row, ends = np.concatenate(blocks), np.cumsum([0, *map(len, blocks)])
+    maxima = [row[:end].max() for end in ends[1:]]
+    kept = [
+        np.exp(row[:start] - top).sum() for start, top in zip(ends, maxima, strict=False)
+    ]  # of the blocks before, under the maximum so far
+    totals = [np.exp(row[:end] - top).sum() for end, top in zip(ends[1:], maxima, strict=True)]
+    said = "; ".join(
+        f"after block {i + 1} the maximum is {maxima[i]:g} and the total {totals[i]:.3f}"
+        for i in range(read)
+    )
+    figure, (above, below) = new_figure(
+        f"A row of {len(row)} scores in {len(blocks)} blocks, {read} of them read: {said}.",
+        height=4.2,
+        nrows=2,
+        sharex=True,
+        height_ratios=(1, 1),
+    )
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
+        color = BLUE if i < read - 1 else ORANGE if i == read - 1 else GRID
+        above.bar(np.arange(start, end), row[start:end], 0.7, color=color)
+        for place in range(start, end):
+            above.annotate(
+                f"{row[place]:g}",
+                (place, row[place]),
+                (0, 3),
+                textcoords="offset points",
+                ha="center",
+            )
+        if start:
+            for axis in (above, below):
+                axis.axvline(start - 0.5, color=GRAY, linewidth=1, linestyle=":")
+        if i >= read:
+            continue
+        above.plot([start - 0.5, end - 0.5], [maxima[i]] * 2, color=VERMILLION)
+        middle = (start + end - 1) / 2
+        below.bar(middle, kept[i], 0.7, color=BLUE)
+        below.bar(middle, totals[i] - kept[i], 0.7, bottom=kept[i], color=ORANGE)
+        note = f"{totals[i]:.3f}"
+        if i and maxima[i] > maxima[i - 1]:
+            below.bar(middle, totals[i - 1], 0.7, fill=False, ec=GRAY, linestyle=":", lw=1.2)
+            note += f"\nbefore × {np.exp(maxima[i - 1] - maxima[i]):.3f}"
+        height = max(totals[i], totals[i - 1] if i else 0)
+        below.text(middle, height, note, ha="center", va="bottom")
+    above.set(ylabel="score", ylim=(min(0, row.min()), 1.3 * row.max()))
+    above.tick_params(axis="x", length=0)
+    below.set(xlabel="block", ylabel="total", ylim=(0, 1.7 * max(totals)))
+    below.set_xlim(-0.6, len(row) - 0.4)
+    names = [f"block {i + 1}" for i in range(len(blocks))]
+    below.set_xticks((ends[:-1] + ends[1:] - 1) / 2, names)
+    handles = [
+        Line2D([], [], color=VERMILLION, label="maximum so far"),
+        Rectangle((0, 0), 1, 1, color=BLUE, label="what is left of the total before"),
+        Rectangle((0, 0), 1, 1, color=ORANGE, label="what this block adds"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+@lesson_style
+def tile_by_tile(
+    scores: ArrayLike, values: ArrayLike, block_size: int, step: int, queries: Sequence[str]
+) -> LessonFigure:
+    """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
+
+    Only the scores of the present block are there; beside them stand maximum, total and output.
+    """
+    scores, values = np.asarray(scores, float), np.asarray(values, float)
+    length, keys = scores.shape
+    start, stop = max(0, step - 1) * block_size, min(step * block_size, keys)
+    if step:
+        maximum = scores[:, :stop].max(axis=1)
+        exponentials = np.exp(scores[:, :stop] - maximum[:, None])
+        total, output = exponentials.sum(axis=1), exponentials @ values[:stop]
+    else:
+        maximum, total, output = np.full(length, -np.inf), np.zeros(length), np.zeros(length)
+    said = "; ".join(
+        f"{name}: maximum {_short_or_infinite(maximum[i])}, total {total[i]:.3f}, "
+        f"output {output[i]:.3f}"
+        for i, name in enumerate(queries)
+    )
+    figure, (grid, kept) = new_figure(
+        f"A grid of {length} queries by {keys} keys in blocks of {block_size}, {step} blocks read. "
+        f"Only the scores of the last block read are there. {said}.",
+        height=0.55 * length + 1.5,
+        ncols=2,
+        sharey=True,
+        width_ratios=(keys, 4.5),
+    )
+    for row, column in np.ndindex(length, keys):
+        here, gone = start <= column < stop, column < start
+        corner = (column - 0.46, row - 0.43)
+        if here:
+            grid.add_patch(Rectangle(corner, 0.92, 0.86, facecolor=ORANGE, alpha=0.35, lw=0))
+            grid.text(column, row, f"{scores[row, column]:.1f}", ha="center", va="center")
+        elif gone:
+            grid.add_patch(Rectangle(corner, 0.92, 0.86, facecolor=GRID, lw=0))
+        else:
+            grid.add_patch(Rectangle(corner, 0.92, 0.86, fill=False, edgecolor=GRID, lw=1))
+    for place in range(block_size, keys, block_size):
+        grid.axvline(place - 0.5, color=GRAY, linewidth=1, linestyle=":")
+    grid.set(xlim=(-0.5, keys - 0.5), ylim=(length - 0.5, -0.5), xlabel="value of each key")
+    grid.set_xticks(range(keys), [f"{value:g}" for value in values])
+    grid.set_yticks(range(length), queries)
+    what = f"block {step} of {-(-keys // block_size)}" if step else "before the first block"
+    grid.set_title(f"scores: {what}")
+    columns = {
+        "maximum": [_short_or_infinite(entry) for entry in maximum],
+        "total": [f"{entry:.3f}" for entry in total],
+        "output": [f"{entry:.3f}" for entry in output],
+        "output\n÷ total": [f"{entry:.3f}" for entry in output / np.where(total, total, np.nan)],
+    }
+    for place, entries in enumerate(columns.values()):
+        for row, text in enumerate(entries):
+            text = "–" if text == "nan" else text
+            color = BLUE if place == 3 else INK
+            kept.text(place, row, text, ha="center", va="center", color=color)
+    kept.set(xlim=(-0.5, 3.5), title="kept for each query")
+    kept.set_xticks(range(4), list(columns))
+    for axis in (grid, kept):
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    return figure
+
+
+@lesson_style
+def causal_tiles(length: int, block_size: int) -> LessonFigure:
+    """Draw which blocks of a causal attention are computed, masked, and left out."""
+    starts = range(0, length, block_size)
+    count = len(starts)
+    computed = count * (count + 1) // 2
+    scores = sum(
+        min(block_size, length - i) * min(i + block_size, length) for i in starts
+    )  # rows of the tile times the keys up to its end
+    figure, axis = new_figure(
+        f"A square of {count} by {count} blocks for {length} tokens. The blocks below the diagonal "
+        f"are computed, the {count} on it are computed and masked, those above are left out: "
+        f"{computed} of {count**2} blocks, {scores / length**2:.0%} of the scores.",
+        height=3.6,
+    )
+    for i, j in itertools.product(starts, starts):
+        sides = min(block_size, length - j), min(block_size, length - i)
+        look = {"facecolor": BLUE if j < i else ORANGE, "alpha": 0.5}
+        if j > i:
+            look = {"fill": False}
+        axis.add_patch(Rectangle((j, i), *sides, edgecolor=GRAY, linewidth=0.6, **look))
+    axis.plot([0, length], [0, length], color=INK, linewidth=1)
+    axis.set(xlim=(0, length), ylim=(length, 0), aspect="equal", xlabel="key", ylabel="query")
+    axis.set_title(
+        f"blocks of {block_size}: {computed} of {count**2} computed, "
+        f"{scores / length**2:.0%} of the scores"
+    )
+    axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axis.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    handles = [
+        Rectangle((0, 0), 1, 1, facecolor=BLUE, alpha=0.5, label="the past: computed"),
+        Rectangle((0, 0), 1, 1, facecolor=ORANGE, alpha=0.5, label="the diagonal: masked"),
+        Rectangle((0, 0), 1, 1, fill=False, edgecolor=GRAY, label="the future: left out"),
+    ]
+    axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.05, 0.5))
+    return figure
+
+
+@lesson_style
+def memory_by_length(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]], xlabel: str, ylabel: str
+) -> LessonFigure:
+    """Draw bytes against lengths on logarithmic axes; each curve has lengths of its own."""
+    curves = {
+        name: (np.asarray(lengths), np.asarray(sizes, float))
+        for name, (lengths, sizes) in curves.items()
+    }
+    said = "; ".join(
+        f"{name} from {_bytes(sizes[0])} at {lengths[0]:,} to {_bytes(sizes[-1])} at "
+        f"{lengths[-1]:,}"
+        for name, (lengths, sizes) in curves.items()
+    )
+    figure, axis = new_figure(
+        f"Lines of {ylabel} against {xlabel} on logarithmic axes: {said}.", height=3.4
+    )
+    looks = zip(curves.items(), (VERMILLION, BLUE, GREEN), "os^", strict=False)
+    for (name, (lengths, sizes)), color, mark in looks:
+        axis.plot(lengths, sizes, mark + "-", color=color, label=name)
+        axis.annotate(
+            _bytes(sizes[-1]),
+            (lengths[-1], sizes[-1]),
+            (8, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    every = np.unique(np.concatenate([lengths for lengths, _ in curves.values()]))
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log", base=2)
+    axis.set_xticks(every, [f"{length:,}" for length in every])
+    axis.yaxis.set_major_formatter(lambda value, _position: _bytes(value))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set(xlabel=xlabel, ylabel=ylabel, xlim=(None, every[-1] * 1.9))
+    axis.grid()
+    axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def roofline(
+    peak: float,
+    bandwidth: float,
+    points: Mapping[str, tuple[float, float]],
+) -> LessonFigure:
+    """Draw a machine's roofline in operations and bytes per second, and programs under it.
+
+    `points` maps a name to its operations per byte and the operations per second it reached.
+    """
+    ridge = peak / bandwidth
+    said = "; ".join(
+        f"{name} at {x:.3g} operations a byte reaches {y / 1e9:.3g} of at most "
+        f"{min(peak, bandwidth * x) / 1e9:.3g} billion operations a second"
+        for name, (x, y) in points.items()
+    )
+    figure, axis = new_figure(
+        f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}.",
+        height=3.6,
+    )
+    everywhere = [x for x, _ in points.values()]
+    reach = np.array([min(1.0, *everywhere) / 2, max(2 * ridge, *everywhere) * 4])
+    fine = np.geomspace(*reach, 200)
+    axis.plot(fine, np.minimum(peak, bandwidth * fine) / 1e9, color=INK, label="the roof")
+    axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
+    axis.annotate("waiting for memory", (ridge, 0), (-8, 6), ha="right", **_BY_THE_AXIS)
+    axis.annotate("busy computing", (ridge, 0), (8, 6), ha="left", **_BY_THE_AXIS)
+    for (name, (x, y)), color, mark in zip(
+        points.items(), (VERMILLION, BLUE, GREEN), "os^", strict=False
+    ):
+        top = min(peak, bandwidth * x)
+        axis.plot([x, x], [y / 1e9, top / 1e9], color=color, linewidth=1, linestyle="--")
+        axis.plot(x, y / 1e9, mark, color=color, markersize=9, label=name)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+    lowest = min(bandwidth * reach[0], *(y for _, y in points.values()))
+    axis.set(xlim=reach, ylim=(lowest / 3e9, 3 * peak / 1e9))
+    axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
+    axis.grid()
+    axis.legend(loc="upper left")
+    return figure
+
+
+_BY_THE_AXIS = {
+    "xycoords": ("data", "axes fraction"),
+    "textcoords": "offset points",
+    "color": GRAY,
+}
+
+
+def _bytes(size: float) -> str:
+    """Write a number of bytes with a unit: 96 KiB, 1.5 GiB."""
+    unit = min(4, max(0, int(np.log2(max(size, 1)) // 10)))
+    return f"{size / 1024**unit:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
+
+
+def _short_or_infinite(value: float) -> str:
+    return "−∞" if value == -np.inf else f"{value:.1f}"

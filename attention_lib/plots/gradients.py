@@ -1,0 +1,294 @@
+"""The figures of lesson 04: derivatives, their errors and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullLocator
+from numpy.typing import ArrayLike
+
+from attention_lib.plots import drawing
+from attention_lib.plots.drawing import SIGNED_COLORS, Weigh
+from attention_lib.plots.style import (
+    BLUE,
+    CYCLE,
+    GRAY,
+    INK,
+    PAPER,
+    VERMILLION,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+
+@lesson_style
+def weights_along_score(
+    scores: ArrayLike, moving: int, slopes: ArrayLike, weigh: Weigh, keys: Sequence[str]
+) -> LessonFigure:
+    """Draw all weights as one of the scores (n,) moves, with their slopes where it stands."""
+    scores, slopes = np.asarray(scores, float), np.asarray(slopes)
+    here, weights = scores[moving], np.asarray(weigh(scores))
+    said = ", ".join(
+        f"{key} {'rises' if slope > 0 else 'falls'} with slope {drawing.number(slope)}"
+        for key, slope in zip(keys, slopes, strict=True)
+    )
+    figure, axis = new_figure(
+        f"Lines of the weights as the score of {keys[moving]} moves, and a short tangent on each "
+        f"at its present score of {drawing.number(here)}: {said}.",
+        height=3.4,
+    )
+    along = np.linspace(here - 4, here + 4, 161)
+    rows = np.tile(scores, (len(along), 1))
+    rows[:, moving] = along
+    lines = np.array([weigh(row) for row in rows])
+    places = {weight: place for place, weight in enumerate(weights.round(12))}  # equal: one line
+    for weight, place in places.items():
+        together = [
+            key for key, other in zip(keys, weights.round(12), strict=True) if other == weight
+        ]
+        axis.plot(along, lines[:, place], color=CYCLE[place], label=" and ".join(together))
+        tangent = weights[place] + slopes[place] * np.array([-0.8, 0.8])
+        axis.plot([here - 0.8, here + 0.8], tangent, color=INK, linewidth=1.5)
+        axis.plot(here, weights[place], "o", color=CYCLE[place], markeredgecolor=INK)
+        axis.annotate(
+            f"slope {drawing.number(slopes[place])}",
+            (here + 0.8, tangent[1]),
+            (6, -3),
+            textcoords="offset points",
+        )
+    axis.axvline(here, color=GRAY, linewidth=1, linestyle="--", zorder=0)
+    axis.set(xlabel=f"score of {keys[moving]}", ylabel="weight", ylim=(0, 1))
+    axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -> LessonFigure:
+    """Draw a row of weights (n,) beside the derivatives (n, n) of each by every score."""
+    weights, jacobian = np.asarray(weights), np.asarray(jacobian)
+    rows = "; ".join(
+        f"weight of {key} {drawing.numbers(row)}" for key, row in zip(keys, jacobian, strict=True)
+    )
+    figure, (bars, grid) = new_figure(
+        f"Bars of the weights of {drawing.words(keys)}: {drawing.numbers(weights)}. Beside them a table of "
+        f"derivatives, one row a weight and one column a score. {rows}.",
+        height=3.0,
+        ncols=2,
+        width_ratios=(2, 3),
+    )
+    drawing.bars(bars, weights, keys)
+    bars.set(title="weights", ylabel="weight", ylim=(0, 1.15))
+    drawing.number_grid(grid, jacobian, drawing.number, vmin=-0.25, vmax=0.25)
+    grid.images[0].set_cmap(SIGNED_COLORS)
+    grid.set_xticks(range(len(keys)), keys)
+    grid.set_yticks(range(len(keys)), keys)
+    grid.tick_params(length=0)
+    grid.set(title="∂ weight / ∂ score", xlabel="the score that moves", ylabel="the weight")
+    return figure
+
+
+@lesson_style
+def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw errors against the step, both logarithmic, and mark where each is smallest."""
+    steps = np.asarray(steps, float)
+    best = {name: int(np.argmin(values)) for name, values in errors.items()}
+    said = "; ".join(
+        f"{name}: at best {errors[name][place]:.0e}, at a step of {steps[place]:.0e}"
+        for name, place in best.items()
+    )
+    figure, axis = new_figure(
+        "Errors against the step on logarithmic axes, each line a V: they fall as the step "
+        f"shrinks, then rise again. {said}.",
+        height=3.6,
+    )
+    for (name, values), color in zip(errors.items(), CYCLE, strict=False):
+        place = best[name]
+        axis.loglog(steps, values, color=color, label=name)
+        axis.plot(steps[place], values[place], "o", color=color, markersize=8)
+        axis.annotate(
+            f"{values[place]:.0e}",
+            (steps[place], values[place]),
+            (-4, 14),
+            textcoords="offset points",
+            ha="center",
+        )
+    everything = np.concatenate([*errors.values()])
+    axis.set(xlabel="step", ylabel="error of the slope", ylim=(everything.min() / 50, None))
+    axis.text(0.03, 0.06, "← rounding", transform=axis.transAxes, color=GRAY)
+    axis.text(0.97, 0.06, "the curve bends →", transform=axis.transAxes, color=GRAY, ha="right")
+    axis.legend(loc="upper center")
+    axis.grid()
+    return figure
+
+
+@lesson_style
+def pulls_on_scores(
+    weights: ArrayLike, grad_weights: ArrayLike, grad_scores: ArrayLike, keys: Sequence[str]
+) -> LessonFigure:
+    """Draw each weight's gradient against their weighted mean, and what the scores receive."""
+    weights, gradient, result = (np.asarray(a) for a in (weights, grad_weights, grad_scores))
+    mean = float(weights @ gradient)
+    figure, (before, after) = new_figure(
+        f"On the left the gradients of the weights of {drawing.words(keys)}, {drawing.numbers(gradient)}, as "
+        f"arrows from their weighted mean, {drawing.number(mean)}. On the right the gradients of the "
+        f"scores: {drawing.numbers(result)}.",
+        height=3.1,
+        ncols=2,
+    )
+    before.axhline(mean, color=INK, linestyle="--", linewidth=1.2)
+    for place, value in enumerate(gradient):
+        before.plot([place, place], [mean, value], color=CYCLE[place], linewidth=3)
+        before.plot(place, value, "o", color=CYCLE[place], markersize=8)
+    span = np.ptp([*gradient, mean]) or 1.0
+    labels = [
+        f"{key}\nweight {drawing.number(weight)}" for key, weight in zip(keys, weights, strict=True)
+    ]
+    before.set_xticks(range(len(keys)), labels)
+    before.set(
+        title="gradients of the weights",
+        xlabel=f"dashed: their weighted mean, {drawing.number(mean)}",
+        ylabel="gradient",
+        xlim=(-0.5, len(keys) - 0.4),
+        ylim=(min(mean, gradient.min()) - 0.15 * span, max(mean, gradient.max()) + 0.15 * span),
+    )
+    before.tick_params(axis="x", length=0)
+    drawing.bars(after, result, keys)
+    after.set(title="gradients of the scores", ylim=drawing.room_for_numbers(result))
+    return figure
+
+
+@lesson_style
+def loss_gradient(
+    weights: ArrayLike, targets: ArrayLike, gradient: ArrayLike, classes: Sequence[str]
+) -> LessonFigure:
+    """Show each example's weights with the right class framed, and the gradient beside them."""
+    weights, targets, gradient = np.asarray(weights), np.asarray(targets), np.asarray(gradient)
+    rows = "; ".join(
+        f"example {i}, right class {classes[target]}: {drawing.numbers(row)}"
+        for i, (target, row) in enumerate(zip(targets, gradient, strict=True))
+    )
+    figure, panels = new_figure(
+        "Two tables, one row an example: the weights, and the gradient of the loss, negative "
+        f"at the right class alone. The gradient is, {rows}.",
+        height=0.55 * len(weights) + 1.0,
+        ncols=2,
+        sharey=True,
+    )
+    drawing.number_grid(panels[0], weights, drawing.number, vmin=0, vmax=1)
+    drawing.number_grid(
+        panels[1], gradient, drawing.number, vmin=-1 / len(weights), vmax=1 / len(weights)
+    )
+    panels[1].images[0].set_cmap(SIGNED_COLORS)
+    for panel, title in zip(panels, ("weights", "gradient of the loss"), strict=True):
+        for row, target in enumerate(targets):
+            frame = (target - 0.47, row - 0.45)
+            panel.add_patch(Rectangle(frame, 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5))
+        panel.set(title=title, xlabel="class")
+        panel.set_xticks(range(len(classes)), classes)
+        panel.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
+        panel.tick_params(length=0)
+    return figure
+
+
+@lesson_style
+def gradient_lines(
+    x: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    xlabel: str,
+    ylabel: str,
+    x_scale: str = "linear",
+    y_scale: str = "log",
+) -> LessonFigure:
+    """Draw one line a curve over the same x, which may be powers of 2 (`x_scale` "log")."""
+    x = np.asarray(x, float)
+    said = "; ".join(
+        f"{name}, from {drawing.short(values[0])} to {drawing.short(values[-1])}"
+        for name, values in ((name, np.asarray(c, float)) for name, c in curves.items())
+    )
+    across = xlabel.replace("$", "")
+    figure, axis = new_figure(
+        f"Lines of {ylabel} against {across}, from {x[0]:g} to {x[-1]:g}: {said}.", height=3.4
+    )
+    looks = zip(curves.items(), CYCLE, ("-", "--", ":", "-."), strict=False)
+    for (name, values), color, dashes in looks:
+        axis.plot(x, values, color=color, linestyle=dashes, label=name, linewidth=2.5)
+    axis.set_yscale(y_scale)
+    if x_scale == "log":
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+        axis.xaxis.set_minor_locator(NullLocator())
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.grid()
+    axis.legend()
+    return figure
+
+
+@lesson_style
+def backward_path() -> LessonFigure:
+    """Draw attention as a chain of arrays, and the way of the gradients back through it."""
+    figure, axis = new_figure(
+        "Attention as a chain of boxes with their shapes. Forward, left to right: Q, L by d_k, "
+        "and K, S by d_k, make the scores S, L by S; softmax makes of them the weights P, L by S; "
+        "P and V, S by d_v, make the output O, L by d_v. Backward, right to left: dO goes back to "
+        "dP and dV, dP to dS, dS to dQ and dK, each in the shape of its array.",
+        height=3.3,
+    )
+    boxes = {
+        "Q": (0.0, 2.0, "(L, d_k)"),
+        "K": (0.0, 0.0, "(S, d_k)"),
+        "S": (2.0, 1.0, "(L, S)"),
+        "P": (4.0, 1.0, "(L, S)"),
+        "V": (4.0, -1.0, "(S, d_v)"),
+        "O": (6.0, 1.0, "(L, d_v)"),
+    }
+    steps = (("Q", "S"), ("K", "S"), ("S", "P"), ("P", "O"), ("V", "O"))
+    for name, (x, y, shape) in boxes.items():
+        axis.text(
+            x,
+            y,
+            f"$\\bf{{{name}}}$\n{shape}",
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": PAPER, "edgecolor": INK},
+            zorder=3,
+        )
+    for start, end in steps:
+        (x0, y0, _), (x1, y1, _) = boxes[start], boxes[end]
+        across = np.array([y0 - y1, x1 - x0]) / np.hypot(x1 - x0, y1 - y0)
+        for side, color, style in ((0.13, BLUE, "-|>"), (-0.13, VERMILLION, "<|-")):
+            dx, dy = side * across
+            axis.annotate(
+                "",
+                (x1 + dx, y1 + dy),
+                (x0 + dx, y0 + dy),
+                arrowprops={
+                    "arrowstyle": style,
+                    "color": color,
+                    "shrinkA": 32,
+                    "shrinkB": 32,
+                    "linewidth": 1.8,
+                },
+            )
+        middle = np.array([(x0 + x1) / 2, (y0 + y1) / 2]) - 0.42 * across
+        axis.text(*middle, f"d{start}", color=VERMILLION, ha="center", va="center")
+    axis.annotate(
+        "",
+        (6.05, 0.87),
+        (7.2, 0.87),
+        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "shrinkB": 30, "linewidth": 1.8},
+    )
+    axis.text(6.95, 0.58, "dO", color=VERMILLION, ha="center", va="center")
+    for x, label in ((1.0, "dot products,\nscaled"), (3.0, "softmax"), (5.0, "mixing")):
+        axis.text(x, 2.6, label, color=BLUE, ha="center", va="center", fontsize=9)
+    axis.set(xlim=(-0.7, 7.3), ylim=(-1.6, 2.9))
+    axis.set_axis_off()
+    handles = [
+        Line2D([], [], color=BLUE, marker=">", label="forward: the arrays"),
+        Line2D([], [], color=VERMILLION, marker="<", label="backward: their gradients"),
+    ]
+    axis.legend(handles=handles, loc="lower left")
+    return figure

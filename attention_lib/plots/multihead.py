@@ -1,0 +1,337 @@
+"""The figures of lesson 06: heads, groups, positions and caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+from numpy.typing import ArrayLike
+
+from attention_lib.plots import drawing
+from attention_lib.plots.drawing import SIGNED_COLORS
+from attention_lib.plots.style import (
+    BLUE,
+    CYCLE,
+    GRAY,
+    GREEN,
+    GRID,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    YELLOW,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+_NEW, _KEPT = ORANGE, SKY  # what a step computes, and what it finds in the cache
+
+
+@lesson_style
+def one_or_two_heads(
+    values: ArrayLike,
+    names: Sequence[str],
+    pairs: Mapping[str, tuple[int, int]],
+    mixtures: ArrayLike,
+) -> LessonFigure:
+    """Draw each pair of values (n, 2) mixed into one point, beside the same pairs kept apart."""
+    values, mixtures = np.asarray(values, float), np.asarray(mixtures, float)
+    ends = {text: f"{names[first]} and {names[second]}" for text, (first, second) in pairs.items()}
+    said = "; ".join(
+        f"{text} mixes {end} into ({drawing.numbers(mixed)})"
+        for (text, end), mixed in zip(ends.items(), mixtures, strict=True)
+    )
+    figure, (mixing, apart) = new_figure(
+        f"Points in a plane, one a word. On the left one head: {said}. On the right two heads "
+        "keep the two words of each sentence, joined by an arrow: no two arrows are the same.",
+        height=3.4,
+        ncols=2,
+        sharey=True,
+    )
+    styles = list(zip(pairs.items(), mixtures, (BLUE, VERMILLION, GREEN), "Ds^", strict=False))
+    for size, ((text, (first, second)), mixed, color, mark) in zip(
+        (13, 7, 5), styles, strict=False
+    ):
+        mixing.plot(*values[[first, second]].T, color=color, linewidth=1.2)
+        mixing.plot(*mixed, mark, color=color, markersize=size, label=text)
+        shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 6, "shrinkB": 6}
+        apart.annotate("", values[second], values[first], arrowprops=shape)
+    middle = values.mean(axis=0)
+    for panel in (mixing, apart):
+        panel.plot(*values.T, "o", color=INK, markersize=7)
+        for name, value in zip(names, values, strict=True):
+            side = "right" if value[0] < middle[0] else "left"
+            offset = (-9 if side == "right" else 9, 0)
+            panel.annotate(
+                name, value, offset, textcoords="offset points", ha=side, va="center", color=INK
+            )
+        panel.margins(0.35, 0.15)
+        panel.set(xlabel="first component")
+    mixing.set(title="one head: one mixture", ylabel="second component")
+    apart.set(title="two heads: two mixtures")
+    figure.legend(loc="outside lower center", ncols=len(pairs))
+    return figure
+
+
+@lesson_style
+def errors_by_share(
+    shares: ArrayLike, errors: Mapping[str, ArrayLike], reference: float, reference_name: str
+) -> LessonFigure:
+    """Draw errors against the share of the weight that one of two words gets."""
+    shares = np.asarray(shares, float)
+    errors = {name: np.asarray(line, float) for name, line in errors.items()}
+    said = "; ".join(
+        f"{name} goes from {drawing.number(line[0])} to {drawing.number(line[-1])}"
+        for name, line in errors.items()
+    )
+    together = np.max([*errors.values()], axis=0)
+    figure, axes = new_figure(
+        f"Lines of the error against the share, from {shares[0]:g} to {shares[-1]:g}: {said}. "
+        f"The larger of them is never below {drawing.number(together.min())}; {reference_name} have "
+        f"{drawing.number(reference)}.",
+        height=3.1,
+    )
+    for (name, line), color, style in zip(errors.items(), (BLUE, VERMILLION), "-s", strict=False):
+        axes.plot(shares, line, color=color, label=name, marker="o" if style == "-" else "s")
+    axes.axhline(reference, color=GREEN, linestyle="--", label=reference_name)
+    axes.set(xlabel="share of the weight that goes to who", ylabel="error of the best matrix")
+    axes.set(ylim=(-0.05, 1.1))
+    axes.grid()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+@lesson_style
+def regrouped(whole: ArrayLike, ways: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Color the entries of (L, D) numbers by their row, and follow them into (H, L, d) heads.
+
+    `whole` holds ten times the row plus the column in each entry; so do the ways.
+    """
+    whole = np.asarray(whole)
+    ways = {name: np.asarray(way) for name, way in ways.items()}
+    said = "; ".join(
+        f"by {name}, "
+        + ", ".join(
+            f"head {head} holds the words {drawing.listed(np.unique(part // 10))}"
+            for head, part in enumerate(way)
+        )
+        for name, way in ways.items()
+    )
+    heads = len(next(iter(ways.values())))
+    figure, axes = new_figure(
+        f"Grids of numbered cells, one color a word, {len(whole)} words: {said}.",
+        height=0.9 + 0.42 * len(whole),
+        ncols=1 + heads * len(ways),
+        width_ratios=[whole.shape[1], *[whole.shape[1] / heads] * heads * len(ways)],
+    )
+    titles = [f"x {whole.shape}"]
+    titles += [
+        f"{name}\nhead 0" if head == 0 else f"\nhead {head}"
+        for name in ways
+        for head in range(heads)
+    ]
+    parts = [whole, *(part for way in ways.values() for part in way)]
+    for axis, title, part in zip(axes, titles, parts, strict=True):
+        for (row, column), code in np.ndenumerate(part):
+            drawing.cell(axis, row, column, f"{code:02d}", CYCLE[code // 10 % len(CYCLE)])
+        drawing.grid_axes(axis, [""] * part.shape[0], [""] * part.shape[1])
+        axis.set(title=title, xlabel="", ylabel="")
+    axes[0].set(ylabel="word", xlabel="component")
+    return figure
+
+
+@lesson_style
+def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
+    """Draw which group of keys and values each query head uses, one panel a grouping."""
+    said = "; ".join(
+        f"{name}: the query heads use {drawing.listed(groups)}"
+        for name, groups in groupings.items()
+    )
+    figure, axes = new_figure(
+        f"Query heads above, heads of keys and values below, lines between them. {said}.",
+        height=2.3,
+        ncols=len(groupings),
+        squeeze=False,
+    )
+    colors = (*CYCLE, YELLOW, GRAY)
+    for axis, (name, groups) in zip(axes[0], groupings.items(), strict=True):
+        count = max(groups) + 1
+        places = (np.arange(count) + 0.5) * len(groups) / count - 0.5
+        for head, group in enumerate(groups):
+            color = colors[group % len(colors)]
+            axis.plot([head, places[group]], [1, 0], color=color, linewidth=1.4, zorder=1)
+            axis.plot(head, 1, "o", color=color, markersize=8)
+        for group, place in enumerate(places):
+            axis.plot(place, 0, "s", color=colors[group % len(colors)], markersize=11)
+        axis.set(title=name, xlim=(-0.7, len(groups) - 0.3), ylim=(-0.3, 1.3))
+        axis.set_xticks([])
+        axis.set_yticks([0, 1], ["keys,\nvalues", "queries"])
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    for axis in axes[0, 1:]:
+        axis.tick_params(labelleft=False)
+    return figure
+
+
+@lesson_style
+def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw bytes of cache against the number of tokens, on logarithmic axes, in GiB."""
+    lengths = np.asarray(lengths)
+    sizes = {name: np.asarray(line, float) / 2**30 for name, line in sizes.items()}
+    said = "; ".join(
+        f"{name} from {line[0]:.3g} to {line[-1]:.3g} GiB" for name, line in sizes.items()
+    )
+    figure, axes = new_figure(
+        f"Parallel rising lines of the size of the cache, for {lengths[0]:,} to {lengths[-1]:,} "
+        f"tokens: {said}.",
+        height=3.1,
+    )
+    for (name, line), mark in zip(sizes.items(), "os^D", strict=False):
+        axes.plot(lengths, line, mark + "-", label=name)
+        axes.annotate(
+            f"{line[-1]:.3g}",
+            (lengths[-1], line[-1]),
+            (8, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
+    axes.yaxis.set_major_formatter(
+        lambda value, _position: f"{value:g} GiB" if value >= 1 else f"{1024 * value:g} MiB"
+    )
+    axes.set(xlabel="tokens kept", ylabel="size of the cache", xlim=(None, lengths[-1] * 1.7))
+    axes.grid()
+    axes.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = "") -> LessonFigure:
+    """Draw pairs of components as hands on dials, one dial a pair; each of `hands` is (n, 2)."""
+    speeds = np.asarray(speeds, float)
+    hands = {name: np.asarray(pairs, float) for name, pairs in hands.items()}
+    said = "; ".join(f"{name} {drawing.points(pairs)}" for name, pairs in hands.items())
+    figure, dials = new_figure(
+        f"Hands on {len(speeds)} dials, one for each pair of components. "
+        f"{title + '. ' if title else ''}Ends of the hands: {said}.",
+        height=2.75,
+        ncols=len(speeds),
+        sharey=True,
+        squeeze=False,
+    )
+    reach = max(1.0, *(np.hypot(*pairs.T).max() for pairs in hands.values()))
+    around = np.linspace(0, 2 * np.pi, 121)
+    for number, (dial, speed) in enumerate(zip(dials[0], speeds, strict=True)):
+        dial.plot(np.cos(around), np.sin(around), color=GRID, linewidth=1.2)
+        for pairs, color in zip(hands.values(), CYCLE, strict=False):
+            drawing.arrow(dial, pairs[number], color, 2.0)
+        dial.set(xlim=(-1.1 * reach, 1.1 * reach), ylim=(-1.1 * reach, 1.1 * reach))
+        dial.set(aspect="equal", title=f"pair {number}", xlabel=f"{speed:.3g} rad a step")
+        dial.set_xticks([])
+        dial.set_yticks([])
+        dial.spines[:].set_visible(False)
+    handles = [
+        Line2D([], [], color=color, label=name) for name, color in zip(hands, CYCLE, strict=False)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    if title:
+        figure.suptitle(title, fontsize=11, color=INK)
+    return figure
+
+
+@lesson_style
+def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw (L, L) scores by position of query and key above, and by their distance below."""
+    tables = {name: np.asarray(table, float) for name, table in tables.items()}
+    said = []
+    for name, table in tables.items():
+        spread = max(np.ptp(np.diagonal(table, k)) for k in range(1 - len(table), len(table)))
+        alike = "equal" if spread < 1e-9 * np.abs(table).max() else "unlike"
+        said.append(f"{name}: scores of one distance are {alike}")
+    figure, axes = new_figure(
+        "Above, heat maps of scores, one row a query's position, one column a key's; below, the "
+        f"same scores as dots against the distance. {'; '.join(said)}.",
+        height=4.9,
+        nrows=2,
+        ncols=len(tables),
+        sharey="row",
+        height_ratios=(3, 2),
+        squeeze=False,
+    )
+    top = max(np.abs(table).max() for table in tables.values())
+    for (above, below), (name, table) in zip(axes.T, tables.items(), strict=True):
+        image = above.imshow(table, cmap=SIGNED_COLORS, vmin=-top, vmax=top)
+        above.set(title=name, xlabel="position of the key")
+        rows, columns = np.indices(table.shape)
+        below.plot((rows - columns).ravel(), table.ravel(), ".", color=BLUE, markersize=4)
+        below.axhline(0, color=GRAY, linewidth=0.8)
+        below.set(xlabel="distance: query's position − key's")
+    axes[0, 0].set_ylabel("position of the query")
+    axes[1, 0].set_ylabel("score")
+    figure.colorbar(image, ax=list(axes[0]), label="score", pad=0.02).outline.set_visible(False)
+    return figure
+
+
+@lesson_style
+def steps_and_cache(words: Sequence[str]) -> LessonFigure:
+    """Draw which keys and values each step of writing computes, without and with a cache."""
+    count = len(words)
+    totals = {"everything anew": count * (count + 1) // 2, "with a cache": count}
+    said = " and ".join(f"{total} {name}" for name, total in totals.items())
+    figure, axes = new_figure(
+        f"Two staircases, one row a step of writing {drawing.words(words)}, one column a word. Keys and "
+        f"values are computed {said}.",
+        height=1.2 + 0.42 * count,
+        ncols=2,
+        sharey=True,
+    )
+    for axis, (name, total) in zip(axes, totals.items(), strict=True):
+        for step, place in np.ndindex(count, count):
+            if place > step:
+                continue
+            new = place == step or name == "everything anew"
+            drawing.cell(axis, step, place, "new" if new else "kept", _NEW if new else _KEPT)
+        drawing.grid_axes(axis, [f"step {step + 1}" for step in range(count)], words)
+        axis.set(title=f"{name}: {total} computed", xlabel="word", ylabel="")
+    return figure
+
+
+@lesson_style
+def cost_of_a_step(
+    lengths: ArrayLike,
+    counted: Mapping[str, ArrayLike],
+    measured: Mapping[str, ArrayLike],
+) -> LessonFigure:
+    """Draw what one step costs against the tokens so far: counted products, measured seconds."""
+    lengths = np.asarray(lengths)
+    panels = {
+        "multiplications": ("counted", counted, 1.0),
+        "time of one step (ms)": ("measured here", measured, 1e3),
+    }
+    said = "; ".join(
+        f"{title}, {name} grows {np.asarray(line)[-1] / np.asarray(line)[0]:.3g}-fold"
+        for title, lines, _ in panels.values()
+        for name, line in lines.items()
+    )
+    figure, axes = new_figure(
+        f"The cost of one step for {lengths[0]:,} to {lengths[-1]:,} tokens, on logarithmic axes: "
+        f"{said}.",
+        height=3.4,
+        ncols=2,
+    )
+    for axis, (label, (title, lines, unit)) in zip(axes, panels.items(), strict=True):
+        for (name, line), color, mark in zip(lines.items(), (VERMILLION, BLUE), "os", strict=False):
+            axis.plot(lengths, unit * np.asarray(line, float), mark + "-", color=color, label=name)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xticks(lengths, [f"{length:,}" for length in lengths])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(title=title, xlabel="tokens so far", ylabel=label)
+        axis.grid()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure

@@ -1,0 +1,283 @@
+"""The figures of lesson 01: from scores to attention weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.plots import drawing
+from attention_lib.plots.drawing import Weigh
+from attention_lib.plots.style import (
+    CYCLE,
+    GRAY,
+    INK,
+    SKY,
+    VERMILLION,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+
+@lesson_style
+def attention_map(
+    values: ArrayLike, queries: Sequence[str], keys: Sequence[str], label: str = "attention weight"
+) -> LessonFigure:
+    """Draw an (L, S) array as a heat map, one row a query, each cell with its number."""
+    values = np.asarray(values)
+    rows = "; ".join(
+        f"{name} {drawing.numbers(row)}" for name, row in zip(queries, values, strict=True)
+    )
+    alt = f"Heat map of the {label}, one row a query, for the keys {drawing.words(keys)}. {rows}."
+    figure, axes = new_figure(alt, height=max(2.9, 0.9 + 0.75 * len(queries)))
+    image = drawing.weight_cells(axes, values, max(1.0, values.max()))
+    axes.set_xticks(range(len(keys)), keys)
+    axes.set_yticks(range(len(queries)), queries)
+    axes.set(xlabel="key: the word listened to", ylabel="query: the word that listens")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    colorbar = figure.colorbar(image, label=label)
+    colorbar.outline.set_visible(False)
+    return figure
+
+
+@lesson_style
+def scores_beside_weights(
+    scores: ArrayLike,
+    weights: ArrayLike,
+    rows: Sequence[str],
+    keys: Sequence[str],
+    weight_label: str = "weight",
+) -> LessonFigure:
+    """Draw each row's scores above its weights, both (L, S), as bars with their numbers."""
+    scores, weights = np.asarray(scores), np.asarray(weights)
+    columns = "; ".join(
+        f"{name}: {drawing.numbers(row)} become {drawing.numbers(weights[i])}"
+        for i, (name, row) in enumerate(zip(rows, scores, strict=True))
+    )
+    alt = (
+        f"Bar charts, the scores above and below them the {weight_label}, "
+        f"for the keys {drawing.words(keys)}. {columns}."
+    )
+    figure, axes = new_figure(alt, height=4.2, nrows=2, ncols=len(rows), squeeze=False)
+    bounded = weights.min() >= 0 and weights.max() <= 1
+    for column, name in enumerate(rows):
+        above, below = axes[:, column]
+        drawing.bars(above, scores[column], keys)
+        above.set(title=name, ylim=drawing.room_for_numbers(scores))
+        above.tick_params(labelbottom=False)
+        drawing.bars(below, weights[column], keys)
+        below.set(
+            xlabel="key: the word listened to",
+            ylim=(0, 1.15) if bounded else drawing.room_for_numbers(weights[column]),
+        )
+    axes[0, 0].set_ylabel("score")
+    axes[1, 0].set_ylabel(weight_label)
+    return figure
+
+
+@lesson_style
+def rows_over_sums(matrix: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> LessonFigure:
+    """Draw which sum divides each entry of a square matrix, with and without `keepdims`."""
+    matrix = np.asarray(matrix)
+    sums, size = matrix.sum(axis=-1), len(matrix)
+    alt = (
+        f"Two grids of the same {size} by {size} scores. On the left every row is divided by its "
+        f"own sum, {drawing.numbers(sums)} from top to bottom. On the right, without keepdims, the same "
+        "sums lie along the columns, so every column is divided by another row's sum."
+    )
+    figure, panels = new_figure(alt, height=2.7, ncols=2)
+    titles = (f"keepdims=True: sums ({size}, 1)", f"without: sums ({size},)")
+    for panel, title, along_rows in zip(panels, titles, (True, False), strict=True):
+        for row, column in np.ndindex(matrix.shape):
+            source = row if along_rows else column
+            drawing.cell(
+                panel, row, column, f"{matrix[row, column]:g} ÷ {sums[source]:g}", CYCLE[source]
+            )
+        drawing.grid_axes(panel, rows, columns)
+        panel.set_title(title)
+    return figure
+
+
+@lesson_style
+def groups_along_axes(shape: tuple[int, int]) -> LessonFigure:
+    """Color the entries of a matrix by the sum they belong to, for axis 0 and for axis 1."""
+    rows, columns = shape
+    alt = (
+        f"Two grids of {rows} by {columns} cells. With axis=0 each column has one color, "
+        f"{columns} sums in all; with axis=1 each row has one color, {rows} sums in all."
+    )
+    figure, panels = new_figure(alt, height=2.2, ncols=2)
+    for axis, panel in enumerate(panels):
+        for index in np.ndindex(shape):
+            drawing.cell(panel, *index, f"[{index[0]}, {index[1]}]", CYCLE[index[1 - axis]])
+        drawing.grid_axes(
+            panel, [str(row) for row in range(rows)], [str(c) for c in range(columns)]
+        )
+        kept = (1, columns) if axis == 0 else (rows, 1)
+        panel.set(title=f"axis={axis}: sums {kept}", xlabel="axis 1", ylabel="axis 0")
+    return figure
+
+
+@lesson_style
+def equal_steps(
+    function: Callable[[NDArray], ArrayLike], steps: ArrayLike, label: str
+) -> LessonFigure:
+    """Draw a function with the factor between its values at equally spaced scores."""
+    steps = np.asarray(steps, dtype=float)
+    heights = np.asarray(function(steps))
+    factors = heights[1:] / heights[:-1]
+    alt = (
+        f"A rising curve, always above zero. At the scores {drawing.numbers(steps)} its heights are "
+        f"{drawing.numbers(heights)}: from each to the next the factor is {drawing.numbers(factors)}."
+    )
+    figure, axes = new_figure(alt, height=3.4)
+    fine = np.linspace(steps[0] - 1, steps[-1] + 0.15, 200)
+    axes.plot(fine, function(fine))
+    axes.plot(steps, heights, "o", color=INK)
+    for left, low, high, factor in zip(steps[:-1], heights, heights[1:], factors, strict=False):
+        right = left + (steps[1] - steps[0])
+        axes.plot([left, right, right], [low, low, high], color=VERMILLION, linewidth=1.2)
+        axes.annotate(
+            f"× {factor:.2f}",
+            (right, (low + high) / 2),
+            (6, 0),
+            textcoords="offset points",
+            color=VERMILLION,
+            va="center",
+            fontsize=9,
+        )
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.set(xlabel="score s", ylabel=label, xticks=np.unique(np.round(fine)))
+    return figure
+
+
+@lesson_style
+def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
+    """Draw several named rows of numbers side by side, one panel a row, on one scale."""
+    rows = {name: np.asarray(row) for name, row in rows.items()}
+    parts = "; ".join(f"{name} {drawing.numbers(row)}" for name, row in rows.items())
+    alt = f"Bar charts of the {label} for the keys {drawing.words(keys)}: {parts}."
+    figure, panels = new_figure(alt, height=2.6, ncols=len(rows), sharey=True, squeeze=False)
+    for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
+        drawing.bars(panel, row, keys)
+        panel.set(title=name, xlabel="key: the word listened to")
+    panels[0, 0].set(ylabel=label, ylim=drawing.room_for_numbers(np.array([*rows.values()])))
+    return figure
+
+
+@lesson_style
+def shift_and_scale(
+    scores: ArrayLike, methods: dict[str, Weigh], keys: Sequence[str]
+) -> LessonFigure:
+    """Draw each method's weights as all scores are shifted, and as all are multiplied."""
+    scores = np.asarray(scores, dtype=float)
+    names = list(methods)
+    changes = {
+        "constant added to every score": (np.linspace(0, 10, 101), np.add),
+        "factor on every score": (np.linspace(0.25, 4, 101), np.multiply),
+    }
+    curves = [
+        [
+            np.array([method(change(scores, c)) for c in amounts])
+            for amounts, change in changes.values()
+        ]
+        for method in methods.values()
+    ]
+    said = "; ".join(
+        f"{name}: {_moves(added)} when a constant is added, {_moves(scaled)} under a factor"
+        for name, (added, scaled) in zip(names, curves, strict=True)
+    )
+    alt = f"Lines of the weights that the scores {drawing.numbers(scores)} get. {said}."
+    figure, axes = new_figure(
+        alt, height=4.4, nrows=len(methods), ncols=2, sharex="col", sharey=True, squeeze=False
+    )
+    for row, name in enumerate(names):
+        for column, (label, (amounts, _)) in enumerate(changes.items()):
+            panel = axes[row, column]
+            _weight_lines(panel, amounts, curves[row][column], scores, keys)
+            panel.set(ylim=(-0.03, 1))
+            panel.grid(axis="y")
+            if row == len(names) - 1:
+                panel.set_xlabel(label)
+        axes[row, 0].set(ylabel="weight", title=name)
+    axes[0, 1].legend(loc="upper right")
+    return figure
+
+
+@lesson_style
+def sharpness(
+    scores: ArrayLike, factor: float, weigh: Weigh, keys: Sequence[str], largest: float = 8.0
+) -> LessonFigure:
+    """Draw the weights of factor times scores, beside their course as the factor grows."""
+    scores = np.asarray(scores, dtype=float)
+    weights = np.asarray(weigh(factor * scores))
+    alt = (
+        f"The scores {drawing.numbers(scores)} times {factor:g} get the weights {drawing.numbers(weights)}. "
+        f"Beside them, lines of the weights for factors from 0 to {largest:g}: equal at 0, "
+        "then drawing apart."
+    )
+    figure, (now, course) = new_figure(
+        alt, ncols=2, sharey=True, gridspec_kw={"width_ratios": [2, 3]}
+    )
+    drawing.bars(now, weights, keys)
+    now.set(
+        title=f"factor {factor:g}",
+        xlabel="key: the word listened to",
+        ylabel="weight",
+        ylim=(0, 1.15),
+    )
+    factors = np.linspace(0, largest, 201)
+    lines = np.array([weigh(f * scores) for f in factors])
+    _weight_lines(course, factors, lines, scores, keys)
+    course.axvline(factor, color=GRAY, linewidth=1, linestyle="--")
+    course.set(xlabel="factor on every score")
+    course.legend(loc="center right")
+    return figure
+
+
+@lesson_style
+def mixtures(
+    values: ArrayLike, value_names: Sequence[str], mixed: ArrayLike, mixed_names: Sequence[str]
+) -> LessonFigure:
+    """Draw value vectors (S, 2) as corners of a polygon, and mixtures of them (M, 2) as points."""
+    values, mixed = np.asarray(values), np.asarray(mixed)
+    alt = (
+        f"Points in a plane. The values of {drawing.words(value_names)} at "
+        f"{drawing.points(values)} are the corners of a shaded polygon; the mixtures "
+        f"{drawing.words(mixed_names)} lie at {drawing.points(mixed)}."
+    )
+    figure, axes = new_figure(alt, height=3.8)
+    axes.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
+    _named_points(axes, values, value_names, "o", INK)
+    _named_points(axes, mixed, mixed_names, "D", VERMILLION)
+    axes.set(xlabel="first component", ylabel="second component", aspect="equal")
+    axes.margins(0.15)
+    axes.grid()
+    return figure
+
+
+def _weight_lines(
+    axes: Any, amounts: NDArray, weights: NDArray, scores: NDArray, keys: Sequence[str]
+) -> None:
+    """Draw the weights (amounts, n) as lines, one for all keys of the same score."""
+    for score in dict.fromkeys(scores.tolist()):
+        same = np.flatnonzero(scores == score)
+        label = f"{drawing.words([keys[i] for i in same])} (score {drawing.number(score)})"
+        axes.plot(amounts, weights[:, same[0]], color=CYCLE[same[0]], label=label)
+
+
+def _named_points(
+    axes: Any, points: NDArray, names: Sequence[str], marker: str, color: str
+) -> None:
+    axes.plot(*points.T, marker, color=color, markersize=7)
+    for point, name in zip(points, names, strict=True):
+        axes.annotate(name, point, (8, 6), textcoords="offset points", color=color)
+
+
+def _moves(curve: NDArray) -> str:
+    """Say in words whether any of the lines (amounts, n) moves."""
+    return "nothing moves" if np.ptp(curve, axis=0).max() < 1e-9 else "the weights move"

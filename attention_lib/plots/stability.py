@@ -1,0 +1,406 @@
+"""The figures of lesson 02: where exponentials end, shifts, masks and halves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, NullLocator
+from numpy.typing import ArrayLike
+
+from attention_lib.plots import drawing
+from attention_lib.plots.style import (
+    BLUE,
+    CYCLE,
+    GRAY,
+    GRID,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+
+@lesson_style
+def exponential_cliffs(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]], ends: Mapping[str, float]
+) -> LessonFigure:
+    """Draw e^x in each dtype, up to where it stops being finite.
+
+    `curves` maps a dtype's name to x and e^x in that dtype, `ends` to the last x with a
+    finite e^x.
+    """
+    said = ", ".join(f"{name} at {end:.1f}" for name, end in ends.items())
+    figure, axes = new_figure(
+        "The exponential on a logarithmic axis in three panels, a straight line that climbs "
+        f"until it reaches the largest number of its dtype and ends there: {said}.",
+        height=3.2,
+        ncols=len(curves),
+        squeeze=False,
+    )
+    for axis, (name, (x, y)) in zip(axes[0], curves.items(), strict=True):
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        finite = np.isfinite(y)
+        top = np.log10(float(np.finfo(name).max))  # the axis counts powers of ten: no overflow
+        axis.plot(x[finite], np.log10(y[finite]), color=BLUE)
+        axis.plot(ends[name], top, "o", color=VERMILLION, markersize=7, clip_on=False)
+        axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
+        axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
+        axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
+        axis.text(
+            0.02 * x.max(),
+            top,
+            f"largest: {float(np.finfo(name).max):.3g}",
+            va="bottom",
+            fontsize=8,
+        )
+        axis.annotate(
+            f"x = {ends[name]:.1f}",
+            (ends[name], top),
+            xytext=(-22, -6),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+        )
+        axis.set(title=name, xlabel="x", xlim=(0, x.max()), ylim=(0, 1.15 * top))
+        axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.yaxis.set_major_formatter(lambda power, _position: f"$10^{{{power:.0f}}}$")
+    axes[0, 0].set_ylabel("$e^x$ (logarithmic)")
+    return figure
+
+
+@lesson_style
+def shifted_scores(
+    scores: ArrayLike, shifts: Sequence[float], tokens: Sequence[str], zero_below: float, end: float
+) -> LessonFigure:
+    """Slide one row of scores along the number line, one line for each shift.
+
+    The exponential is 0 below `zero_below` and infinite above `end`.
+    """
+    scores = np.asarray(scores)
+    figure, axis = new_figure(
+        f"The scores {drawing.listed(scores)} on number lines, shifted to the left by "
+        f"{drawing.listed(shifts)}: the exponentials are infinite where the scores lie too far right, "
+        "all 0 where they lie too far left, and usable where the largest score is at 0.",
+        height=0.62 * len(shifts) + 1.0,
+    )
+    lowest, highest = scores.min() - max(shifts), scores.max() - min(shifts)
+    left, right = lowest - 0.1 * (highest - lowest), highest + 0.1 * (highest - lowest)
+    axis.axvspan(end, right, color=VERMILLION, alpha=0.15, linewidth=0)
+    axis.axvspan(left, zero_below, color=GRID, alpha=0.8, linewidth=0)
+    axis.axvline(0, color=GRAY, linewidth=1)
+    marks = dict(zip(tokens, "os^", strict=True))
+    for row, shift in enumerate(shifts):
+        moved = scores - scores.dtype.type(shift)
+        axis.axhline(row, color=GRID, linewidth=1)
+        for place, (token, mark) in enumerate(marks.items()):
+            lift = 0.2 * np.sum(moved[:place] == moved[place])  # equal scores stand in a pile
+            axis.plot(
+                moved[place],
+                row - lift,
+                mark,
+                color=CYCLE[place],
+                markersize=8,
+                label=token if row == 0 else None,
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponentials = np.exp(moved)
+            weights = exponentials / exponentials.sum()
+        axis.annotate(
+            drawing.listed(weights, ".3g"),
+            (1.02, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            annotation_clip=False,
+        )
+    axis.annotate(
+        "weights", (1.02, -0.75), xycoords=("axes fraction", "data"), va="center", color=GRAY
+    )
+    axis.text((left + zero_below) / 2, -0.75, "$e^x$ is 0", va="center", ha="center")
+    axis.text((end + right) / 2, -0.75, "$e^x$ is inf", va="center", ha="center", color=VERMILLION)
+    axis.set(xlim=(left, right), ylim=(len(shifts) - 0.5, -1.1), xlabel="score − shift")
+    axis.set_yticks(range(len(shifts)), [f"shift {shift:g}" for shift in shifts])
+    axis.tick_params(axis="y", length=0)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(tokens))
+    return figure
+
+
+@lesson_style
+def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFigure:
+    """Show which scores keep an exponential above 0 under one maximum, and under each row's own.
+
+    After the shift, a score further than `reach` below the maximum has the exponential 0.
+    """
+    scores = [np.asarray(row, float) for row in rows.values()]
+    overall = max(row.max() for row in scores)
+    figure, axes = new_figure(
+        f"Two rows of scores on number lines: the maximum of both rows, {overall:g}, reaches "
+        "only the scores just below it and leaves a whole row at 0; each row's own maximum "
+        "reaches at least one score of the row.",
+        height=2.6,
+        ncols=2,
+        sharey=True,
+        sharex=True,
+    )
+    own = [row.max() for row in scores]
+    titles = ("one maximum for all rows", "each row's own maximum")
+    for axis, title, maxima in zip(axes, titles, ([overall] * len(scores), own), strict=True):
+        for place, (row, maximum) in enumerate(zip(scores, maxima, strict=True)):
+            axis.barh(place, reach, left=maximum - reach, height=0.56, color=SKY, alpha=0.45)
+            axis.plot([maximum] * 2, [place - 0.28, place + 0.28], color=BLUE)
+            lost = row < maximum - reach
+            heights = place - 0.14 * np.array([np.sum(row[:i] == s) for i, s in enumerate(row)])
+            axis.plot(row[~lost], heights[~lost], "o", color=BLUE, markersize=7)
+            axis.plot(row[lost], heights[lost], "x", color=VERMILLION, markersize=7, mew=2)
+        lowest, highest = min(row.min() for row in scores), max(own)
+        limits = (min(lowest, min(own) - reach) - 20, highest + 20)
+        axis.set(title=title, xlabel="score", xlim=limits, ylim=(len(scores) - 0.4, -0.6))
+        axis.tick_params(axis="y", length=0)
+    axes[0].set_yticks(range(len(scores)), list(rows))
+    handles = [
+        Line2D([], [], color=BLUE, label="the maximum subtracted"),
+        Line2D([], [], color=BLUE, marker="o", linestyle="", label="exponential above 0"),
+        Line2D([], [], color=VERMILLION, marker="x", mew=2, linestyle="", label="exponential 0"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+@lesson_style
+def two_softmaxes(
+    tokens: Sequence[str], scores: ArrayLike, answers: Mapping[str, ArrayLike]
+) -> LessonFigure:
+    """Set the weights of two ways to compute one row's softmax side by side; NaN is written."""
+    scores = np.asarray(scores)
+    said = "; ".join(f"{name} gives {drawing.listed(row, '.3g')}" for name, row in answers.items())
+    figure, axes = new_figure(
+        f"Attention weights for the scores {drawing.listed(scores)} in {scores.dtype}: {said}.",
+        height=2.5,
+        ncols=len(answers),
+        sharey=True,
+    )
+    for axis, (name, weights) in zip(axes, answers.items(), strict=True):
+        weights = np.asarray(weights, float)
+        axis.bar(range(len(weights)), np.nan_to_num(weights), color=BLUE, width=0.6)
+        for place, weight in enumerate(weights):
+            color = VERMILLION if np.isnan(weight) else INK
+            axis.text(
+                place, np.nan_to_num(weight) + 0.02, drawing.short(weight), ha="center", color=color
+            )
+        labels = [f"{token}\n{score:g}" for token, score in zip(tokens, scores, strict=True)]
+        axis.set_xticks(range(len(weights)), labels)
+        axis.set(title=f"{name}, {scores.dtype}", ylim=(0, 1.12))
+        axis.set_xlabel("word and its score")
+    axes[0].set_ylabel("weight")
+    return figure
+
+
+@lesson_style
+def error_bars_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
+    """Compare worst errors, in units in the last place, on a logarithmic axis.
+
+    `errors` maps a group's name (a spread) to the error of each method.
+    """
+    said = "; ".join(
+        f"{group}: " + ", ".join(f"{method} {error:.2g}" for method, error in methods.items())
+        for group, methods in errors.items()
+    )
+    figure, axis = new_figure(
+        f"Bars of the worst float32 error in units in the last place. {said}.", height=3.0
+    )
+    methods = list(next(iter(errors.values())))
+    width = 0.8 / len(methods)
+    for place, method in enumerate(methods):
+        at = np.arange(len(errors)) + (place - (len(methods) - 1) / 2) * width
+        values = [group[method] for group in errors.values()]
+        bars = axis.bar(at, values, 0.92 * width, color=CYCLE[place], label=method)
+        axis.bar_label(bars, [f"{value:.2g}" for value in values], padding=2, fontsize=9)
+    axis.set_yscale("log")
+    axis.set(ylabel="worst error (ulp)", ylim=(0.1, 4 * max(axis.get_ylim())))
+    axis.set_xticks(range(len(errors)), list(errors))
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.legend(loc="upper left", ncols=len(methods))
+    return figure
+
+
+@lesson_style
+def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
+    """Draw the log-sum-exp of the row [x, 0] over its maximum."""
+    x, values = np.asarray(x, float), np.asarray(values, float)
+    hard = np.maximum(x, 0)
+    widest = np.argmax(values - hard)
+    figure, axis = new_figure(
+        "The log-sum-exp of the row [x, 0] is a smooth curve just above its maximum, which has "
+        f"a corner at 0; the two lie furthest apart there, by {values[widest] - hard[widest]:.3f}.",
+        height=2.9,
+    )
+    axis.plot(x, hard, color=ORANGE, linestyle="--", label="largest score of [x, 0]")
+    axis.plot(x, values, color=BLUE, label="log-sum-exp of [x, 0]")
+    axis.annotate(
+        f"{values[widest] - hard[widest]:.3f} apart",
+        (x[widest], (values[widest] + hard[widest]) / 2),
+        xytext=(-50, 32),
+        textcoords="offset points",
+        ha="right",
+        arrowprops={"arrowstyle": "-", "color": GRAY},
+    )
+    axis.set(xlabel="x, the score that moves", ylabel="value")
+    axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw logarithms of a weight against the score's gap to the largest; a line ends at -inf."""
+    gaps = np.asarray(gaps, float)
+    ends = {name: gaps[np.isfinite(values)].max() for name, values in logs.items()}
+    said = ", ".join(
+        f"{name} ends at a gap of {end:.0f}" for name, end in ends.items() if end < gaps.max()
+    )
+    figure, axis = new_figure(
+        "The logarithm of the smaller of two weights against the gap between the scores: "
+        f"one straight line goes all the way, while {said}, beyond which it is minus infinity.",
+        height=3.2,
+    )
+    styles = zip(logs.items(), CYCLE, (1.5, 4, 7), strict=False)
+    for (name, values), color, width in styles:
+        values = np.asarray(values, float)
+        finite = np.isfinite(values)
+        axis.plot(
+            gaps[finite], values[finite], color=color, linewidth=width, label=name, zorder=5 - width
+        )
+        if ends[name] < gaps.max():
+            last = values[finite][-1]
+            axis.plot(ends[name], last, "o", color=color, markersize=9)
+            axis.annotate(
+                f"−inf beyond {ends[name]:.0f}",
+                (ends[name], last),
+                xytext=(10, 8),
+                textcoords="offset points",
+            )
+    axis.set(xlabel="gap between the two scores", ylabel="log of the smaller weight")
+    axis.legend(loc="upper right")
+    return figure
+
+
+@lesson_style
+def losses_by_row(
+    scores: ArrayLike, targets: ArrayLike, losses: ArrayLike, classes: Sequence[str]
+) -> LessonFigure:
+    """Show each example's scores with the right class framed, and its loss beside them."""
+    scores, targets, losses = np.asarray(scores), np.asarray(targets), np.asarray(losses)
+    figure, (grid, bars) = new_figure(
+        f"A table of scores with the right word of each row framed, and beside each row its "
+        f"loss as a bar: {drawing.listed(losses, '.3g')}; their mean, {losses.mean():.3g}, is marked.",
+        height=2.6,
+        ncols=2,
+        sharey=True,
+        width_ratios=(1, 1.3),
+    )
+    drawing.number_grid(grid, scores)
+    for row, target in enumerate(targets):
+        grid.add_patch(
+            Rectangle((target - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5)
+        )
+    grid.set_xticks(range(len(classes)), classes)
+    grid.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
+    grid.tick_params(length=0)
+    grid.set_title("scores, the right word framed")
+    bars.barh(range(len(losses)), losses, height=0.6, color=BLUE)
+    for row, loss in enumerate(losses):
+        bars.text(loss + 0.01 * losses.max(), row, f" {loss:.3g}", va="center")
+    bars.axvline(losses.mean(), color=ORANGE, linestyle="--")
+    title = f"loss of each example; mean {losses.mean():.3g} dashed"
+    bars.set(title=title, xlabel="−log weight of the right word (nats)")
+    bars.set_xlim(0, 1.18 * losses.max())
+    bars.tick_params(axis="y", length=0)
+    return figure
+
+
+@lesson_style
+def masked_rows(
+    scores: ArrayLike,
+    mask: ArrayLike,
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+) -> LessonFigure:
+    """Show scores, the mask over them, and the weights that remain."""
+    scores, mask, weights = np.asarray(scores), np.asarray(mask), np.asarray(weights)
+    empty = [query for query, row in zip(queries, mask, strict=True) if not row.any()]
+    figure, axes = new_figure(
+        f"Three tables, {len(queries)} queries by {len(keys)} keys: the scores, the mask with "
+        f"{np.sum(~mask)} entries forbidden, and the weights, 0 wherever the mask forbids; "
+        f"the row of {' and '.join(empty) or 'no query'} is all zeros.",
+        height=2.7,
+        ncols=3,
+        sharey=True,
+    )
+    forbidden = np.ma.masked_where(~mask, scores)
+    drawing.number_grid(axes[0], forbidden)
+    drawing.number_grid(
+        axes[1], np.ma.masked_where(~mask, np.zeros(mask.shape)), text=lambda _: "True"
+    )
+    drawing.number_grid(
+        axes[2], np.ma.masked_where(~mask, weights), "{:.2f}".format, vmin=0, vmax=1
+    )
+    for (row, column), score in np.ndenumerate(scores):
+        if not mask[row, column]:
+            below = (f"{score:g}", "False", f"{weights[row, column]:g}")
+            for axis, text in zip(axes, below, strict=True):
+                axis.text(column, row, text, ha="center", va="center")
+    for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
+        axis.set_title(title)
+        axis.set_facecolor(GRID)  # forbidden entries show the ground
+        axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+        axis.set_yticks(range(len(queries)), queries)
+        axis.tick_params(length=0)
+    return figure
+
+
+@lesson_style
+def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
+    """Show two halves of a row, each by its own maximum, and what joining does to the bars."""
+    halves = [np.asarray(half, float) for half in (left, right)]
+    maxima = [half.max() for half in halves]
+    maximum, winner = max(maxima), int(np.argmax(maxima))
+    factor = np.exp(min(maxima) - maximum)
+    totals = [np.exp(half - top).sum() for half, top in zip(halves, maxima, strict=True)]
+    joined = np.exp(np.concatenate(halves) - maximum).sum()
+    figure, axes = new_figure(
+        f"Bars of exponentials: each half by its own maximum ({maxima[0]:g} and {maxima[1]:g}), "
+        f"totals {totals[0]:.3f} and {totals[1]:.3f}; joined under {maximum:g}, one half keeps "
+        f"its bars, the other's shrink by a factor of {factor:.3f}, and the total is {joined:.3f}.",
+        height=3.0,
+        ncols=3,
+        sharey=True,
+        width_ratios=(len(halves[0]), len(halves[1]), sum(map(len, halves))),
+    )
+    for place, half in enumerate(halves):
+        axis = axes[place]
+        axis.bar(range(len(half)), np.exp(half - maxima[place]), color=CYCLE[place], width=0.7)
+        axis.set_xticks(range(len(half)), [f"{score:g}" for score in half])
+        axis.set(
+            title=f"{('left', 'right')[place]} half\nmaximum {maxima[place]:g}\n"
+            f"total {totals[place]:.3f}",
+            xlabel="scores",
+        )
+    start = 0
+    for place, half in enumerate(halves):
+        at = np.arange(start, start + len(half))
+        if place != winner:  # where the bars stood before they were brought down
+            was = np.exp(half - maxima[place])
+            axes[2].bar(at, was, 0.7, fill=False, ec=GRAY, linestyle=":", linewidth=1.2)
+        axes[2].bar(at, np.exp(half - maximum), color=CYCLE[place], width=0.7)
+        start += len(half)
+    both = np.concatenate(halves)
+    axes[2].set_xticks(range(len(both)), [f"{score:g}" for score in both])
+    axes[2].set(title=f"joined\nmaximum {maximum:g}\ntotal {joined:.3f}", xlabel="scores")
+    axes[0].set(ylabel="$e^{\\mathrm{score} - \\mathrm{maximum}}$", ylim=(0, 1.08))
+    return figure
