@@ -11,6 +11,7 @@ import contextlib
 import functools
 import math
 import os
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ try:
     import triton.language as tl
 except ImportError:  # no build for this system
     triton = None
+    tl = types.SimpleNamespace(constexpr=int)  # enough to define a kernel, and not to run one
 
 LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)

@@ -20,6 +20,14 @@ from attention_lib.plots.flash import (
     roofline,
     tile_by_tile,
 )
+from attention_lib.plots.gpu import (
+    cost_by_length,
+    errors_by_dtype,
+    maps_while_learning,
+    tiles_of_a_launch,
+    training_curves,
+    two_clocks,
+)
 from attention_lib.plots.gradients import (
     backward_path,
     error_valleys,
@@ -129,11 +137,13 @@ __all__ = [
     "cap_curve",
     "causal_tiles",
     "clock_hands",
+    "cost_by_length",
     "cost_of_a_step",
     "entropy_target",
     "equal_steps",
     "error_bars_in_ulps",
     "error_valleys",
+    "errors_by_dtype",
     "errors_by_share",
     "explore",
     "exponential_cliffs",
@@ -148,6 +158,7 @@ __all__ = [
     "log_weight_cliffs",
     "loss_gradient",
     "losses_by_row",
+    "maps_while_learning",
     "mask_grids",
     "masked_rows",
     "memory_by_length",
@@ -179,6 +190,9 @@ __all__ = [
     "steps_and_cache",
     "tempered",
     "tile_by_tile",
+    "tiles_of_a_launch",
+    "training_curves",
+    "two_clocks",
     "two_softmaxes",
     "weights_along_score",
 ]

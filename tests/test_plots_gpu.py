@@ -1,0 +1,75 @@
+"""The figures of lesson 08 show what they are given, and keep their words inside the canvas."""
+
+import numpy as np
+import pytest
+
+from attention_lib import plots
+
+EYE = np.eye(3)
+
+
+def clocks():
+    return plots.two_clocks(0.01, 0.8)
+
+
+def errors():
+    row = {"naive torch": 2e-7, "our Triton kernel": 3e-7}
+    wide = {name: error * 1e4 for name, error in row.items()}
+    steps = {"float32": 1.2e-7, "bfloat16": 7.8e-3}
+    return plots.errors_by_dtype({"float32": row, "bfloat16": wide}, steps)
+
+
+def costs():
+    rows = [(256, 1.5, 0.02, 2**21), (1024, 20.0, 0.03, 2**25)]
+    without_memory = [(length, 0.2 * ms, 5 * speed, None) for length, ms, speed, _ in rows]
+    return plots.cost_by_length({"naive torch": rows, "SDPA Flash": without_memory}, "a CPU")
+
+
+def tiles():
+    return plots.tiles_of_a_launch(40, 16, 8)
+
+
+def curves():
+    losses = {"raw": [2.9, 1.0, 0.6], "scaled by 1/√d_k": [2.8, 0.2, 0.01]}
+    gradients = {"raw": [2.9, 1e-9, 0.0], "scaled by 1/√d_k": [0.5, 0.1, 0.01]}
+    return plots.training_curves(losses, gradients)
+
+
+def maps():
+    steps = {0: np.full((3, 3), 1 / 3), 300: EYE}
+    return plots.maps_while_learning({"raw": steps, "scaled by 1/√d_k": steps}, [0, 1, 2])
+
+
+FIGURES = [clocks, errors, costs, tiles, curves, maps]
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_a_figure_describes_itself_and_can_be_drawn(draw):
+    figure = draw()
+    assert figure.alt.endswith(".")
+    assert "<img" in figure._repr_html_()
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_no_text_leaves_the_canvas(draw):
+    figure = draw()
+    figure.draw_without_rendering()
+    box = figure.get_tightbbox()  # in inches
+    width, height = figure.get_size_inches()
+    assert box.x0 >= -0.01
+    assert box.y0 >= -0.01
+    assert box.x1 <= width + 0.01
+    assert box.y1 <= height + 0.01
+
+
+def test_the_alt_texts_hold_the_numbers():
+    assert "shows 0.03 ms, a clock read after synchronizing 2.41 ms" in clocks().alt
+    assert "bfloat16 (step 7.8e-03): naive torch 2.0e-03" in errors().alt
+    assert "naive torch at 1,024 tokens 20 ms and 0.03 TFLOP/s with 32 MiB" in costs().alt
+    assert "loss from 2.8 to 0.01" in curves().alt
+    assert "0.33 at step 0, 1.00 at step 300" in maps().alt
+
+
+def test_every_block_of_a_launch_is_counted_once():
+    # Tile 0 has 2 masked blocks and 3 it never sees; tile 1 has 2, 2 and 1; tile 2 has 4 and 1.
+    assert "6 no mask, 5 masked, 4 never computed" in tiles().alt
