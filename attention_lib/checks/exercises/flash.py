@@ -38,6 +38,7 @@ def _stream_cases(rng: Generator) -> Iterator[Case]:
     yield Case(_cut(rng.normal(size=(2, 3, 11)), 5, 6, 9))
     yield Case(_cut(rng.normal(size=(3, 2, 2, 7)), 2))
     yield Case(Stream([rng.normal(size=(3, 5))]))  # one block
+    yield Case([rng.normal(size=(3, 2)), rng.normal(size=(3, 5))])  # iterable, and no iterator
     # Rows that rise and rows that fall, and each block far from the others.
     steps = 3.0 * np.arange(6) * np.array([[1.0], [-1.0], [0.0]])
     yield Case(_cut(steps + rng.normal(size=(3, 6)), 2, 4))
@@ -74,8 +75,8 @@ def _wrong_pair(value: Any, blocks: list[NDArray]) -> str | None:
     return None
 
 
-def _stats_size(blocks: Stream) -> Pair:
-    rows = np.concatenate(blocks.items, axis=-1)
+def _stats_size(blocks: Blocks) -> Pair:
+    rows = np.concatenate(getattr(blocks, "items", blocks), axis=-1)  # a read Stream, or a list
     maximum, total = _stats(rows)
     return np.abs(maximum), total * (2 + 2 * np.abs(rows).max(axis=-1))
 
@@ -366,6 +367,7 @@ NO_QUERY_BLOCKS = (
 NO_FIXED_BLOCKS = (
     "Cut the keys into range(0, S, block_size): the caller decides how much is held at a time."
 )
+NO_COUNT = "block_size is how many keys a block has, not how many blocks there are."
 
 
 def _long(length: int, keys: int, d_v: int = D_V) -> tuple[NDArray, NDArray, NDArray]:
@@ -409,6 +411,22 @@ def _ignores_block_size(name: str, length: int, keys: int) -> Callable[[Answer],
         return (
             f"{name} returns the right values but ignores block_size: with 2, 7 and 40 it returns "
             f"the same numbers to the last bit, as it did the same work. {NO_FIXED_BLOCKS}"
+        )
+
+    return probe
+
+
+def _counts_blocks(name: str, length: int, keys: int) -> Callable[[Answer], str | None]:
+    """Return a probe that asks whether more is done for many small blocks than for two."""
+
+    def probe(answer: Answer) -> str | None:
+        arguments, half = _long(length, keys), keys // 2
+        many, two = (lines_run(lambda size=size: answer(*arguments, size)) for size in (2, half))
+        if two <= 2 * many:
+            return None
+        return (
+            f"{name} returns the right values but cuts {keys} keys into more blocks for "
+            f"block_size = {half} than for 2. {NO_COUNT}"
         )
 
     return probe
@@ -544,6 +562,10 @@ def _always(size: int) -> Callable[[int, int], list[slice]]:
     return lambda keys, block_size: _blocks(keys, size)
 
 
+def _so_many(keys: int, count: int) -> list[slice]:
+    return _blocks(keys, -(-keys // count))
+
+
 def _whole_blocks_only(keys: int, block_size: int) -> list[slice]:
     whole = _blocks(keys, block_size)[: keys // block_size]
     return whole or [slice(0, keys)]  # something must be left to compute
@@ -674,7 +696,11 @@ TILED_ATTENTION = Exercise(
     signature="tiled_attention(query, key, value, block_size)",
     cases=_tiled_cases,
     magnitude=_output_size,
-    probes=(_holds_the_matrix, _ignores_block_size("tiled_attention", 30, 100)),
+    probes=(
+        _holds_the_matrix,
+        _ignores_block_size("tiled_attention", 30, 100),
+        _counts_blocks("tiled_attention", 3, 60),
+    ),
     hints=(
         "Three things live through the loop, one row for each query: the maximum, (..., L, 1), and "
         "the total, (..., L, 1), as in online_softmax_stats, and the output so far, (..., L, d_v).",
@@ -702,6 +728,7 @@ TILED_ATTENTION = Exercise(
             _tiled(blocks=_always(32)),
             measured=True,
         ),
+        Mistake(NO_COUNT, _tiled(blocks=_so_many), measured=True),
         *_wrong_steps(_tiled),
         *(Mistake(sentence, _constant_scale(scale)) for sentence, scale in WRONG_SCALES),
         Mistake(
@@ -942,6 +969,7 @@ TILED_CAUSAL_ATTENTION = Exercise(
     probes=(
         _holds_the_square,
         _ignores_block_size("tiled_causal_attention", 100, 100),
+        _counts_blocks("tiled_causal_attention", 24, 24),
         _computes_the_future,
     ),
     hints=(
@@ -977,6 +1005,13 @@ TILED_CAUSAL_ATTENTION = Exercise(
             measured=True,
         ),
         Mistake(NO_FIXED_BLOCKS, _prefix_by_prefix, measured=True),
+        Mistake(
+            NO_COUNT,
+            lambda query, key, value, block_size: _by_query_blocks(_to_the_diagonal)(
+                query, key, value, -(-query.shape[-2] // block_size)
+            ),
+            measured=True,
+        ),
         *_wrong_steps(_causal_tiled),
         *(Mistake(sentence, _causal_tiled(scale=scale)) for sentence, scale in WRONG_SCALES),
         Mistake(

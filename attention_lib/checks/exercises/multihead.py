@@ -218,6 +218,7 @@ def _many_heads_cases(rng: Generator) -> Iterator[Case]:
     # As many sentences as heads: a mask laid along the wrong axis fits as well.
     yield _layer(rng, (2,), 3, 4, 2, _some_allowed(rng, (2, 3, 3)))
     yield _layer(rng, (3,), 5, 6, 3, _some_allowed(rng, (3, 5, 5)))
+    yield _layer(rng, (2, 3), 5, 6, 3, _some_allowed(rng, (2, 3, 5, 5)))
     yield _layer(rng, (2,), 3, 10, 2, np.where(_causal(3), rng.normal(size=(3, 3)), -np.inf))
     yield _layer(rng, (2,), 5, 8, 4, rng.normal(size=(5, 5)))
     yield Case(*(_single(a) for a in _layer(rng, (2,), 5, 6, 2).args))
