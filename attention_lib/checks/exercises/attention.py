@@ -538,7 +538,7 @@ ATTENTION = Exercise(
             _pipeline(masked=lambda scores, mask: scores),
         ),
         Mistake(
-            "The boolean mask is read the wrong way round: True is where attention is allowed.",
+            "The boolean mask is read the wrong way around: True is where attention is allowed.",
             _pipeline(
                 masked=lambda scores, mask: _masked(scores, ~mask if _is_boolean(mask) else mask)
             ),
@@ -753,7 +753,7 @@ ATTENTION = Exercise(
             _pipeline(result=lambda out, weights, scores: weights),
         ),
         Mistake(
-            "The pair is turned round: return (output, weights).",
+            "The pair is reversed: return (output, weights).",
             _pipeline(result=lambda out, weights, scores: (weights, out)),
         ),
         Mistake(
@@ -769,7 +769,7 @@ ATTENTION = Exercise(
             ),
         ),
         Mistake(
-            "The product is turned round: use weights @ value.",
+            "The product is reversed: use weights @ value.",
             _pipeline(mix=lambda weights, value: value @ weights),
         ),
         Mistake(
@@ -798,7 +798,7 @@ ATTENTION = Exercise(
             _pipeline(dot=lambda query, key: query @ key.reshape(key.mT.shape)),
         ),
         Mistake(
-            "key.T turns the batch dimensions round as well: swap the last two axes only, with "
+            "key.T reverses the batch dimensions as well: swap the last two axes only, with "
             "key.mT or np.swapaxes(key, -1, -2).",
             _pipeline(dot=lambda query, key: query @ key.T),
         ),

@@ -77,7 +77,7 @@ SOFTMAX_JACOBIAN = Exercise(
             lambda weights: weights * (1 - weights),
         ),
         Mistake(
-            "The sign is turned round: raising a score raises its own weight, so the diagonal is "
+            "The sign is reversed: raising a score raises its own weight, so the diagonal is "
             "positive.",
             lambda weights: _outer(weights) - _diagonal(weights),
         ),
@@ -287,7 +287,7 @@ SOFTMAX_VJP = Exercise(
             lambda p, g: p * (g - np.dot(p, g.T)),
         ),
         Mistake(
-            "The sign is turned round: it is g_k minus the weighted mean.",
+            "The sign is reversed: it is g_k minus the weighted mean.",
             lambda p, g: p * (_mean_of(g, p) - g),
         ),
         Mistake(
@@ -467,7 +467,7 @@ NUMERICAL_GRADIENT = Exercise(
             _differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2 * eps),
         ),
         Mistake(
-            "The sign is turned round: subtract f(x − eps) from f(x + eps).",
+            "The sign is reversed: subtract f(x − eps) from f(x + eps).",
             _differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
         ),
         Mistake(
@@ -594,7 +594,7 @@ CROSS_ENTROPY_GRAD = Exercise(
             lambda scores, targets: (softmax(scores) - _one_hot(scores, targets)) / scores.shape[1],
         ),
         Mistake(
-            "The sign is turned round: it is the weights minus 1 at the right class.",
+            "The sign is reversed: it is the weights minus 1 at the right class.",
             lambda scores, targets: (_one_hot(scores, targets) - softmax(scores)) / len(targets),
             lambda scores, targets: _one_hot(scores, targets) - softmax(scores),
         ),
@@ -817,7 +817,7 @@ ATTENTION_BACKWARD = Exercise(
     hints=(
         "First compute the weights again, as the forward pass did: softmax of query times key "
         "transposed, over √d_k.",
-        "Then go backwards. Through output = weights @ value: grad_value is weights transposed "
+        "Then go backward. Through output = weights @ value: grad_value is weights transposed "
         "times grad_output, and grad_weights is grad_output times value transposed.",
         "Through softmax: grad_scores = softmax_vjp(weights, grad_weights), your own function.",
         "Through scores = query times key transposed, over √d_k: grad_query is grad_scores times "
@@ -945,7 +945,7 @@ ATTENTION_BACKWARD = Exercise(
             ),
         ),
         Mistake(
-            ".T turns the batch dimensions round as well: swap the last two axes only, "
+            ".T reverses the batch dimensions as well: swap the last two axes only, "
             "np.swapaxes(key, -1, -2).",
             _transposed_whole,
         ),
@@ -967,7 +967,7 @@ ATTENTION_BACKWARD = Exercise(
             ),
         ),
         Mistake(
-            "The sign of grad_query and grad_key is turned round: in the step through softmax it "
+            "The sign of grad_query and grad_key is reversed: in the step through softmax it "
             "is p (g − Σ p g).",
             _variant(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
         ),

@@ -109,7 +109,7 @@ SPLIT_HEADS = Exercise(
             lambda x, num_heads: np.moveaxis(_split(x, num_heads), -3, 0),
         ),
         Mistake(
-            "All axes are turned round: swap the two axes of positions and heads only.",
+            "All axes are reversed: swap the two axes of positions and heads only.",
             lambda x, num_heads: _split_by_reshape(x.T, num_heads),
             lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
         ),
@@ -194,7 +194,7 @@ MERGE_HEADS = Exercise(
             lambda x: _merge(x[..., ::-1, :, :]),
         ),
         Mistake(
-            "All axes are turned round: swap the two axes of heads and positions only.",
+            "All axes are reversed: swap the two axes of heads and positions only.",
             lambda x: x.T.reshape(*x.shape[:-3], x.shape[-2], -1),
         ),
     ),
@@ -545,7 +545,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             _layer_with(place=lambda mask: None),
         ),
         Mistake(
-            "The mask is turned round: True means that attention is allowed.",
+            "The mask is inverted: True means that attention is allowed.",
             _layer_with(place=lambda mask: _over_heads(_inverted(mask))),
             _layer_with(place=lambda mask: _over_heads(_inverted(mask)), attend=_through_library),
         ),
@@ -785,7 +785,7 @@ GROUPED_QUERY_ATTENTION = Exercise(
             _sharing(place=lambda mask: None),
         ),
         Mistake(
-            "The mask is turned round: True means that attention is allowed.",
+            "The mask is inverted: True means that attention is allowed.",
             _sharing(place=_inverted),
             _sharing(place=_inverted, attend=_through_library),
         ),

@@ -60,7 +60,7 @@ DOT_PRODUCT_SCORES = Exercise(
     hints=(
         "Entry i, j of the result is (query[i] * key[j]).sum(): row i with row j.",
         "A matrix product takes rows with columns, so the keys must lie as columns: (d_k, S).",
-        "key.T turns every axis round. key.mT, or np.swapaxes(key, -1, -2), turns the last two "
+        "key.T reverses all axes. key.mT, or np.swapaxes(key, -1, -2), swaps the last two "
         "and leaves the batch alone.",
     ),
     mistakes=(
@@ -70,7 +70,7 @@ DOT_PRODUCT_SCORES = Exercise(
             lambda query, key: query @ key,
         ),
         Mistake(
-            "key.T turns the batch dimensions round as well: swap the last two axes only, with "
+            "key.T reverses the batch dimensions as well: swap the last two axes only, with "
             "key.mT or np.swapaxes(key, -1, -2).",
             lambda query, key: query @ key.T,
         ),
@@ -327,7 +327,7 @@ SCALED_SCORES = Exercise(
             ),
         ),
         Mistake(
-            "key.T turns the batch dimensions round as well: swap the last two axes only, with "
+            "key.T reverses the batch dimensions as well: swap the last two axes only, with "
             "key.mT or np.swapaxes(key, -1, -2).",
             lambda query, key, scale=None: (
                 query @ key.T * (_root(query, key) if scale is None else scale)
