@@ -128,8 +128,8 @@ def logsumexp(scores: ArrayLike, axis: Axis = -1, keepdims: bool = False) -> NDA
     1000.6931
     """
     scores = as_floating(scores, "scores")
-    maximum, log_total = _shifted_log_total(scores, axis)
-    result = (maximum + log_total).astype(scores.dtype, copy=False)
+    anchor, shifted = _shift(scores, axis)
+    result = (anchor + _log_total(shifted, axis)).astype(scores.dtype, copy=False)
     return result if keepdims else np.squeeze(result, axis=_every_axis(axis, scores.ndim))[()]
 
 
@@ -170,9 +170,12 @@ def log_softmax(scores: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
     """
     scores = as_floating(scores, "scores")
     require_entries(scores, axis, "scores")
-    maximum, log_total = _shifted_log_total(scores, axis)
+    _, shifted = _shift(scores, axis)
+    log_total = _log_total(shifted, axis)
+    result = np.empty(scores.shape, scores.dtype)
     with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
-        return (scores - maximum - log_total).astype(scores.dtype, copy=False)
+        np.subtract(shifted, log_total, out=result, casting="same_kind")
+    return result[()]  # a number for a number
 
 
 def cross_entropy(scores: ArrayLike, targets: ArrayLike) -> np.floating:
@@ -318,23 +321,31 @@ def merge_softmax_stats(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats
     return maximum, total
 
 
-def _shifted_log_total(scores: NDArray[np.floating], axis: Axis) -> SoftmaxStats:
-    """Return each row's maximum m and log(sum(exp(s - m))), axes kept, in the working dtype.
+def _shift(scores: NDArray[np.floating], axis: Axis) -> tuple[NDArray, NDArray]:
+    """Return each row's maximum m, axes kept, and s - m, in the working dtype.
+
+    Where the maximum is infinite or NaN, m is 0 instead.
+    """
+    maximum = scores.max(axis=axis, keepdims=True, initial=-np.inf)
+    anchor = np.where(np.isfinite(maximum), maximum, 0.0).astype(working_dtype(scores.dtype))
+    return anchor, np.asarray(scores - anchor)  # an array even where there is one number
+
+
+def _log_total(shifted: NDArray[np.floating], axis: Axis) -> NDArray[np.floating]:
+    """Return log(sum(exp(s - m))) of shifted rows, axes kept.
 
     The entries equal to m are counted, not exponentiated: log(k + rest) is written
     log(k) + log1p(rest / k), which stays accurate when the rest is far below one ulp of k.
     """
-    wide = scores.astype(working_dtype(scores.dtype), copy=False)
-    maximum = wide.max(axis=axis, keepdims=True, initial=-np.inf)
-    anchor = np.where(np.isfinite(maximum), maximum, 0.0)
-    at_maximum = wide == anchor
+    at_maximum = shifted == 0.0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # rows with inf or NaN
-        rest = np.where(at_maximum, 0.0, np.exp(wide - anchor)).sum(axis=axis, keepdims=True)
-        count = at_maximum.sum(axis=axis, keepdims=True)
-        log_total = np.where(
+        exponentials = np.asarray(np.exp(shifted))
+        np.copyto(exponentials, 0.0, where=at_maximum)
+        rest = exponentials.sum(axis=axis, keepdims=True)
+        count = np.count_nonzero(at_maximum, axis=axis, keepdims=True)
+        return np.where(
             count > 0, np.log(count) + np.log1p(rest / np.maximum(count, 1)), np.log(rest)
         )
-    return anchor, log_total
 
 
 def _every_axis(axis: Axis, ndim: int) -> tuple[int, ...]:
