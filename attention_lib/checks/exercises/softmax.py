@@ -339,7 +339,7 @@ WEIGHTED_SUM = Exercise(
             ),
         ),
         Mistake(
-            "The values are summed without their weights.",
+            "The values are summed without their weights: multiply each by its weight first.",
             lambda weights, values: np.broadcast_to(
                 values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
             ),
@@ -357,7 +357,7 @@ WEIGHTED_SUM = Exercise(
             lambda weights, values: np.swapaxes(weights, -1, -2) @ values,
         ),
         Mistake(
-            "The order is turned round: weights come first, weights @ values.",
+            "The order is reversed: weights come first, weights @ values.",
             lambda weights, values: values @ weights,
         ),
         Mistake(
@@ -365,7 +365,7 @@ WEIGHTED_SUM = Exercise(
             lambda weights, values: weights @ np.swapaxes(values, -1, -2),
         ),
         Mistake(
-            "You transpose with .T, which turns the batch dimensions round as well: no transpose is "
+            "You transpose with .T, which reverses the batch dimensions as well: no transpose is "
             "needed here.",
             lambda weights, values: weights @ values.T,
             lambda weights, values: weights.T @ values,

@@ -350,7 +350,7 @@ LOGSUMEXP = Exercise(
             lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
         ),
         Mistake(
-            "This is the sum without its logarithm.",
+            "This is the sum of the exponentials: return its logarithm.",
             lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(
                 axis=axis, keepdims=keepdims
             ),
@@ -452,7 +452,7 @@ LOG_SOFTMAX = Exercise(
             lambda scores, axis=-1: scores - logsumexp(scores, axis),
         ),
         Mistake(
-            "The sign is turned round: a logarithm of a weight is never positive.",
+            "The sign is reversed: a logarithm of a weight is never positive.",
             lambda scores, axis=-1: -log_softmax(scores, axis),
         ),
         Mistake(
@@ -546,7 +546,7 @@ CROSS_ENTROPY = Exercise(
             lambda scores, targets: _losses(scores, targets),
         ),
         Mistake(
-            "The sign is turned round: the loss is the negative log-likelihood.",
+            "The sign is reversed: the loss is the negative log-likelihood.",
             lambda scores, targets: -_losses(scores, targets).mean(),
         ),
         Mistake(
@@ -708,11 +708,11 @@ MASKED_SOFTMAX = Exercise(
             ),
         ),
         Mistake(
-            "The mask is read the wrong way round: True is where attention is allowed.",
+            "The mask is read the wrong way around: True is where attention is allowed.",
             lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
         ),
         Mistake(
-            "The mask is ignored.",
+            "The mask is ignored: forbidden entries get weight 0.",
             lambda scores, mask, axis=-1: stable_softmax(scores, axis),
         ),
         Mistake(
@@ -889,7 +889,7 @@ MERGE_SOFTMAX_STATS = Exercise(
             ),
         ),
         Mistake(
-            "The pair is turned round: return (maximum, total).",
+            "The pair is reversed: return (maximum, total).",
             lambda left, right: merge_softmax_stats(left, right)[::-1],
         ),
         Mistake(
