@@ -38,7 +38,6 @@ def _stream_cases(rng: Generator) -> Iterator[Case]:
     yield Case(_cut(rng.normal(size=(2, 3, 11)), 5, 6, 9))
     yield Case(_cut(rng.normal(size=(3, 2, 2, 7)), 2))
     yield Case(Stream([rng.normal(size=(3, 5))]))  # one block
-    yield Case([rng.normal(size=(3, 2)), rng.normal(size=(3, 5))])  # iterable, and no iterator
     # Rows that rise and rows that fall, and each block far from the others.
     steps = 3.0 * np.arange(6) * np.array([[1.0], [-1.0], [0.0]])
     yield Case(_cut(steps + rng.normal(size=(3, 6)), 2, 4))
@@ -47,6 +46,8 @@ def _stream_cases(rng: Generator) -> Iterator[Case]:
     far = np.array([[1000.0], [-1000.0]]) + rng.integers(-9, 9, size=(2, 8))
     yield Case(_cut(far, 3, 6))
     yield Case(_cut(far.astype(np.float32), 1, 6))
+    # Below every number that might stand for -inf.
+    yield Case(_cut(1e290 * np.array([[-3.0, -1.0, -2.0, -9.0], [-5.0, -8.0, -6.0, -4.0]]), 1, 3))
     whole = [np.array([[2, 5], [-1, 0]]), np.array([[3], [0]])]
     yield Case(Stream(whole), verify=lambda value: _wrong_pair(value, whole))
 
@@ -75,8 +76,8 @@ def _wrong_pair(value: Any, blocks: list[NDArray]) -> str | None:
     return None
 
 
-def _stats_size(blocks: Blocks) -> Pair:
-    rows = np.concatenate(getattr(blocks, "items", blocks), axis=-1)  # a read Stream, or a list
+def _stats_size(blocks: Stream) -> Pair:
+    rows = np.concatenate(blocks.items, axis=-1)
     maximum, total = _stats(rows)
     return np.abs(maximum), total * (2 + 2 * np.abs(rows).max(axis=-1))
 
@@ -235,6 +236,11 @@ ONLINE_SOFTMAX_STATS = Exercise(
             _one_by_one(first=0.0),
         ),
         Mistake(
+            "The maximum starts at a number, which is wrong where all scores are below it: start at "
+            "-inf, or with the first block.",
+            *(_one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
+        ),
+        Mistake(
             "The exponentials overflow: subtract the maximum before you take them.",
             _without_a_maximum,
             lambda blocks: (
@@ -339,6 +345,10 @@ def _large_scores(rng: Generator) -> Iterator[Case]:
     key[:, 0] = [-2000, -1999, -1998, -2000, -1997, -1999]
     query = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], np.float32)
     yield Case(query, key, rng.normal(size=(6, 2)).astype(np.float32), 4)
+    # Below every number that might stand for -inf.
+    query, key = np.array([[1e70, 0.0], [-1e70, 0.0]]), np.zeros((5, 2))
+    key[:, 0] = 1e70 * np.array([-3, -1, -2, -5, -4])
+    yield Case(query, key, rng.normal(size=(5, 3)), 2)
 
 
 def _output_size(
@@ -641,9 +651,9 @@ def _wrong_steps(tiled: Callable[..., Answer]) -> tuple[Mistake, ...]:
             tiled(raise_to=lambda old, new: new, shrink_total=_unchanged, shrink_output=_unchanged),
         ),
         Mistake(
-            "The maximum starts at 0: where all scores lie far below it, every exponential is 0. "
-            "Start at -inf.",
-            tiled(first=0.0),
+            "The maximum starts at a number: where all scores lie far below it, every exponential "
+            "is 0. Start at -inf.",
+            *(tiled(first=first) for first in (0.0, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
         ),
         Mistake(
             "No maximum is subtracted, so the exponentials of large scores overflow.",
@@ -896,6 +906,7 @@ def _by_query_blocks(
     last: Callable[[int, int, int], int],
     hidden: Callable[..., Any] | None = None,
     skip: bool = False,
+    fill: float = -np.inf,
 ) -> Answer:
     """Make causal attention tile by tile; `last(start, stop, L)` is where its keys end."""
 
@@ -915,7 +926,7 @@ def _by_query_blocks(
                 future = (hidden or (lambda row, column: column > row))(rows, columns)
                 if skip and np.all(future):
                     continue
-                scores = np.where(future, dtype.type(-np.inf), scores)
+                scores = np.where(future, dtype.type(fill), scores)
                 new = np.maximum(maximum, _row_maximum(scores))
                 exponentials, correction = np.exp(scores - new), np.exp(maximum - new)
                 total = total * correction + exponentials.sum(-1, keepdims=True)
@@ -1034,6 +1045,11 @@ TILED_CAUSAL_ATTENTION = Exercise(
         Mistake(
             "The mask is turned round: query i sees the keys before it, not those after it.",
             _masked(lambda length: np.tri(length, dtype=bool).T),
+        ),
+        Mistake(
+            "A large negative number is not -inf: where the scores lie far below it, hidden keys "
+            "take their weight. Use -inf.",
+            *(_by_query_blocks(_to_the_diagonal, fill=f) for f in (-1e4, -1e6, -1e9, -1e20, -1e30)),
         ),
         Mistake(
             "The block on the diagonal is left out: its queries see the keys in it up to their own.",
