@@ -203,6 +203,7 @@ MERGE_HEADS = Exercise(
 # multi_head_attention
 
 MORE_THAN_EXP_TAKES = 40.0  # a factor on x that makes scores of thousands
+BEYOND_STAND_INS = 1e20  # a factor on queries: scores far from every number taken for -inf
 
 
 def _many_heads_cases(rng: Generator) -> Iterator[Case]:
@@ -226,9 +227,11 @@ def _many_heads_cases(rng: Generator) -> Iterator[Case]:
     yield _layer(rng, (), 5, 3, 3)
     integers = (rng.integers(-2, 3, shape) for shape in ((3, 4), (4, 4), (4, 4), (4, 4), (4, 4)))
     yield Case(*integers, 2)
-    x, *others = _layer(rng, (2,), 3, 6, 2).args
-    yield Case(MORE_THAN_EXP_TAKES * x, *others)
-    yield Case(MORE_THAN_EXP_TAKES * x, *others, mask=_causal(3))
+    x, w_q, *others = _layer(rng, (2,), 3, 6, 2).args
+    yield Case(MORE_THAN_EXP_TAKES * x, w_q, *others)
+    yield Case(MORE_THAN_EXP_TAKES * x, w_q, *others, mask=_causal(3))
+    yield Case(x, BEYOND_STAND_INS * w_q, *others, mask=_causal(3))
+    yield Case(x, -BEYOND_STAND_INS * w_q, *others, mask=_causal(3))
 
 
 def _causal(length: int) -> NDArray[np.bool_]:
@@ -312,6 +315,27 @@ def _attend(
 def _plain_softmax(scores: NDArray) -> NDArray:
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _filled(fill: float) -> Callable[..., NDArray]:
+    """Attend with a large negative number in place of -inf."""
+
+    def attend(
+        query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None
+    ) -> NDArray:
+        scores = scaled_scores(query, key)
+        if mask is not None:
+            scores = np.where(mask, scores, fill) if mask.dtype == bool else scores + mask
+        return stable_softmax(scores) @ value
+
+    return attend
+
+
+STAND_INS = tuple(map(_filled, (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)))
+NO_STAND_IN = (
+    "A large negative number is not -inf: where the scores lie far below it, forbidden keys take "
+    "their weight. Use -inf."
+)
 
 
 def _mask_afterwards(
@@ -562,6 +586,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             "The mask is applied after softmax: then the rows no longer sum to 1. Mask the scores.",
             _layer_with(attend=_mask_afterwards),
         ),
+        Mistake(NO_STAND_IN, *(_layer_with(attend=attend) for attend in STAND_INS)),
         Mistake(
             "Softmax runs over the queries: it must run over the keys, the last axis.",
             _layer_with(
@@ -614,6 +639,7 @@ def _group_cases(rng: Generator) -> Iterator[Case]:
     query, *others = _grouped(rng, (2,), (4, 2), (3, 5), (6, 7)).args
     yield Case(1e3 * query, *others)
     yield Case(1e3 * query, *others, mask=_some_allowed(rng, (3, 5)))
+    yield Case(BEYOND_STAND_INS * query, *others, mask=_some_allowed(rng, (3, 5)))
 
 
 def _grouped(
@@ -802,6 +828,7 @@ GROUPED_QUERY_ATTENTION = Exercise(
             "The mask is applied after softmax: then the rows no longer sum to 1. Mask the scores.",
             _sharing(attend=_mask_afterwards),
         ),
+        Mistake(NO_STAND_IN, *(_sharing(attend=attend) for attend in STAND_INS)),
         Mistake(
             "The mask does not follow the scores into groups: broadcast it to (..., H, L, S), then "
             "reshape it as you reshape the query.",

@@ -138,7 +138,7 @@ def heads_by_einsum(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     )
     scores = np.einsum("...ld,...sd->...ls", q, k) / math.sqrt(size)
     if mask is not None:
-        bias = np.where(mask, 0.0, -1e9) if mask.dtype == bool else mask
+        bias = np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask
         scores = scores + np.expand_dims(bias, -3).astype(scores.dtype)
     weights = stable_softmax(scores)
     mixed = np.einsum("...ls,...sd->...ld", weights, v)
