@@ -6,7 +6,7 @@ import numpy as np
 
 from attention_lib.scaling import dot_product_scores, scaled_scores
 from attention_lib.softmax import weighted_sum
-from attention_lib.stability import logsumexp, masked_softmax
+from attention_lib.stability import logsumexp, masked_softmax, merge_softmax_stats
 
 
 def causal_by_comparison(length):
@@ -212,6 +212,107 @@ def cross_by_earlier_lessons(x, context, w_q, w_k, w_v, mask=None):
     return attention_by_earlier_lessons(x @ w_q, key, value, mask, None)[0]
 
 
+def causal_by_outer_difference(length):
+    return np.asfortranarray(np.subtract.outer(np.arange(length), np.arange(length)) >= 0)
+
+
+def padding_from_a_table(lengths, max_length):
+    """Look each length up in a table of all masks there are."""
+    return np.tri(max_length + 1, max_length, k=-1, dtype=bool)[lengths]
+
+
+def masked_scores(query, key, mask, scale):
+    scores = scaled_scores(query, key, scale)
+    if mask is None:
+        return scores
+    return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+
+
+def attention_with_the_keys_first(query, key, value, mask=None, scale=None):
+    """Lay the keys along axis -2, and give the weights back as a view."""
+    scores = np.moveaxis(masked_scores(query, key, mask, scale), -1, -2)
+    top = np.nan_to_num(scores.max(axis=-2, keepdims=True), neginf=0.0)
+    exponentials = np.exp(scores - top)
+    total = exponentials.sum(axis=-2, keepdims=True)
+    weights = np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total != 0)
+    return (value.mT @ weights).mT, weights.mT
+
+
+def attention_by_merging_keys(query, key, value, mask=None, scale=None):
+    """Join the keys one by one, each a row of its own: a score, and a total of 1 or 0."""
+    scores = masked_scores(query, key, mask, scale)
+    empty = np.full(scores.shape[:-1], -np.inf, scores.dtype)
+    stats = empty, np.zeros_like(empty)
+    for one in np.moveaxis(scores, -1, 0):
+        stats = merge_softmax_stats(stats, (one, (one > -np.inf).astype(scores.dtype)))
+    maximum, total = (part[..., None] for part in stats)
+    weights = np.exp(scores - np.maximum(maximum, np.finfo(scores.dtype).min))
+    weights = weights / np.where(total == 0, 1, total).astype(scores.dtype)
+    return weights @ value, weights
+
+
+def attention_by_differences(query, key, value, mask=None, scale=None):
+    """Weigh a key by 1 / Σ exp(other score − its score): no maximum anywhere."""
+    scores = masked_scores(query, key, mask, scale)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        others = np.exp(scores[..., None, :] - scores[..., :, None])
+        others = np.where(scores[..., None, :] == -np.inf, 0, others)
+        weights = np.where(scores == -np.inf, 0, 1 / others.sum(axis=-1)).astype(scores.dtype)
+    return weights @ value, weights
+
+
+def attention_with_the_smallest_number(query, key, value, mask=None, scale=None):
+    """Fill with the smallest number there is, and forbid once more after the exponential."""
+    scores = masked_scores(query, key, mask, scale)
+    allowed = scores > -np.inf
+    scores = np.maximum(scores, np.finfo(scores.dtype).min)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * allowed
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return [exponentials @ value / (total + (total == 0)), exponentials / (total + (total == 0))]
+
+
+def attention_stretching_the_query(query, key, value, mask=None, scale=None):
+    """Scale the query in place, and put its numbers back."""
+    if query.dtype.kind != "f":
+        query = query.astype(float)
+    saved = query.copy()
+    query *= query.dtype.type(query.shape[-1] ** -0.5 if scale is None else scale)
+    scores = masked_scores(query, key, mask, 1.0)
+    query[...] = saved
+    weights = masked_softmax(scores, scores > -np.inf)
+    return weighted_sum(weights, value), weights
+
+
+class Attention:
+    """An answer that is an object, and whose results are read-only and laid out by columns."""
+
+    def __call__(self, query, key, value, mask=None, scale=None):
+        results = attention_textbook(query, key, value, mask, scale)
+        results = [np.asfortranarray(result) for result in results]
+        for result in results:
+            result.flags.writeable = False
+        return results
+
+
+def self_in_longdouble(x, w_q, w_k, w_v, mask=None):
+    dtype = np.result_type(x, np.float32)
+    x, w_q, w_k, w_v = (array.astype(np.longdouble) for array in (x, w_q, w_k, w_v))
+    scores = (x @ w_q) @ (x @ w_k).mT / np.sqrt(np.longdouble(w_q.shape[1]))
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    maximum = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
+    exponentials = np.exp(scores - maximum)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return (exponentials / np.where(total == 0, 1, total) @ (x @ w_v)).astype(dtype)
+
+
+def cross_projecting_the_mixture(x, context, w_q, w_k, w_v, mask=None):
+    """Ask the context itself, with keys folded into the query, and project what it answers."""
+    query = np.tensordot(x, w_q, axes=1) @ w_k.T
+    scale = 1 / math.sqrt(w_q.shape[1])
+    return attention_textbook(query, context, context, mask, scale)[0] @ w_v
+
+
 RIGHT = {
     "causal_mask": [
         causal_by_comparison,
@@ -219,12 +320,14 @@ RIGHT = {
         causal_by_triu,
         causal_by_loops,
         causal_by_indices,
+        causal_by_outer_difference,
     ],
     "padding_mask": [
         padding_by_comparison,
         padding_by_loops,
         padding_by_lists,
         padding_by_outer,
+        padding_from_a_table,
     ],
     "attention": [
         attention_by_earlier_lessons,
@@ -234,6 +337,12 @@ RIGHT = {
         attention_with_errstate,
         attention_in_logarithms,
         attention_in_float64_item_by_item,
+        attention_with_the_keys_first,
+        attention_by_merging_keys,
+        attention_by_differences,
+        attention_with_the_smallest_number,
+        attention_stretching_the_query,
+        Attention(),
     ],
     "self_attention": [
         self_with_own_attention,
@@ -241,6 +350,12 @@ RIGHT = {
         self_with_one_bilinear_form,
         self_mixing_before_projecting,
         self_from_stacked_projections,
+        self_in_longdouble,
     ],
-    "cross_attention": [cross_with_own_attention, cross_by_loops, cross_by_earlier_lessons],
+    "cross_attention": [
+        cross_with_own_attention,
+        cross_by_loops,
+        cross_by_earlier_lessons,
+        cross_projecting_the_mixture,
+    ],
 }

@@ -422,6 +422,131 @@ def bytes_of_arrays(length, head_dim, itemsize):
     return np.int64(4 * one + 4 * np.int64(length) ** 2 * itemsize), float(4 * one)
 
 
+def stats_with_a_column_for_the_past(blocks):
+    """Put the log-sum-exp so far in front of each block, as one more score."""
+    maximum, past = None, None
+    for block in blocks:
+        dtype = np.result_type(block, np.float32)
+        peak = block.max(axis=-1)
+        maximum = peak if past is None else np.maximum(maximum, peak)
+        row = block if past is None else np.concatenate([past[..., None], block], axis=-1)
+        past = logsumexp(row.astype(float))
+    return np.asarray(maximum, dtype), np.exp(past - maximum).astype(dtype)
+
+
+def scored(query, keys):
+    return scaled_scores(floating(query), floating(keys))
+
+
+def tiled_in_two_passes(query, key, value, block_size):
+    """Maximum and total first; then the output, from the same scores once more."""
+    blocks = [slice(j, j + block_size) for j in range(0, key.shape[-2], block_size)]
+    stats = (stats_of(scored(query, key[..., block, :])) for block in blocks)
+    maximum, total = (part[..., None] for part in functools.reduce(merge_softmax_stats, stats))
+    return sum(
+        np.exp(scored(query, key[..., block, :]) - maximum) / total @ value[..., block, :]
+        for block in blocks
+    )
+
+
+def tiled_with_a_column_of_ones(query, key, value, block_size):
+    """Carry the total as one more column of the output."""
+    maximum = output = None
+    for start in range(0, key.shape[-2], block_size):
+        scores = scored(query, key[..., start : start + block_size, :])
+        values = floating(value[..., start : start + block_size, :])
+        values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)
+        peak = scores.max(axis=-1, keepdims=True)
+        new = peak if maximum is None else np.maximum(maximum, peak)
+        mixed = np.exp(scores - new) @ values
+        output = mixed if maximum is None else output * np.exp(maximum - new) + mixed
+        maximum = new
+    return output[..., :-1] / output[..., -1:]
+
+
+def tiled_by_halves(query, key, value, block_size):
+    """Cut the keys in halves until one block is left, and join the halves."""
+
+    def part(first, last):
+        if last - first <= block_size:
+            scores = scored(query, key[..., first:last, :])
+            maximum = scores.max(axis=-1, keepdims=True)
+            exponentials = np.exp(scores - maximum)
+            total = exponentials.sum(axis=-1, keepdims=True)
+            return maximum, total, exponentials @ value[..., first:last, :]
+        middle = first + block_size * max(1, (last - first) // (2 * block_size))
+        left, right = part(first, middle), part(middle, last)
+        maximum = np.maximum(left[0], right[0])
+        shrink = np.exp(left[0] - maximum), np.exp(right[0] - maximum)
+        return maximum, *(shrink[0] * left[i] + shrink[1] * right[i] for i in (1, 2))
+
+    _, total, output = part(0, key.shape[-2])
+    return output / total
+
+
+def tiled_rescaling_seldom(query, key, value, block_size):
+    """Touch what was added up only where a block raises a maximum."""
+    maximum = None
+    for start in range(0, key.shape[-2], block_size):
+        scores = scored(query, key[..., start : start + block_size, :])
+        peak = scores.max(axis=-1, keepdims=True)
+        if maximum is None:
+            maximum, total = peak, np.zeros_like(peak)
+            output = np.zeros((*peak.shape[:-1], value.shape[-1]), peak.dtype)
+        elif (peak > maximum).any():
+            new = np.maximum(maximum, peak)
+            total *= np.exp(maximum - new)
+            output *= np.exp(maximum - new)
+            maximum = new
+        exponentials = np.exp(scores - maximum)
+        total += exponentials.sum(axis=-1, keepdims=True)
+        output += exponentials @ value[..., start : start + block_size, :]
+    return np.asfortranarray(output / total)
+
+
+def causal_from_a_list_of_tiles(query, key, value, block_size):
+    """Walk through all tiles that count, column by column, the sums in a dictionary."""
+    count = -(-query.shape[-2] // block_size)
+    part = [np.s_[..., i * block_size : (i + 1) * block_size, :] for i in range(count)]
+    sums = {}
+    for j, i in itertools.combinations_with_replacement(range(count), 2):
+        scores = scored(query[part[i]], key[part[j]])
+        if i == j:
+            scores = scores + np.triu(np.full(scores.shape[-2:], -np.inf, scores.dtype), 1)
+        maximum = scores.max(axis=-1, keepdims=True)
+        exponentials = np.exp(scores - maximum)
+        new = [maximum, exponentials.sum(axis=-1, keepdims=True), exponentials @ value[part[j]]]
+        if i in sums:
+            top = np.maximum(sums[i][0], maximum)
+            old, new = (
+                np.exp(sums[i][0] - top),
+                [top, *(np.exp(maximum - top) * x for x in new[1:])],
+            )
+            new[1:] = (old * x + y for x, y in zip(sums[i][1:], new[1:], strict=True))
+        sums[i] = new
+    return np.concatenate([sums[i][2] / sums[i][1] for i in range(count)], axis=-2)
+
+
+def causal_in_longdouble_from_the_diagonal_back(query, key, value, block_size):
+    dtype = np.result_type(query, np.float32)
+    query, key, value = (array.astype(np.longdouble) for array in (query, key, value))
+    outputs = []
+    for start in range(0, query.shape[-2], block_size):
+        rows = query[..., start : start + block_size, :] / np.sqrt(np.longdouble(query.shape[-1]))
+        maximum, total, output = -np.inf, 0, 0
+        for block in range(start, -1, -block_size):
+            scores = rows @ key[..., block : block + block_size, :].mT
+            if block == start:
+                scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
+            new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+            shrink, exponentials = np.exp(maximum - new), np.exp(scores - new)
+            total = total * shrink + exponentials.sum(axis=-1, keepdims=True)
+            output = output * shrink + exponentials @ value[..., block : block + block_size, :]
+            maximum = new
+        outputs.append(output / total)
+    return np.concatenate(outputs, axis=-2).astype(dtype)
+
+
 RIGHT = {
     "online_softmax_stats": [
         stats_by_merging,
@@ -430,6 +555,7 @@ RIGHT = {
         stats_in_pure_python,
         stats_in_logarithms,
         stats_two_blocks_at_a_time,
+        stats_with_a_column_for_the_past,
     ],
     "tiled_attention": [
         tiled_by_hand,
@@ -443,6 +569,10 @@ RIGHT = {
         tiled_backwards,
         tiled_key_by_key_within_blocks,
         tiled_in_longdouble,
+        tiled_in_two_passes,
+        tiled_with_a_column_of_ones,
+        tiled_by_halves,
+        tiled_rescaling_seldom,
     ],
     "tiled_causal_attention": [
         causal_by_hand,
@@ -452,6 +582,8 @@ RIGHT = {
         causal_in_whole_rows_of_blocks,
         causal_past_blocks_twice,
         causal_within_a_bound,
+        causal_from_a_list_of_tiles,
+        causal_in_longdouble_from_the_diagonal_back,
     ],
     "attention_bytes": [bytes_by_formula, bytes_step_by_step, bytes_of_arrays],
 }

@@ -1,6 +1,9 @@
 """Right answers to the exercises of lesson 06, in unlike ways."""
 
+import functools
+import itertools
 import math
+import operator
 
 import numpy as np
 
@@ -443,6 +446,146 @@ def step_as_the_last_row(query, key, value, cache=None):
     return output[..., -1:, :], (keys, values)
 
 
+# more ways to each
+
+
+def split_by_windows(x, num_heads):
+    """Take every D/H-th window as wide as a head: a view of x."""
+    if x.shape[-1] % num_heads:
+        raise ValueError("the heads do not fit")
+    size = x.shape[-1] // num_heads
+    windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)
+    return np.swapaxes(windows[..., ::size, :], -2, -3)
+
+
+def merge_by_recursion(x):
+    if x.ndim > 3:
+        return np.stack([merge_by_recursion(item) for item in x])
+    return functools.reduce(lambda left, right: np.append(left, right, axis=-1), x)
+
+
+def heads_as_one_long_sequence(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    """Lay the heads end to end and let the mask keep them apart."""
+    length = x.shape[-2]
+
+    def laid_out(weight):
+        heads = split_textbook(x @ weight, num_heads)
+        return heads.reshape(*x.shape[:-2], num_heads * length, -1)
+
+    own = np.kron(np.eye(num_heads), np.ones((length, length))) > 0
+    if mask is not None:
+        tiled = np.tile(mask, (num_heads, num_heads))
+        own = own & tiled if mask.dtype == bool else np.where(own, tiled, -np.inf)
+    output, _ = attention(*map(laid_out, (w_q, w_k, w_v)), own)
+    return merge_textbook(output.reshape(*x.shape[:-2], num_heads, length, -1)) @ w_o
+
+
+def heads_by_bilinear_forms(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    """Multiply the weights first: x (w_q w_kᵀ) xᵀ for the scores, w_v w_o for the output."""
+    size = x.shape[-1] // num_heads
+    output = 0
+    for start in range(0, x.shape[-1], size):
+        columns = slice(start, start + size)
+        form, mixed = w_q[:, columns] @ w_k[:, columns].T, w_v[:, columns] @ w_o[columns]
+        output = output + attention(x @ form, x, x @ mixed, mask, 1 / math.sqrt(size))[0]
+    return output
+
+
+def heads_item_by_item(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    if x.ndim == 2:
+        return heads_one_by_one(x, w_q, w_k, w_v, w_o, num_heads, mask)
+    masks = [mask] * len(x) if mask is None or mask.ndim < x.ndim else mask
+    weights = w_q, w_k, w_v, w_o
+    return np.array(
+        [
+            heads_item_by_item(item, *weights, num_heads, own)
+            for item, own in zip(x, masks, strict=True)
+        ]
+    )
+
+
+def groups_by_indicator_matrix(query, key, value, mask=None):
+    """Hand the groups out with a matrix of ones and zeros."""
+    heads, groups = query.shape[-3], key.shape[-3]
+    belongs = np.kron(np.eye(groups, dtype=int), np.ones((heads // groups, 1), int))
+    dtype = np.result_type(query, np.float32)
+    key, value = (np.einsum("hg,...gsd->...hsd", belongs, x).astype(dtype) for x in (key, value))
+    return np.asfortranarray(attention(query, key, value, mask)[0])
+
+
+def groups_one_after_the_other(query, key, value, mask=None):
+    """Give every group its slice of the query heads, and join the results."""
+    sharing = query.shape[-3] // key.shape[-3]
+    outputs = []
+    for group in range(key.shape[-3]):
+        heads = slice(group * sharing, (group + 1) * sharing)
+        own = mask
+        if mask is not None and mask.ndim > 2 and mask.shape[-3] > 1:
+            own = mask[..., heads, :, :]
+        one = slice(group, group + 1)
+        part = query[..., heads, :, :], key[..., one, :, :], value[..., one, :, :]
+        outputs.append(attention(*part, own)[0])
+    return np.concatenate(outputs, axis=-3)
+
+
+def rotary_by_reordered_halves(x, positions, base=10000.0):
+    """Bring the pairs into the order of two halves, turn, and bring them back."""
+    size = x.shape[-1]
+    order = np.r_[0:size:2, 1:size:2]
+    angles = np.outer(positions, base ** (-np.arange(0, size, 2) / size))
+    cos, sin = np.tile(np.cos(angles), 2), np.tile(np.sin(angles), 2)
+    halves = x[..., order]
+    turned = np.concatenate([-halves[..., size // 2 :], halves[..., : size // 2]], axis=-1)
+    result = halves * cos + turned * sin
+    return result[..., np.argsort(order)].astype(np.result_type(x, np.float32))
+
+
+def rotary_by_shears(x, positions, base=10000.0):
+    """Turn by three shears, the angles first brought into reach of the tangent."""
+    angles = np.outer(positions, np.exp(-np.log(base) * np.arange(0, x.shape[-1], 2) / x.shape[-1]))
+    angles = np.angle(np.exp(1j * angles))
+    first, second = x[..., 0::2].astype(float), x[..., 1::2].astype(float)
+    first = first - np.tan(angles / 2) * second
+    second = second + np.sin(angles) * first
+    first = first - np.tan(angles / 2) * second
+    pairs = np.stack([first, second], axis=-1)
+    return pairs.reshape(x.shape).astype(np.result_type(x, np.float32))
+
+
+def rotary_with_running_speeds(x, positions, base=10000.0):
+    """Multiply the speeds up pair by pair, each a complex turn."""
+    step = base ** (-2.0 / x.shape[-1])
+    speeds = itertools.accumulate([1.0] + [step] * (x.shape[-1] // 2 - 1), operator.mul)
+    pairs = x[..., 0::2] + 1j * x[..., 1::2]
+    for pair, speed in enumerate(speeds):
+        pairs[..., pair] *= np.exp(1j * positions * speed)
+    pairs = np.stack([pairs.real, pairs.imag], axis=-1)
+    return pairs.reshape(x.shape).astype(np.result_type(x, np.float32))
+
+
+def step_by_padding(query, key, value, cache=None):
+    def grown(old, new):
+        result = np.pad(old, [(0, 0)] * (old.ndim - 2) + [(0, 1), (0, 0)])
+        result[..., -1:, :] = new
+        result.flags.writeable = False
+        return result
+
+    cache = cache or (key[..., :0, :], value[..., :0, :])
+    keys, values = map(grown, cache, (key, value))
+    return [attention(query, keys, values)[0], [keys, values]]
+
+
+def step_item_by_item(query, key, value, cache=None):
+    if query.ndim == 2:
+        keys = key if cache is None else np.vstack([cache[0], key])
+        values = value if cache is None else np.insert(cache[1], len(cache[1]), value, axis=0)
+        return attention(query, keys, values)[0], (keys, values)
+    caches = [None] * len(query) if cache is None else list(zip(*cache, strict=True))
+    steps = [step_item_by_item(*item) for item in zip(query, key, value, caches, strict=True)]
+    outputs, caches = zip(*steps, strict=True)
+    return np.stack(outputs), tuple(map(np.stack, zip(*caches, strict=True)))
+
+
 RIGHT = {
     "split_heads": [
         split_textbook,
@@ -452,6 +595,7 @@ RIGHT = {
         split_by_moveaxis,
         split_by_einsum,
         split_by_transposes,
+        split_by_windows,
     ],
     "merge_heads": [
         merge_textbook,
@@ -459,6 +603,7 @@ RIGHT = {
         merge_by_hstack,
         merge_by_loops,
         merge_by_transposes,
+        merge_by_recursion,
     ],
     "multi_head_attention": [
         heads_textbook,
@@ -468,6 +613,9 @@ RIGHT = {
         heads_in_float64,
         heads_from_one_big_product,
         heads_one_position_at_a_time,
+        heads_as_one_long_sequence,
+        heads_by_bilinear_forms,
+        heads_item_by_item,
     ],
     "grouped_query_attention": [
         groups_by_repeat,
@@ -477,6 +625,8 @@ RIGHT = {
         groups_head_by_head,
         groups_with_long_queries,
         groups_by_einsum,
+        groups_by_indicator_matrix,
+        groups_one_after_the_other,
     ],
     "rotary_embedding": [
         rotary_textbook,
@@ -486,6 +636,9 @@ RIGHT = {
         rotary_in_float32,
         rotary_by_loops,
         rotary_in_polar_form,
+        rotary_by_reordered_halves,
+        rotary_by_shears,
+        rotary_with_running_speeds,
     ],
     "decode_step": [
         step_textbook,
@@ -495,5 +648,7 @@ RIGHT = {
         step_by_merging,
         step_by_softmax,
         step_as_the_last_row,
+        step_by_padding,
+        step_item_by_item,
     ],
 }
