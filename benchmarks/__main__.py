@@ -1,8 +1,10 @@
 """Print every table."""
 
-from benchmarks import flash, softmax
+from benchmarks import flash, gpu, softmax
 
 if __name__ == "__main__":
     softmax.main()
     print()
     flash.main()
+    print()
+    gpu.main()

@@ -29,4 +29,6 @@ def _rewritten(variant):
     """Give the mistake as a learner would make it: in code of their own, warnings and all."""
     if not callable(variant):
         return np.asarray(variant).tolist()
+    if hasattr(variant, "kernel"):  # Triton compiles a kernel's text, and no function around it
+        return variant.kernel
     return lambda *args, **kwargs: variant(*args, **kwargs)
