@@ -54,6 +54,7 @@ def observe(
     output = io.StringIO()
     with (
         warnings.catch_warnings(record=True) as caught,
+        np.errstate(),  # what an answer does to it ends with the answer
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(output),
     ):

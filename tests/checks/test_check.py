@@ -1,6 +1,7 @@
 """What a learner meets: one clear sentence for every way an answer can go wrong."""
 
 import contextlib
+import functools
 import sys
 import time
 import warnings
@@ -178,9 +179,56 @@ def _with_a_ufunc_imported_inside(scores, axis=-1):
     return right(scores, axis) + special.expit(scores) * 0
 
 
-@pytest.mark.parametrize("answer", [_with_a_ufunc, _with_a_ufunc_imported_inside])
+def _with_a_ufunc_by_name(scores, axis=-1):
+    return right(scores, axis) + getattr(scipy.special, "expit")(scores) * 0  # noqa: B009
+
+
+def _with_a_ufunc_by_default(scores, axis=-1, sigmoid=expit):
+    return right(scores, axis) + sigmoid(scores) * 0
+
+
+def _with_a_ufunc_enclosed(sigmoid):
+    return lambda scores, axis=-1: right(scores, axis) + sigmoid(scores) * 0
+
+
+def _with_a_helper(scores, axis=-1):
+    return _with_a_ufunc(scores, axis)
+
+
+class _WithAUfunc:
+    sigmoid = staticmethod(expit)
+
+    def __call__(self, scores, axis=-1):
+        return right(scores, axis) + self.sigmoid(scores) * 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _with_a_ufunc,
+        _with_a_ufunc_imported_inside,
+        _with_a_ufunc_by_name,
+        _with_a_ufunc_by_default,
+        _with_a_ufunc_enclosed(expit),
+        _with_a_helper,
+        _WithAUfunc(),
+        functools.partial(_with_a_ufunc_by_default, sigmoid=expit),
+        functools.cache(_with_a_ufunc_by_default),
+        np.vectorize(_with_a_ufunc, signature="(n)->(n)"),
+    ],
+)
 def test_scipy_ufuncs_are_seen_too(answer):
     assert "calls scipy.special.expit" in sentence_of(answer)
+
+
+def test_what_an_answer_does_to_numpys_error_state_ends_with_it():
+    def silences(scores, axis=-1):
+        np.seterr(all="ignore")
+        return right(scores, axis)
+
+    before = np.geterr()
+    assert verdict(silences).outcome == "right"
+    assert np.geterr() == before
 
 
 def test_functions_of_earlier_lessons_are_welcome():

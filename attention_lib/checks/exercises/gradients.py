@@ -699,8 +699,9 @@ def _attention_cases(rng: Generator) -> Iterator[Case]:
         np.array([[1, -1], [2, 1]]),
     )
     query, key, *others = _drawn(rng, (), 3, 5, 2, 6).args
-    far = np.array([3000.0, 0.0])  # lifts every score of a row alike, far beyond what exp can take
-    yield Case(np.abs(query) + 0.5, key + far, *others)
+    far = np.array([3000.0, 0.0])  # lifts every score of a row alike, far beyond what exp can take,
+    query[:, 0] = 0.5, 1.5, 3.0  # and each row to a height of its own
+    yield Case(query, key + far, *others)
 
 
 def _drawn(
@@ -773,6 +774,10 @@ def _scaled_by(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
 def _plain_softmax(scores: NDArray) -> NDArray:
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _softmax_with_one_maximum(scores: NDArray) -> NDArray:
+    return _plain_softmax(scores - scores.max())
 
 
 def _transposed_whole(
@@ -981,6 +986,11 @@ ATTENTION_BACKWARD = Exercise(
         Mistake(
             "exp overflows for large scores: use a softmax that subtracts each row's maximum.",
             _variant(weigh=_plain_softmax),
+        ),
+        Mistake(
+            "One maximum is subtracted from all rows, and a row far below it underflows to 0/0: use a "
+            "softmax that subtracts each row's own.",
+            _variant(weigh=_softmax_with_one_maximum),
         ),
         Mistake(
             "A small constant is added to the sum in softmax: leave it out, the sum is never 0.",

@@ -100,6 +100,8 @@ def _softmax_cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 2.0, (5, 2)).astype(np.float32), axis=0)
     # Rows far apart: what one row adds to another's sum would drown it.
     yield Case(np.array([[40.0], [0.0], [-45.0]]) + rng.uniform(-1.0, 1.0, (3, 6)))
+    far = np.array([[49.0], [-49.0]]) + rng.uniform(-0.5, 0.5, (2, 5))
+    yield Case(far.astype(np.float32))
     yield Case(np.array([[49.0, -49.0, 20.0, 0.0]]))  # a small weight has as many right digits
     yield Case(rng.normal(0.0, 1.0, (6, 1)))
 
@@ -169,6 +171,11 @@ SOFTMAX = Exercise(
             lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis),
             lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[..., None],
             lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[:, None],
+        ),
+        Mistake(
+            "The largest score of the whole array is subtracted: a row far below it loses its digits "
+            "in float32. Subtract each row's own maximum, along axis, or none.",
+            lambda scores, axis=-1: _divided(np.exp(scores - scores.max()), axis),
         ),
         Mistake(
             "These are the scores divided by their sum: take the exponential of each score first.",

@@ -318,6 +318,45 @@ def backward_in_float64(query, key, value, grad_output):
     return tuple(a.astype(dtype) for a in (grad_query, grad_scores.mT @ q, weights.mT @ g))
 
 
+def jacobian_between_roots(weights):
+    """Use √p_i (δ_ik − √p_i √p_k) √p_k."""
+    roots = np.sqrt(weights)
+    identity = np.eye(weights.shape[-1], dtype=weights.dtype)
+    inner = identity - roots[..., :, None] * roots[..., None, :]
+    return roots[..., :, None] * inner * roots[..., None, :]
+
+
+def differences_all_at_once(f, x, eps=1e-6):
+    steps = eps * np.eye(x.size)
+    above = [f(row.reshape(x.shape)) for row in x.ravel() + steps]
+    below = [f(row.reshape(x.shape)) for row in x.ravel() - steps]
+    return (np.array(above) - np.array(below)).reshape(x.shape) / (2 * eps)
+
+
+def backward_in_separate_products(query, key, value, grad_output):
+    """Multiply p (g − Σ p g) out, and carry each part back by itself."""
+    scale = 1 / math.sqrt(query.shape[-1])
+    weights = softmax(scale * (query @ key.mT))
+    products = weights * (grad_output @ value.mT)
+    rows = products.sum(axis=-1, keepdims=True)
+    return (
+        scale * (products @ key - rows * (weights @ key)),
+        scale * (products.mT @ query - weights.mT @ (rows * query)),
+        weights.mT @ grad_output,
+    )
+
+
+def backward_from_centered_keys_and_values(query, key, value, grad_output):
+    """A constant in the keys or in the values changes no score and no weight's gradient."""
+    scale = query.shape[-1] ** -0.5
+    keys = key - key.mean(axis=-2, keepdims=True, dtype=np.result_type(key, np.float32))
+    values = value - value.mean(axis=-2, keepdims=True, dtype=np.result_type(value, np.float32))
+    scores = scale * (query @ keys.mT)
+    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+    grad_scores = scale * vjp_textbook(weights, grad_output @ values.mT)
+    return grad_scores @ keys, grad_scores.mT @ query, weights.mT @ grad_output
+
+
 RIGHT = {
     "softmax_jacobian": [
         jacobian_by_broadcasting,
@@ -327,6 +366,7 @@ RIGHT = {
         jacobian_row_by_row,
         jacobian_along_axis,
         jacobian_from_the_others,
+        jacobian_between_roots,
     ],
     "numerical_gradient": [
         differences_on_copies,
@@ -335,6 +375,7 @@ RIGHT = {
         differences_by_directions,
         differences_with_nditer,
         differences_flat,
+        differences_all_at_once,
     ],
     "softmax_vjp": [
         vjp_textbook,
@@ -347,6 +388,7 @@ RIGHT = {
         vjp_along_axis,
         vjp_by_weighted_sum,
         vjp_after_a_shift,
+        np.vectorize(lambda p, g: p * (g - p @ g), signature="(n),(n)->(n)"),
     ],
     "cross_entropy_grad": [
         loss_gradient_textbook,
@@ -363,5 +405,7 @@ RIGHT = {
         backward_by_jacobians,
         backward_one_query_at_a_time,
         backward_in_float64,
+        backward_in_separate_products,
+        backward_from_centered_keys_and_values,
     ],
 }

@@ -327,6 +327,46 @@ def capped_in_place(scores, cap):
     return result
 
 
+@np.vectorize(signature="(l,d),(s,d)->(l,s)")
+def scores_item_by_item(query, key):
+    return np.linalg.multi_dot([query, key.T])
+
+
+def scores_by_polarization(query, key):
+    q, k = (a.astype(np.longdouble) for a in (query[..., :, None, :], key[..., None, :, :]))
+    return ((((q + k) ** 2).sum(-1) - ((q - k) ** 2).sum(-1)) / 4).astype(query.dtype)
+
+
+def entropy_as_a_product(weights, axis=-1):
+    weights_64 = weights.astype(float)
+    return -np.log((weights_64**weights_64).prod(axis=axis)).astype(weights.dtype)
+
+
+def entropy_below_the_uniform(weights, axis=-1):
+    n = weights.shape[axis]
+    ratios = np.where(weights > 0, n * weights, 1).astype(weights.dtype)
+    return math.log(n) * weights.sum(axis=axis) - (weights * np.log(ratios)).sum(axis=axis)
+
+
+def entropy_masked(weights, axis=-1):
+    logs = np.ma.log(np.ma.masked_equal(weights, 0))
+    return np.asarray(-np.ma.sum(weights * logs, axis=axis)).astype(weights.dtype)
+
+
+def found_recursively(scores, target):
+    inside(scores, target)
+
+    def search(low, high, steps):
+        middle = math.sqrt(low * high)
+        if not steps:
+            return middle
+        if entropy_of(scores, middle) < target:
+            return search(middle, high, steps - 1)
+        return search(low, middle, steps - 1)
+
+    return np.array(search(1e-10 * np.ptp(scores), 1e10 * np.ptp(scores), 120))
+
+
 RIGHT = {
     "dot_product_scores": [
         scores_by_matmul,
@@ -336,6 +376,8 @@ RIGHT = {
         scores_by_components,
         scores_in_float64,
         scores_transposed_twice,
+        scores_item_by_item,
+        scores_by_polarization,
     ],
     "scaled_scores": [
         scaled_after,
@@ -359,6 +401,9 @@ RIGHT = {
         entropy_along_axis,
         entropy_with_the_smallest_number,
         entropy_in_float64,
+        entropy_as_a_product,
+        entropy_below_the_uniform,
+        entropy_masked,
     ],
     "softmax_with_temperature": [
         tempered_through_lesson_02,
@@ -375,6 +420,7 @@ RIGHT = {
         found_only_just,
         found_from_the_inverse,
         found_by_guarded_newton,
+        found_recursively,
     ],
     "softcap": [
         capped,

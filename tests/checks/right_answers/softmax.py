@@ -1,6 +1,7 @@
 """Right answers to the exercises of lesson 01, written in unlike ways."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -98,8 +99,87 @@ def mix_by_loops(weights, values):
     return out
 
 
+@np.vectorize(signature="(n)->(n)")
+def divide_row_by_row(row):
+    return row / row.sum()
+
+
+def divide_read_only(scores):
+    result = np.true_divide(scores, np.add.reduce(scores, axis=-1)[..., np.newaxis])
+    result.flags.writeable = False
+    return result
+
+
+class SoftmaxOfFunction:
+    """An answer may be any object that can be called."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, scores, axis=-1):
+        powers = self.function(scores)
+        return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def softmax_from_any_arguments(*args, **kwargs):
+    scores, axis = [*args, kwargs.get("axis", -1)][:2]
+    return softmax_textbook(scores, axis)
+
+
+def softmax_recursively(scores, axis=-1, *, level=0):
+    axis %= scores.ndim
+    if scores.ndim == 1:
+        powers = list(map(math.exp, scores.tolist()))
+        dtype = scores.dtype if scores.dtype.kind == "f" else float
+        return np.fromiter((power / math.fsum(powers) for power in powers), dtype)
+    if axis == 0:
+        scores = np.moveaxis(scores, 0, -1)
+        return np.moveaxis(softmax_recursively(scores, level=level + 1), -1, 0)
+    return np.stack([softmax_recursively(part, axis - 1, level=level + 1) for part in scores])
+
+
+def softmax_in_one_pass(scores, axis=-1):
+    moved = np.moveaxis(scores, axis, 0).astype(float)
+    maximum, total = np.full(moved.shape[1:], -np.inf), np.zeros(moved.shape[1:])
+    for entries in moved:
+        larger = np.maximum(maximum, entries)
+        total = total * np.exp(maximum - larger) + np.exp(entries - larger)
+        maximum = larger
+    weights = np.moveaxis(np.exp(moved - maximum) / total, 0, axis)
+    return weights.astype(np.float32) if scores.dtype == np.float32 else weights
+
+
+def softmax_in_columns(scores, axis=-1):
+    powers = np.exp(np.asfortranarray(scores) - np.amax(scores, axis, keepdims=True) - 1)
+    return np.divide(powers, np.sum(powers, axis, keepdims=True), order="F")
+
+
+def softmax_from_masked_arrays(scores, axis=-1):
+    powers = np.ma.exp(np.ma.masked_array(scores))
+    return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
+
+
+def softmax_every_other_entry(scores, axis=-1):
+    powers = np.exp(scores)
+    spread = np.zeros((*powers.shape, 2), powers.dtype)
+    spread[..., 0] = powers / powers.sum(axis=axis, keepdims=True)
+    return spread[..., 0]
+
+
+def mix_in_extended_precision(weights, values):
+    dtype = np.result_type(weights, values)
+    products = weights.astype(np.longdouble)[..., None] * values[..., None, :, :]
+    return products.sum(axis=-2).astype(dtype)
+
+
 RIGHT = {
-    "normalize_by_sum": [divide_in_place, divide_by_loops, divide_as_einsum],
+    "normalize_by_sum": [
+        divide_in_place,
+        divide_by_loops,
+        divide_as_einsum,
+        divide_row_by_row,
+        divide_read_only,
+    ],
     "softmax": [
         softmax_textbook,
         softmax_shifted_by_the_whole_maximum,
@@ -109,11 +189,25 @@ RIGHT = {
         softmax_through_logarithms,
         softmax_by_swapping,
         softmax_changing_and_restoring,
+        SoftmaxOfFunction(np.exp),
+        softmax_from_any_arguments,
+        softmax_recursively,
+        softmax_in_one_pass,
+        softmax_in_columns,
+        softmax_from_masked_arrays,
+        softmax_every_other_entry,
     ],
     "study_weights": [
         [0.063, 0.468, 0.468],
         (0.06338, 0.46831, 0.46831),
         np.array([0.0634, 0.4683, 0.4683], np.float32),
     ],
-    "weighted_sum": [mix_by_matmul, mix_by_broadcasting, mix_by_einsum, mix_by_loops],
+    "weighted_sum": [
+        mix_by_matmul,
+        mix_by_broadcasting,
+        mix_by_einsum,
+        mix_by_loops,
+        operator.matmul,
+        mix_in_extended_precision,
+    ],
 }

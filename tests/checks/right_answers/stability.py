@@ -1,6 +1,8 @@
 """Right answers to the exercises of lesson 02, written in unlike ways."""
 
+import collections
 import math
+from decimal import Decimal
 
 import numpy as np
 
@@ -168,22 +170,179 @@ def merge_by_larger_and_smaller(left, right):
     return high[0], high[1] + low[1] * np.exp(gap).astype(low[1].dtype)
 
 
+def as_float(scores):
+    return scores if scores.dtype.kind == "f" else scores.astype(float)
+
+
+def largest_as_a_decimal(dtype):
+    return Decimal(float(np.finfo(dtype).max)).ln()
+
+
+def largest_from_a_table(dtype):
+    return {"float16": 11.09, "float32": 88.72, "float64": 709.78}[np.dtype(dtype).name]
+
+
+def stable_through_logsumexp(scores, axis=-1):
+    maximum = scores.max(axis=axis, keepdims=True)
+    total = np.exp(scores - maximum).sum(axis=axis, keepdims=True)
+    return np.exp(scores - (maximum + np.log(total)))
+
+
+def stable_in_one_pass(scores, axis=-1):
+    moved = np.moveaxis(scores, axis, 0).astype(float)
+    maximum, total = np.full(moved.shape[1:], -np.inf), np.zeros(moved.shape[1:])
+    for entries in moved:
+        larger = np.maximum(maximum, entries)
+        base = np.where(np.isneginf(larger), 0, larger)
+        total = total * np.exp(maximum - base) + np.exp(entries - base)
+        maximum = larger
+    weights = np.moveaxis(np.exp(moved - maximum) / total, 0, axis)
+    return weights.astype(as_float(scores).dtype)
+
+
+def stable_by_ratios(scores, axis=-1):
+    rows = as_float(np.moveaxis(scores, axis, -1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.nan_to_num(rows[..., None, :] - rows[..., :, None], nan=0, posinf=np.inf)
+        weights = 1 / np.exp(gaps).sum(axis=-1)
+    return np.moveaxis(np.where(np.isneginf(rows), 0, weights).astype(rows.dtype), -1, axis)
+
+
+def stable_among_finite_scores(scores, axis=-1):
+    scores = as_float(scores)
+    finite = np.isfinite(scores)
+    maximum = scores.max(axis=axis, keepdims=True, where=finite, initial=-np.inf)
+    powers = np.zeros_like(scores)
+    np.exp(scores - maximum, out=powers, where=finite)
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def logsumexp_of_sorted_rows(scores, axis=-1, keepdims=False):
+    rows = np.sort(as_float(np.moveaxis(scores, axis, -1)), axis=-1)
+    largest = rows[..., -1]
+    rest = rows[..., :-1] - np.where(np.isneginf(largest), 0, largest)[..., None]
+    result = np.asarray(largest + np.log1p(np.exp(rest).sum(axis=-1)), rows.dtype)
+    return np.expand_dims(result, axis) if keepdims else result
+
+
+def log_softmax_by_ratios(scores, axis=-1):
+    rows = np.moveaxis(scores, axis, -1)
+    gaps = rows[..., None, :] - rows[..., :, None]
+    return np.moveaxis(-np.logaddexp.reduce(gaps, axis=-1), -1, axis)
+
+
+def cross_entropy_from_the_right_score(scores, targets):
+    above = scores - np.take_along_axis(scores, targets[:, None], 1)
+    return np.array(np.logaddexp.reduce(above, axis=1).mean())
+
+
+def masked_row_by_row(scores, mask, axis=-1):
+    rows = np.moveaxis(as_float(scores), axis, -1)
+    allowed = np.moveaxis(np.broadcast_to(mask, scores.shape), axis, -1)
+    weights = np.zeros_like(rows)
+    for index in np.ndindex(rows.shape[:-1]):
+        chosen = rows[index][allowed[index]]
+        if chosen.size:
+            weights[index][allowed[index]] = softmax_of_lesson_01(chosen - chosen.max())
+    return np.moveaxis(weights, -1, axis)
+
+
+def masked_by_half_the_smallest_number(scores, mask, axis=-1):
+    scores = as_float(scores)
+    low = np.where(mask, scores, np.finfo(scores.dtype).min / 2)
+    powers = np.exp(low - low.max(axis=axis, keepdims=True)) * mask
+    total = powers.sum(axis=axis, keepdims=True)
+    return powers / (total + (total == 0))
+
+
+def masked_through_logarithms(scores, mask, axis=-1):
+    scores = as_float(scores) + np.where(mask, 0, -np.inf).astype(as_float(scores).dtype)
+    total = np.logaddexp.reduce(scores, axis=axis, keepdims=True)
+    return np.exp(scores - np.where(np.isneginf(total), 0, total).astype(scores.dtype))
+
+
+def masked_changing_and_restoring(scores, mask, axis=-1):
+    if scores.dtype.kind == "i":
+        return masked_by_infinity(scores, mask, axis)
+    before = scores.copy()
+    scores[~np.broadcast_to(mask, scores.shape)] = -np.inf
+    result = masked_by_infinity(scores, np.ones(1, bool), axis)
+    scores[...] = before
+    return result
+
+
+Stats = collections.namedtuple("Stats", "maximum total")
+
+
+def merge_as_a_named_tuple(left, right):
+    maximum = np.fmax(left[0], right[0])
+    total = np.zeros_like(maximum)
+    for part, count in (left, right):
+        filled = part > -np.inf
+        total[filled] += count[filled] * np.exp(part[filled] - maximum[filled])
+    return Stats(maximum, total)
+
+
+def merge_through_logarithms(left, right):
+    maximum = np.maximum(left[0], right[0])
+    with np.errstate(divide="ignore"):
+        logs = [part[0].astype(float) + np.log(part[1]) for part in (left, right)]
+    base = np.where(np.isneginf(maximum), 0, maximum)
+    total = np.exp(np.logaddexp(*logs) - base)
+    return maximum, total.astype(left[1].dtype)
+
+
 RIGHT = {
-    "largest_exponent": [largest_by_logarithm, largest_by_bisection, largest_from_the_exponent],
+    "largest_exponent": [
+        largest_by_logarithm,
+        largest_by_bisection,
+        largest_from_the_exponent,
+        largest_as_a_decimal,
+        largest_from_a_table,
+    ],
     "stable_softmax": [
         stable_textbook,
         stable_from_lesson_01,
         stable_by_loops,
         stable_in_float64,
         stable_with_the_maximum_below_zero,
+        stable_through_logsumexp,
+        stable_in_one_pass,
+        stable_by_ratios,
+        stable_among_finite_scores,
     ],
-    "logsumexp": [logsumexp_textbook, logsumexp_by_pairs, logsumexp_by_loops],
-    "log_softmax": [log_softmax_by_shift, log_softmax_by_logsumexp, log_softmax_by_loops],
-    "cross_entropy": [cross_entropy_by_indexing, cross_entropy_by_loop, cross_entropy_by_one_hot],
-    "masked_softmax": [masked_by_infinity, masked_by_loops, masked_with_errstate],
+    "logsumexp": [
+        logsumexp_textbook,
+        logsumexp_by_pairs,
+        logsumexp_by_loops,
+        logsumexp_of_sorted_rows,
+    ],
+    "log_softmax": [
+        log_softmax_by_shift,
+        log_softmax_by_logsumexp,
+        log_softmax_by_loops,
+        log_softmax_by_ratios,
+    ],
+    "cross_entropy": [
+        cross_entropy_by_indexing,
+        cross_entropy_by_loop,
+        cross_entropy_by_one_hot,
+        cross_entropy_from_the_right_score,
+    ],
+    "masked_softmax": [
+        masked_by_infinity,
+        masked_by_loops,
+        masked_with_errstate,
+        masked_row_by_row,
+        masked_by_half_the_smallest_number,
+        masked_through_logarithms,
+        masked_changing_and_restoring,
+    ],
     "merge_softmax_stats": [
         merge_textbook,
         merge_as_a_list_by_loops,
         merge_by_larger_and_smaller,
+        merge_as_a_named_tuple,
+        merge_through_logarithms,
     ],
 }
