@@ -7,7 +7,7 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from attention_lib.stability import SoftmaxStats, merge_softmax_stats
 BLOCK_SIZE = 128  # keys at a time: their scores with one tile of queries stay in the cache
 TILE_SCORES = 2**18  # scores that one thread holds at a time, as far as the block size allows
 SHORTEST_TILE = 32  # queries, however large the block
+LOADED_BLOCKS = 4  # blocks of keys and values that are copied at a time, see `_Tile.load`
 PARALLEL_SCORES = 2**21  # fewer scores than these are not worth starting threads for
 CACHE_LINE = 64  # bytes
 # Matrix products are cut into pieces of this many multiplications. OpenBLAS multiplies such small
@@ -141,9 +142,9 @@ def tiled_attention(
         o' = o\, e^{m - m'} + \sum_j e^{s_j - m'} v_j
 
     and o / t at the end. The queries are taken in tiles, so that one tile's scores stay in the
-    cache; at most L × `block_size` scores of a batch item exist at a time. No score exceeds
-    the product of the lengths of its query and key: where that bound says that no exponential
-    can overflow or vanish, m stays 0 and its two passes over the scores are saved.
+    cache; at most L × `block_size` scores of a batch item exist at a time. A tile is first
+    tried with m = 0, which saves two passes over its scores, and done again with the running
+    maximum when its sums show that an exponential may have overflowed or vanished.
 
     See Rabe and Staats, "Self-attention does not need O(n²) memory", arXiv:2112.05682 (2021),
     and Dao et al., "FlashAttention", arXiv:2205.14135 (2022). Unlike `attention`, this function
@@ -383,70 +384,86 @@ class _Tile:
 
     def __init__(self, rows: int, block_size: int, d_k: int, d_v: int, dtype: np.dtype) -> None:
         self._queries = _aligned((rows, d_k), dtype)
-        self._outputs = _aligned((rows, d_v), dtype)
-        self._totals = _aligned((rows, 1), dtype)
         self._maxima = _aligned((rows, 1), dtype)
+        self._sums = _aligned((rows, d_v + 1), dtype)
+        self._block_sums = _aligned((rows, d_v + 1), dtype)
         self._scores = _aligned((rows * block_size,), dtype)
-        self._block_outputs = _aligned((rows, d_v), dtype)
-        self._block_totals = _aligned((rows, 1), dtype)
-        self._keys = _aligned((d_k * block_size,), dtype)
-        self._values = _aligned((block_size, d_v), dtype)
+        self.loads = max(min(LOADED_BLOCKS, rows // block_size), 1) * block_size  # keys at a time
+        self._keys = _aligned((d_k * self.loads,), dtype)
+        self._values = _aligned((self.loads, d_v), dtype)
         self._ones = np.ones((block_size, 1), dtype)
         self._future = _future(block_size, dtype)
         piece = PIECE // (block_size * max(d_k, d_v, 1))
         self._piece = piece if piece >= SHORTEST_PIECE else rows
 
-    def start(self, query: Array, bounded: bool) -> None:
-        """Take new queries. `bounded` promises that their exponentials need no maximum."""
+    def start(self, query: Array, with_maximum: bool) -> None:
+        """Take new queries, to be summed with a running maximum or, as if it were 0, without."""
         rows, d_k = query.shape
-        self.query, self.output = self._queries[:rows], self._outputs[:rows]
-        self.total, self.maximum = self._totals[:rows], self._maxima[:rows]
+        self.query, self.maximum = self._queries[:rows], self._maxima[:rows]
         self.query[...] = query
         self.query *= _EXP_UNIT / math.sqrt(max(d_k, 1))
-        self.output[...] = self.total[...] = 0
-        self.maximum[...] = 0 if bounded else -np.inf
-        self.bounded = bounded
+        self.sums = self._sums[:rows]  # of exponentials times values and, last, of exponentials
+        self.sums[...] = 0
+        self.output, self.total = self.sums[:, :-1], self.sums[:, -1:]
+        self.maximum[...] = -np.inf if with_maximum else 0
+        self.with_maximum = with_maximum
 
-    def add_block(self, key: Array, value: Array, distance: int | None = None) -> None:
-        """Add one block of keys and values to the sums of the queries.
+    def load(self, key: Array, value: Array, size: int) -> None:
+        """Copy blocks of `size` keys, transposed, and their values to where they are quick to use.
+
+        Several blocks at once: threads have to wait for each other between NumPy's calls, so that
+        a few long ones are better than many short ones.
+        """
+        blocks, d_k, d_v = len(key) // size, key.shape[1], value.shape[1]
+        self.keys = self._keys[: key.size].reshape(blocks, d_k, size)
+        self.values = self._values[: len(key)].reshape(blocks, size, d_v)
+        self.keys[...] = key.reshape(blocks, size, d_k).swapaxes(1, 2)
+        self.values[...] = value.reshape(blocks, size, d_v)
+
+    def add_block(self, number: int, distance: int | None = None) -> None:
+        """Add one of the loaded blocks of keys and values to the sums of the queries.
 
         `distance` is given in causal attention: the position of the tile's first query minus
         that of the block's first key. Queries before that key are left alone.
         """
+        keys, values = self.keys[number], self.values[number]
         first = 0 if distance is None else max(-distance, 0)
-        size = len(key)
-        keys = self._keys[: key.size].reshape(-1, size)
-        values = self._values[:size]
-        keys[...], values[...] = key.T, value
-
+        size = len(values)
         scores = self._scores[: (len(self.query) - first) * size].reshape(-1, size)
         _multiply(self.query[first:], keys, scores, self._piece)
         if distance is not None:
             future = self._future[max(distance, 0) :, :size][: len(scores)]
             scores[: len(future)] += future
-        if not self.bounded:
+        if self.with_maximum:
             self._raise_maximum(scores, first)
         exponentials = _EXP(scores, out=scores)
-        self._accumulate(self.total, exponentials, self._ones[:size], self._block_totals, first)
-        self._accumulate(self.output, exponentials, values, self._block_outputs, first)
+        block_sums = self._block_sums[: len(scores)]
+        _multiply(exponentials, values, block_sums[:, :-1], self._piece)
+        _multiply(exponentials, self._ones[:size], block_sums[:, -1:], self._piece)
+        self.sums[first:] += block_sums
 
     def _raise_maximum(self, scores: Array, first: int) -> None:
         """Subtract the running maximum from the scores and shrink the sums where it has grown."""
         old = self.maximum[first:]
         new = np.maximum(old, scores.max(axis=-1, keepdims=True))
-        correction = _EXP(old - new)  # 0 for the first block
-        self.total[first:] *= correction
-        self.output[first:] *= correction
+        self.sums[first:] *= _EXP(old - new)  # 0 for the first block
         scores -= new
         old[...] = new
 
-    def _accumulate(
-        self, running: Array, exponentials: Array, factors: Array, room: Array, first: int
-    ) -> None:
-        """Add ``exponentials @ factors`` to the sums of the queries from `first` on."""
-        product = room[: len(exponentials)]
-        _multiply(exponentials, factors, product, self._piece)
-        running[first:] += product
+    def is_in_range(self) -> bool:
+        """Say whether sums made without a maximum are as good as with one.
+
+        Every exponential is part of a total: where the totals lie far inside float32's range,
+        2^-126 to 2^128, none has overflowed and none that counts has vanished. The largest
+        output then bounds the values from below, and is finite if no product has overflowed.
+        """
+        limit = 2.0**40
+        largest = max(self.output.max(initial=0), -self.output.min(initial=0))
+        return bool(
+            1 / limit < self.total.min()
+            and self.total.max() < limit
+            and 2.0**-20 < largest < np.inf
+        )
 
     def finish(self, output: Array, logsumexp: Array) -> None:
         """Write the queries' outputs and log-sum-exps to where they belong."""
@@ -467,7 +484,7 @@ def _forward(
     inner = np.promote_types(dtype, np.float32)
     output = np.zeros((*leading, length, d_v), dtype)
     logsumexp = np.full((*leading, length), -np.inf, inner)
-    if output.size == 0 or key_length == 0:
+    if logsumexp.size == 0 or key_length == 0:
         return output, logsumexp
 
     rows = min(length, max(TILE_SCORES // block_size, SHORTEST_TILE))
@@ -475,34 +492,51 @@ def _forward(
     jobs = list(itertools.product(reversed(range(0, length, rows)), np.ndindex(leading)))
     scores = math.prod(leading) * length * key_length
     threads = min(_thread_count(), len(jobs)) if scores >= PARALLEL_SCORES else 1
-    bounded: dict[tuple[int, ...], bool] = {}
-    tiles = [_Tile(rows, block_size, d_k, d_v, inner) for _ in range(threads)]
+    idle_tiles: list[_Tile] = []
 
     def run(job: tuple[int, tuple[int, ...]]) -> None:
         start, item = job
         here = slice(start, start + rows)
-        tile = tiles.pop()
+        q, k, v = (_of_item(array, item) for array in (query, key, value))
+        tile = idle_tiles.pop() if idle_tiles else _Tile(rows, block_size, d_k, d_v, inner)
         with np.errstate(all="ignore"):  # infinite or NaN inputs give NaN, and no warning
-            q, k, v = (_of_item(array, item) for array in (query, key, value))
-            if item not in bounded:
-                bounded[item] = _needs_no_maximum(q, k, v)
-            tile.start(q[here], bounded[item])
-            _add_blocks(tile, k, v, block_size, start, is_causal)
+            _attend(tile, q[here], k, v, block_size, start if is_causal else None)
             tile.finish(output[item][here], logsumexp[item][here])
-        tiles.append(tile)
+        idle_tiles.append(tile)
 
     _run_all(run, jobs, threads)
     return output, logsumexp
 
 
-def _add_blocks(
-    tile: _Tile, key: Array, value: Array, block_size: int, start: int, is_causal: bool
+def _attend(
+    tile: _Tile, query: Array, key: Array, value: Array, block_size: int, position: int | None
 ) -> None:
-    """Show a tile, whose first query has position `start`, every block it may see."""
-    seen = min(len(key), start + len(tile.query)) if is_causal else len(key)
-    for j in range(0, seen, block_size):
-        block = slice(j, j + block_size)
-        tile.add_block(key[block], value[block], start - j if is_causal else None)
+    """Show the queries every block they may see; `position` is that of the first, if causal.
+
+    Scores are seldom so large that their exponentials need a maximum, and finding it takes two
+    more passes over them: the sums are tried without, and made again when that was wrong.
+    """
+    seen = len(key) if position is None else min(len(key), position + len(query))
+    for with_maximum in (False, True):
+        tile.start(query, with_maximum)
+        for start, stop, size in _loads(seen, block_size, tile.loads):
+            tile.load(key[start:stop], value[start:stop], size)
+            for number, j in enumerate(range(start, stop, size)):
+                tile.add_block(number, None if position is None else position - j)
+            is_telling = start == 0 or stop == seen  # at the beginning and at the end
+            if is_telling and not with_maximum and not tile.is_in_range():
+                break
+        else:
+            return
+
+
+def _loads(keys: int, block_size: int, most: int) -> Iterator[tuple[int, int, int]]:
+    """Yield start, stop and block size of the keys to load at a time: a short block comes alone."""
+    whole = keys // block_size * block_size
+    for start in range(0, whole, most):
+        yield start, min(start + most, whole), block_size
+    if whole < keys:
+        yield whole, keys, keys - whole
 
 
 def _block_gradients(
@@ -536,29 +570,14 @@ def _block_stats(scores: ArrayLike) -> tuple[SoftmaxStats, np.dtype]:
         return (maximum, np.exp(wide - anchor[..., None]).sum(axis=-1)), scores.dtype
 
 
-def _needs_no_maximum(query: Array, key: Array, value: Array) -> bool:
-    """Say whether every exponential, and every sum of them, stays in range without a maximum.
-
-    A score's size is at most that of its query times that of its key, and a sum of weighted
-    values at most S times the largest exponential times the largest value.
-    """
-    scores = _largest_length(query) * _largest_length(key) / math.sqrt(max(query.shape[-1], 1))
-    limit = 0.9 * math.log(np.finfo(np.promote_types(query.dtype, np.float32)).max)
-    return bool(scores + abs(np.log(_largest_length(value))) + math.log(len(key)) < limit)
-
-
-def _largest_length(vectors: Array) -> np.floating:
-    wide = vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
-    return np.sqrt(np.vecdot(wide, wide).max())
-
-
 def _multiply(left: Array, right: Array, out: Array, rows: int) -> None:
     """Write ``left @ right`` to `out` as a stack of products of `rows` rows each."""
-    whole = len(left) // rows * rows
+    pieces = len(left) // rows
+    whole = pieces * rows
     np.matmul(
-        left[:whole].reshape(-1, rows, left.shape[1]),
+        left[:whole].reshape(pieces, rows, left.shape[1]),
         right,
-        out=out[:whole].reshape(-1, rows, out.shape[1]),
+        out=out[:whole].reshape(pieces, rows, out.shape[1]),
     )
     if whole < len(left):
         np.matmul(left[whole:], right, out=out[whole:])
