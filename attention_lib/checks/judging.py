@@ -226,12 +226,12 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
                 )
             frames = learner_frames(error)
             line = f" in line {frames[-1].lineno}" if frames else ""
-            return Report(
-                exercise,
-                "error",
-                f"{exercise.name} stopped{line} with {type(error).__name__}: {error}",
-                trial,
-            )
+            stopped = f"stopped{line} with {type(error).__name__}"
+            stopped += f": {error}" if str(error) else "."
+            if trial.case.raises:
+                asked_for = f"should raise {trial.case.raises.__name__} here; it {stopped}"
+                return Report(exercise, "wrong", f"{exercise.name} {asked_for}", trial)
+            return Report(exercise, "error", f"{exercise.name} {stopped}", trial)
         sentence = problem_with_result(exercise, trial)
         if sentence:
             return Report(exercise, "wrong", sentence, trial)
@@ -581,6 +581,8 @@ def _place(where: NDArray[np.bool_]) -> str:
 
 def _distinguished(got: Any, right: Any) -> tuple[str, str]:
     """Write two numbers with as many digits as it takes to tell them apart."""
+    if isinstance(right, (bool, np.bool_)):
+        return str(bool(got)), str(bool(right))
     for digits in range(4, 18):
         pair = f"{got:.{digits}g}", f"{right:.{digits}g}"
         if pair[0] != pair[1]:

@@ -266,6 +266,47 @@ def test_an_endless_loop_is_stopped(monkeypatch):
     assert "was stopped: look for a loop that never ends" in sentence_of(endless)
 
 
+def test_waiting_for_a_busy_processor_is_no_endless_loop():
+    with calling.time_limit(0.5):
+        time.sleep(0.6)
+
+
+def test_a_library_that_is_only_imported_does_no_work(tmp_path, monkeypatch):
+    (tmp_path / "sklearn.py").write_text("def load():\n    return 1\n\n\nLOADED = load()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def importing(scores, axis=-1):
+        import sklearn  # noqa: F401
+
+        return right(scores, axis)
+
+    def calling_it(scores, axis=-1):
+        import sklearn
+
+        return right(scores, axis) * sklearn.load()
+
+    assert verdict(importing).outcome == "right"
+    del sys.modules["sklearn"]
+    assert "calls sklearn.load" in sentence_of(calling_it)
+    del sys.modules["sklearn"]
+
+
+def test_another_error_than_the_one_asked_for_is_told_apart():
+    def asserting(x, num_heads):
+        if x.shape[-1] % num_heads:
+            raise AssertionError
+        return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
+
+    sentence = sentence_of(asserting, "split_heads")
+    assert "should raise ValueError here; it stopped in line" in sentence
+    assert sentence.endswith("with AssertionError.")
+
+
+def test_booleans_are_shown_as_booleans():
+    flipped = sentence_of(lambda length: np.tri(length, dtype=bool)[::-1], "causal_mask")
+    assert flipped == "causal_mask gives True at [0, 1]; it should be False."
+
+
 def test_leaving_python_is_an_error_like_others():
     assert "SystemExit" in sentence_of(lambda scores, axis=-1: sys.exit(0))
 
