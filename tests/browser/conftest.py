@@ -33,7 +33,9 @@ SETTINGS = {
 SECONDS_TO_START = 90
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running, which nothing else in the process may meet: it ends with
+# the module that uses it.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
@@ -45,7 +47,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address that JupyterLab opens for a learner's first `make lab`."""
     home = tmp_path_factory.mktemp("home")
