@@ -6,6 +6,7 @@ import html
 import inspect
 import os
 import secrets
+import textwrap
 from typing import Any
 
 from attention_lib.checks.catalogue import find
@@ -86,7 +87,8 @@ def solution(name: str) -> None:
     """Show the library's own version of an exercise, docstring and all."""
     exercise = find(name)
     if exercise.kind == "function":
-        text = inspect.getsource(exercise.reference).rstrip()
+        sources = map(inspect.getsource, (exercise.reference, *exercise.shown))
+        text = "\n\n".join(textwrap.dedent(source).rstrip() for source in sources)
     elif exercise.kind == "value":
         text = f"{name} = {[round(number, 4) for number in exercise.reference]}"
     else:
