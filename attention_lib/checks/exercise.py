@@ -141,6 +141,8 @@ class Exercise:
         by itself, or not on these arguments: a kernel that only runs inside a launch.
     run_as
         The first line of that function, as a learner reads it in a report.
+    shown
+        What `solution` shows below the reference, where that leaves its work to others.
     """
 
     name: str
@@ -157,6 +159,7 @@ class Exercise:
     accelerated: bool = False
     run: Callable[[Any], Answer] | None = None
     run_as: str = ""
+    shown: tuple[Callable[..., Any], ...] = ()
     lesson: str = field(default="", compare=False)
 
     @property
