@@ -17,6 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
+from tests import test_plots_gpu as gpu
 from tests import test_plots_gradients as gradients
 from tests import test_plots_scaling as scaling
 
@@ -70,7 +71,7 @@ SAMPLES = {
         SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
     ),
     "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
-    # lessons 03 and 04, drawn as their own tests do
+    # lessons 03, 04 and 08, drawn as their own tests do
     "queries_and_keys": scaling.arrows,
     "growth_with_size": scaling.growth,
     "rare_scores": scaling.rare,
@@ -89,6 +90,12 @@ SAMPLES = {
     "loss_gradient": gradients.loss,
     "gradient_lines": gradients.lines,
     "backward_path": gradients.path,
+    "two_clocks": gpu.clocks,
+    "errors_by_dtype": gpu.errors,
+    "cost_by_length": gpu.costs,
+    "tiles_of_a_launch": gpu.tiles,
+    "training_curves": gpu.curves,
+    "maps_while_learning": gpu.maps,
     # lesson 05; tests/test_plots_attention.py holds these to their numbers
     "number_tables": lambda: plots.number_tables({"x": SCORES, "w": SHARES}, ["here", "there"]),
     "mask_grids": lambda: plots.mask_grids({"m": SHARES > 0.2}, ["here", "there"], KEYS),
