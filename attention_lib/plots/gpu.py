@@ -124,7 +124,7 @@ def cost_by_length(
     for panel, label in zip(panels, labels, strict=True):
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
-        panel.set_title(label)
+        panel.set_ylabel(label)
         panel.set_xlabel("tokens")
         panel.grid()
         panel.xaxis.set_major_formatter(lambda value, _position: _thousands(value))
@@ -208,8 +208,8 @@ def training_curves(
         style = {"color": color, "linestyle": dashes, "label": name, "linewidth": 1.6}
         left.plot(np.asarray(values), **style)
         right.plot(np.maximum(np.asarray(gradients[name]), 1e-20), **style)
-    left.set(title="loss (nats)", xlabel="step", ylim=(0, None))
-    right.set(title="gradient norm of the scores' weights", xlabel="step", yscale="log")
+    left.set(ylabel="loss (nats)", xlabel="step", ylim=(0, None))
+    right.set(ylabel="gradient norm of the weights", xlabel="step", yscale="log")
     for panel in (left, right):
         panel.grid()
     handles, names = left.get_legend_handles_labels()
