@@ -400,8 +400,8 @@ class _Tile:
         """Take new queries, to be summed with a running maximum or, as if it were 0, without."""
         rows, d_k = query.shape
         self.query, self.maximum = self._queries[:rows], self._maxima[:rows]
-        self.query[...] = query
-        self.query *= _EXP_UNIT / math.sqrt(max(d_k, 1))
+        factor = self.query.dtype.type(_EXP_UNIT / math.sqrt(max(d_k, 1)))
+        np.multiply(query, factor, out=self.query)
         self.sums = self._sums[:rows]  # of exponentials times values and, last, of exponentials
         self.sums[...] = 0
         self.output, self.total = self.sums[:, :-1], self.sums[:, -1:]
@@ -450,20 +450,13 @@ class _Tile:
         scores -= new
         old[...] = new
 
-    def is_in_range(self) -> bool:
-        """Say whether sums made without a maximum are as good as with one.
+    def has_safe_totals(self) -> bool:
+        """Say whether every total lies far inside float32's range, 2^-126 to 2^128.
 
-        Every exponential is part of a total: where the totals lie far inside float32's range,
-        2^-126 to 2^128, none has overflowed and none that counts has vanished. The largest
-        output then bounds the values from below, and is finite if no product has overflowed.
+        As an exponential is part of a total, none has overflowed then, and none has vanished
+        that counts.
         """
-        limit = 2.0**40
-        largest = max(self.output.max(initial=0), -self.output.min(initial=0))
-        return bool(
-            1 / limit < self.total.min()
-            and self.total.max() < limit
-            and 2.0**-20 < largest < np.inf
-        )
+        return bool(self.total.min() > 2.0**-40 and self.total.max() < 2.0**40)
 
     def finish(self, output: Array, logsumexp: Array) -> None:
         """Write the queries' outputs and log-sum-exps to where they belong."""
@@ -482,8 +475,10 @@ def _forward(
     block_size = min(_as_block_size(block_size), max(key_length, 1))
     dtype = np.result_type(query, key, value)
     inner = np.promote_types(dtype, np.float32)
-    output = np.zeros((*leading, length, d_v), dtype)
-    logsumexp = np.full((*leading, length), -np.inf, inner)
+    output = np.empty((*leading, length, d_v), dtype)
+    logsumexp = np.empty((*leading, length), inner)
+    if key_length == 0:
+        output[...], logsumexp[...] = 0, -np.inf
     if logsumexp.size == 0 or key_length == 0:
         return output, logsumexp
 
@@ -500,8 +495,13 @@ def _forward(
         q, k, v = (_of_item(array, item) for array in (query, key, value))
         tile = idle_tiles.pop() if idle_tiles else _Tile(rows, block_size, d_k, d_v, inner)
         with np.errstate(all="ignore"):  # infinite or NaN inputs give NaN, and no warning
-            _attend(tile, q[here], k, v, block_size, start if is_causal else None)
-            tile.finish(output[item][here], logsumexp[item][here])
+            _attend(
+                tile,
+                (q[here], k, v),
+                block_size,
+                start if is_causal else None,
+                (output[item][here], logsumexp[item][here]),
+            )
         idle_tiles.append(tile)
 
     _run_all(run, jobs, threads)
@@ -509,13 +509,18 @@ def _forward(
 
 
 def _attend(
-    tile: _Tile, query: Array, key: Array, value: Array, block_size: int, position: int | None
+    tile: _Tile,
+    inputs: tuple[Array, Array, Array],
+    block_size: int,
+    position: int | None,
+    results: tuple[Array, Array],
 ) -> None:
     """Show the queries every block they may see; `position` is that of the first, if causal.
 
     Scores are seldom so large that their exponentials need a maximum, and finding it takes two
     more passes over them: the sums are tried without, and made again when that was wrong.
     """
+    query, key, value = inputs
     seen = len(key) if position is None else min(len(key), position + len(query))
     for with_maximum in (False, True):
         tile.start(query, with_maximum)
@@ -523,11 +528,20 @@ def _attend(
             tile.load(key[start:stop], value[start:stop], size)
             for number, j in enumerate(range(start, stop, size)):
                 tile.add_block(number, None if position is None else position - j)
-            is_telling = start == 0 or stop == seen  # at the beginning and at the end
-            if is_telling and not with_maximum and not tile.is_in_range():
+            if start == 0 and not with_maximum and not tile.has_safe_totals():
                 break
-        else:
-            return
+        tile.finish(*results)
+        if tile.has_safe_totals() and _is_moderate(results[0]):
+            break
+
+
+def _is_moderate(output: Array) -> bool:
+    """Say whether values that give this output stayed in range when exponentials weighed them.
+
+    No product of theirs overflowed if the output is finite, and none that counts vanished if
+    the largest value is not tiny; it is no smaller than the largest output.
+    """
+    return bool(2.0**-60 < max(output.max(initial=0), -output.min(initial=0)) < np.inf)
 
 
 def _loads(keys: int, block_size: int, most: int) -> Iterator[tuple[int, int, int]]:
@@ -608,15 +622,22 @@ def _of_item(array: NDArray, item: tuple[int, ...]) -> NDArray:
 
 
 def _run_all(run: Callable, jobs: list, threads: int) -> None:
-    if threads == 1:
-        for job in jobs:
+    """Run all jobs, in this thread and as many helpers as make up `threads`."""
+    waiting = iter(jobs)
+
+    def work() -> None:
+        for job in waiting:
             run(job)
-        return
+
+    if threads == 1:
+        return work()
     from concurrent.futures import ThreadPoolExecutor  # not worth its import time to others
 
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(run, jobs):  # reading the results raises what a job raised
-            pass
+    with ThreadPoolExecutor(threads - 1) as pool:
+        helpers = [pool.submit(work) for _ in range(threads - 1)]
+        work()
+    for helper in helpers:
+        helper.result()  # raises what was raised there
 
 
 def _thread_count() -> int:
