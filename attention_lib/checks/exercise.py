@@ -168,6 +168,10 @@ class Exercise:
             return "written"
         return "function" if callable(self.reference) else "value"
 
+    def on_cases(self, answer: Any) -> Answer:
+        """Return the function that is called on the cases: the answer, or what runs it."""
+        return self.run(answer) if self.run else answer
+
     @property
     def first_line(self) -> str:
         """The line an answer starts with: ``def softmax(scores, axis=-1)``."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calling import learner_frames
-from attention_lib.checks.judging import Report, Trial, differing
+from attention_lib.checks.comparing import Trial, differing
+from attention_lib.checks.judging import Report
 from attention_lib.checks.tensors import as_numbers, is_tensor, short_dtype
 
 TITLES = {

@@ -1,0 +1,116 @@
+"""Recognizing a wrong answer: the known mistake that gives the learner's own numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calling import observe
+from attention_lib.checks.comparing import (
+    NUMERIC,
+    SLACK,
+    Trial,
+    differing,
+    problem_with_result,
+)
+from attention_lib.checks.exercise import Answer, Exercise, Mistake
+from attention_lib.checks.tensors import as_numbers
+
+
+def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
+    """Find the known mistake whose numbers are the learner's own, on every case."""
+    for mistake in exercise.mistakes:
+        if not mistake.measured and any(
+            _agrees(exercise, variant, trials) for variant in mistake.variants
+        ):
+            return mistake
+    return None
+
+
+def fails(exercise: Exercise, trial: Trial) -> bool:
+    """Tell whether the answer did anything but what is right on this case."""
+    if trial.seen.error is not None:
+        return not (trial.case.raises and isinstance(trial.seen.error, trial.case.raises))
+    return problem_with_result(exercise, trial) is not None
+
+
+def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
+    """Tell whether a mistake does what the answer did on every case, errors included.
+
+    An error alone proves little, nor does a dtype: one wrong number at least must be shared.
+    """
+    variant = exercise.on_cases(variant)
+    shared_a_wrong_number = False
+    for trial in trials:
+        with np.errstate(all="ignore"):
+            other = observe(variant, trial.case, limit=1.0)
+        asked_for = trial.case.raises or ()  # in words of the learner's own
+        if isinstance(other.error, asked_for) and isinstance(trial.seen.error, asked_for):
+            continue
+        if other.out_of_time or repr(other.error) != repr(trial.seen.error):
+            return False
+        if other.error is None:
+            if not _alike(trial.seen.value, other.value, trial.allowed, trial.precision):
+                return False
+            shared_a_wrong_number |= _wrong_in_numbers(trial)
+    return shared_a_wrong_number
+
+
+def _alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
+    """Tell whether two results are the same but for rounding, whatever their dtypes."""
+    if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
+        parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
+        return len(value) == len(other) and all(
+            map(_alike, value, other, parts, (precision,) * len(other))
+        )
+    if value is None:
+        return other is None
+    value, other = as_numbers(value), as_numbers(other)
+    if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
+        return type(value) is type(other) and value.__hash__ is not None and value == other
+    value, other = np.asarray(value), np.asarray(other)
+    if (
+        value.shape != other.shape
+        or value.dtype.kind not in "biuf"
+        or other.dtype.kind not in "biuf"
+    ):
+        return False
+    size = np.abs(np.where(np.isfinite(other), other, 0.0))
+    rounding = 8 * SLACK * float(precision.eps) * size
+    if allowed is not None and _broadcasts(allowed, other.shape):
+        rounding = rounding + allowed
+    both_nan = np.isnan(value) & np.isnan(other)
+    return not (differing(value, other, rounding) & ~both_nan).any()
+
+
+def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_to(array, shape)
+    except ValueError:
+        return False
+    return True
+
+
+def _wrong_in_numbers(trial: Trial) -> bool:
+    value, expected, allowed = trial.seen.value, trial.expected, trial.allowed
+    if trial.case.raises:
+        return True
+    if trial.case.verify:
+        return trial.case.verify(value) is not None
+    return _differ_in_numbers(value, expected, allowed)
+
+
+def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
+    if isinstance(expected, tuple):
+        return (
+            not isinstance(value, (tuple, list))
+            or len(value) != len(expected)
+            or any(map(_differ_in_numbers, value, expected, allowed))
+        )
+    value = as_numbers(value)
+    return (
+        not isinstance(value, NUMERIC)
+        or np.shape(value) != expected.values.shape
+        or bool(differing(np.asarray(value), expected.values, allowed).any())
+    )
