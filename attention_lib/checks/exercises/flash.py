@@ -16,6 +16,7 @@ from attention_lib.attention import attention, causal_mask
 from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake, Stream
 from attention_lib.checks.measuring import MIB, lines_run, peak_bytes
 from attention_lib.flash import (
+    _Tile,  # its methods are the steps that a solution shows
     attention_bytes,
     online_softmax_stats,
     tiled_attention,
@@ -703,6 +704,7 @@ TILED_ATTENTION = Exercise(
     points=5,
     minutes=20,
     reference=tiled_attention,
+    shown=(_Tile.add_block, _Tile._raise_maximum),
     signature="tiled_attention(query, key, value, block_size)",
     cases=_tiled_cases,
     magnitude=_output_size,
@@ -974,6 +976,7 @@ TILED_CAUSAL_ATTENTION = Exercise(
     points=3,
     minutes=14,
     reference=tiled_causal_attention,
+    shown=(_Tile.add_block, _Tile._raise_maximum),
     signature="tiled_causal_attention(query, key, value, block_size)",
     cases=_causal_cases,
     magnitude=_causal_size,
