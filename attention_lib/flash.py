@@ -7,7 +7,7 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -388,9 +388,10 @@ class _Tile:
         self._sums = _aligned((rows, d_v + 1), dtype)
         self._block_sums = _aligned((rows, d_v + 1), dtype)
         self._scores = _aligned((rows * block_size,), dtype)
-        self.loads = max(min(LOADED_BLOCKS, rows // block_size), 1) * block_size  # keys at a time
-        self._keys = _aligned((d_k * self.loads,), dtype)
-        self._values = _aligned((self.loads, d_v), dtype)
+        self.block_size = block_size
+        self.capacity = max(min(LOADED_BLOCKS, rows // block_size), 1)  # blocks loaded at a time
+        self._keys = _aligned((self.capacity * block_size * d_k,), dtype)
+        self._values = _aligned((self.capacity * block_size, d_v), dtype)
         self._ones = np.ones((block_size, 1), dtype)
         self._future = _future(block_size, dtype)
         piece = PIECE // (block_size * max(d_k, d_v, 1))
@@ -408,17 +409,23 @@ class _Tile:
         self.maximum[...] = -np.inf if with_maximum else 0
         self.with_maximum = with_maximum
 
-    def load(self, key: Array, value: Array, size: int) -> None:
-        """Copy blocks of `size` keys, transposed, and their values to where they are quick to use.
+    def load(self, key: Array, value: Array) -> None:
+        """Copy some blocks of keys, transposed, and their values to where they are quick to use.
 
         Several blocks at once: threads have to wait for each other between NumPy's calls, so that
-        a few long ones are better than many short ones.
+        a few long ones are better than many short ones. The last block may be short.
         """
-        blocks, d_k, d_v = len(key) // size, key.shape[1], value.shape[1]
-        self.keys = self._keys[: key.size].reshape(blocks, d_k, size)
-        self.values = self._values[: len(key)].reshape(blocks, size, d_v)
-        self.keys[...] = key.reshape(blocks, size, d_k).swapaxes(1, 2)
-        self.values[...] = value.reshape(blocks, size, d_v)
+        size, d_k = self.block_size, key.shape[1]
+        blocks, rest = divmod(len(key), size)
+        whole = len(key) - rest
+        keys = self._keys[: whole * d_k].reshape(blocks, d_k, size)
+        keys[...] = key[:whole].reshape(blocks, size, d_k).swapaxes(1, 2)
+        self.keys = list(keys)
+        if rest:
+            self.keys.append(self._keys[whole * d_k : key.size].reshape(d_k, rest))
+            self.keys[-1][...] = key[whole:].T
+        self.values = self._values[: len(value)]
+        self.values[...] = value
 
     def add_block(self, number: int, distance: int | None = None) -> None:
         """Add one of the loaded blocks of keys and values to the sums of the queries.
@@ -426,9 +433,11 @@ class _Tile:
         `distance` is given in causal attention: the position of the tile's first query minus
         that of the block's first key. Queries before that key are left alone.
         """
-        keys, values = self.keys[number], self.values[number]
+        keys = self.keys[number]
+        size = keys.shape[1]
+        values = self.values[number * self.block_size :][:size]
         first = 0 if distance is None else max(-distance, 0)
-        size = len(values)
+
         scores = self._scores[: (len(self.query) - first) * size].reshape(-1, size)
         _multiply(self.query[first:], keys, scores, self._piece)
         if distance is not None:
@@ -437,6 +446,8 @@ class _Tile:
         if self.with_maximum:
             self._raise_maximum(scores, first)
         exponentials = _EXP(scores, out=scores)
+        if self.with_maximum and distance is not None:
+            exponentials[: len(future)][future < 0] = 0
         block_sums = self._block_sums[: len(scores)]
         _multiply(exponentials, values, block_sums[:, :-1], self._piece)
         _multiply(exponentials, self._ones[:size], block_sums[:, -1:], self._piece)
@@ -448,6 +459,8 @@ class _Tile:
         new = np.maximum(old, scores.max(axis=-1, keepdims=True))
         self.sums[first:] *= _EXP(old - new)  # 0 for the first block
         scores -= new
+        # Products below 2^-126 make processors slow; e^-60 is nothing beside the maximum's 1.
+        np.maximum(scores, -60 * _EXP_UNIT, out=scores)
         old[...] = new
 
     def has_safe_totals(self) -> bool:
@@ -498,7 +511,6 @@ def _forward(
             _attend(
                 tile,
                 (q[here], k, v),
-                block_size,
                 start if is_causal else None,
                 (output[item][here], logsumexp[item][here]),
             )
@@ -511,7 +523,6 @@ def _forward(
 def _attend(
     tile: _Tile,
     inputs: tuple[Array, Array, Array],
-    block_size: int,
     position: int | None,
     results: tuple[Array, Array],
 ) -> None:
@@ -524,12 +535,14 @@ def _attend(
     seen = len(key) if position is None else min(len(key), position + len(query))
     for with_maximum in (False, True):
         tile.start(query, with_maximum)
-        for start, stop, size in _loads(seen, block_size, tile.loads):
-            tile.load(key[start:stop], value[start:stop], size)
-            for number, j in enumerate(range(start, stop, size)):
-                tile.add_block(number, None if position is None else position - j)
-            if start == 0 and not with_maximum and not tile.has_safe_totals():
-                break
+        for number, j in enumerate(range(0, seen, tile.block_size)):
+            if number % tile.capacity == 0:
+                loaded = slice(j, min(j + tile.capacity * tile.block_size, seen))
+                tile.load(key[loaded], value[loaded])
+            distance = None if position is None else position - j
+            tile.add_block(number % tile.capacity, distance)
+            if number == 0 and not with_maximum and not tile.has_safe_totals():
+                break  # the sums cannot be saved: begin again
         tile.finish(*results)
         if tile.has_safe_totals() and _is_moderate(results[0]):
             break
@@ -542,15 +555,6 @@ def _is_moderate(output: Array) -> bool:
     the largest value is not tiny; it is no smaller than the largest output.
     """
     return bool(2.0**-60 < max(output.max(initial=0), -output.min(initial=0)) < np.inf)
-
-
-def _loads(keys: int, block_size: int, most: int) -> Iterator[tuple[int, int, int]]:
-    """Yield start, stop and block size of the keys to load at a time: a short block comes alone."""
-    whole = keys // block_size * block_size
-    for start in range(0, whole, most):
-        yield start, min(start + most, whole), block_size
-    if whole < keys:
-        yield whole, keys, keys - whole
 
 
 def _block_gradients(

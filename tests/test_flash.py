@@ -1,6 +1,7 @@
 """Lesson 07's functions, held to attention, to PyTorch, and to what they promise not to hold."""
 
 import itertools
+import threading
 import tracemalloc
 
 import numpy as np
@@ -197,17 +198,33 @@ class TestTiledAttention:
         got = TILED[is_causal](3 * query, key / np.float32(3), value * np.float32(size), 2)
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6 * size)
 
-    @pytest.mark.parametrize(("sign", "size"), [(1, 1e25), (-1, 1e-30)])
-    def test_a_large_exponential_never_meets_a_large_value(self, is_causal, sign, size):
-        query, key = np.full((3, 1), 6, np.float32), np.full((3, 1), 6 * sign, np.float32)
-        value = np.full((3, 2), size, np.float32)
-        np.testing.assert_allclose(TILED[is_causal](query, key, value, 2), value, rtol=1e-6)
+    @pytest.mark.parametrize("score", [25.0, 36.0, -25.0, -36.0])
+    def test_large_and_small_exponentials_meet_large_and_small_values(self, is_causal, score):
+        query, key = np.full((3, 1), score, np.float32), np.ones((3, 1), np.float32)
+        for size in (1e-30, 1e-25, 1e25, 1e30):
+            value = np.full((3, 2), size, np.float32)
+            got = TILED[is_causal](query, key, value, 2)
+            np.testing.assert_allclose(got, value, rtol=1e-6)
+
+    @pytest.mark.parametrize("lowest", [-80.0, -100.0, -1000.0])
+    def test_scores_far_below_zero(self, is_causal, lowest):
+        query = np.ones((3, 1), np.float32)
+        key = np.array([[0.0], [0.3], [0.77]], np.float32) + np.float32(lowest)
+        value = np.array([[1.0], [4.0], [-2.0]], np.float32)
+        expected, _ = attention(query, key, value, is_causal=is_causal)
+        np.testing.assert_allclose(TILED[is_causal](query, key, value, 2), expected, rtol=1e-5)
 
     def test_a_late_maximum_replaces_all_before(self, is_causal):
         query, key = np.ones((4, 1)), np.array([[-500.0], [0.0], [500.0], [1000.0]])
         value = np.arange(4.0)[:, None]
         got = TILED[is_causal](query, key, value, 1)
         np.testing.assert_array_equal(got, value if is_causal else np.full((4, 1), 3.0))
+
+    def test_the_future_weighs_nothing_at_all(self, is_causal):
+        query, key = np.full((3, 1), 30.0, np.float32), np.full((3, 1), 30.0, np.float32)
+        value = np.array([[1.0], [1.0], [1e35]], np.float32)
+        got = TILED[is_causal](query, key, value, 3)
+        np.testing.assert_allclose(got[:2], 1 if is_causal else np.float32(1e35) / 3, rtol=1e-6)
 
     def test_integers_give_float64(self, is_causal):
         query, key, value = (np.arange(6).reshape(3, 2) + i for i in range(3))
@@ -264,6 +281,18 @@ class TestTiledAttention:
     def test_what_does_not_fit_is_refused(self, is_causal, shapes, block_size, error, sentence):
         with pytest.raises(error, match=sentence):
             TILED[is_causal](*map(np.ones, shapes), block_size)
+
+
+def test_what_a_helping_thread_raises_is_raised_here():
+    together = threading.Barrier(2, timeout=60)
+
+    def run(job):
+        together.wait()
+        if threading.current_thread() is not threading.main_thread():
+            raise MemoryError(job)
+
+    with pytest.raises(MemoryError):
+        flash._run_all(run, [1, 2], threads=2)
 
 
 class TestWhatIsHeld:
