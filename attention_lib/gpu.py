@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import statistics
 import time
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
+
+if not torch.cuda.is_available():
+    # Triton, which torch may import at any time, reads this once: its kernels run interpreted.
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
 def pick_device() -> torch.device:

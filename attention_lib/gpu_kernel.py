@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import os
 import types
 from collections.abc import Callable
 from typing import Any
@@ -20,9 +19,7 @@ from torch import Tensor
 
 from attention_lib.gpu import require_tensors
 
-INTERPRETED = not torch.cuda.is_available()
-if INTERPRETED:
-    os.environ.setdefault("TRITON_INTERPRET", "1")  # read once, when triton is imported
+INTERPRETED = not torch.cuda.is_available()  # attention_lib.gpu has told Triton so
 
 try:
     import triton
