@@ -23,7 +23,7 @@ from attention_lib.stability import SoftmaxStats, merge_softmax_stats
 BLOCK_SIZE = 128  # keys at a time: their scores with one tile of queries stay in the cache
 TILE_SCORES = 2**18  # scores that one thread holds at a time, as far as the block size allows
 SHORTEST_TILE = 32  # queries, however large the block
-LOADED_BLOCKS = 4  # blocks of keys and values that are copied at a time, see `_Tile.load`
+LOADED_BLOCKS = 4  # blocks of keys and values that are copied at a time, see `Tile.load`
 PARALLEL_SCORES = 2**21  # fewer scores than these are not worth starting threads for
 CACHE_LINE = 64  # bytes
 # Matrix products are cut into pieces of this many multiplications. OpenBLAS multiplies such small
@@ -376,7 +376,7 @@ def attention_bytes(length: int, head_dim: int, itemsize: int) -> tuple[int, int
     return (4 * vectors + 4 * scores) * itemsize, 4 * vectors * itemsize
 
 
-class _Tile:
+class Tile:
     """Some queries with what they have summed so far, and room for their scores with one block.
 
     A tile's arrays are allocated once and used for one tile of queries after another.
@@ -444,7 +444,7 @@ class _Tile:
             future = self._future[max(distance, 0) :, :size][: len(scores)]
             scores[: len(future)] += future
         if self.with_maximum:
-            self._raise_maximum(scores, first)
+            self.raise_maximum(scores, first)
         exponentials = _EXP(scores, out=scores)
         if self.with_maximum and distance is not None:
             exponentials[: len(future)][future < 0] = 0
@@ -453,7 +453,7 @@ class _Tile:
         _multiply(exponentials, self._ones[:size], block_sums[:, -1:], self._piece)
         self.sums[first:] += block_sums
 
-    def _raise_maximum(self, scores: Array, first: int) -> None:
+    def raise_maximum(self, scores: Array, first: int) -> None:
         """Subtract the running maximum from the scores and shrink the sums where it has grown."""
         old = self.maximum[first:]
         new = np.maximum(old, scores.max(axis=-1, keepdims=True))
@@ -500,13 +500,13 @@ def _forward(
     jobs = list(itertools.product(reversed(range(0, length, rows)), np.ndindex(leading)))
     scores = math.prod(leading) * length * key_length
     threads = min(_thread_count(), len(jobs)) if scores >= PARALLEL_SCORES else 1
-    idle_tiles: list[_Tile] = []
+    idle_tiles: list[Tile] = []
 
     def run(job: tuple[int, tuple[int, ...]]) -> None:
         start, item = job
         here = slice(start, start + rows)
         q, k, v = (_of_item(array, item) for array in (query, key, value))
-        tile = idle_tiles.pop() if idle_tiles else _Tile(rows, block_size, d_k, d_v, inner)
+        tile = idle_tiles.pop() if idle_tiles else Tile(rows, block_size, d_k, d_v, inner)
         with np.errstate(all="ignore"):  # infinite or NaN inputs give NaN, and no warning
             _attend(
                 tile,
@@ -521,7 +521,7 @@ def _forward(
 
 
 def _attend(
-    tile: _Tile,
+    tile: Tile,
     inputs: tuple[Array, Array, Array],
     position: int | None,
     results: tuple[Array, Array],

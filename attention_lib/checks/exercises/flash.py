@@ -16,7 +16,7 @@ from attention_lib.attention import attention, causal_mask
 from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake, Stream
 from attention_lib.checks.measuring import MIB, lines_run, peak_bytes
 from attention_lib.flash import (
-    _Tile,  # its methods are the steps that a solution shows
+    Tile,  # its methods are the steps that a solution shows
     attention_bytes,
     online_softmax_stats,
     tiled_attention,
@@ -217,7 +217,7 @@ ONLINE_SOFTMAX_STATS = Exercise(
             ),
         ),
         Mistake(
-            "The correction is turned round: multiply the old total by exp(old maximum − new "
+            "The correction is reversed: multiply the old total by exp(old maximum − new "
             "maximum), never above 1.",
             _one_by_one(
                 merge=lambda m1, t1, m2, t2: (
@@ -262,7 +262,7 @@ ONLINE_SOFTMAX_STATS = Exercise(
             _reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
         ),
         Mistake(
-            "The pair is turned round: return (maximum, total).",
+            "The pair is reversed: return (maximum, total).",
             _reshaped(lambda pair: (pair[1], pair[0])),
         ),
         Mistake(
@@ -638,7 +638,7 @@ def _wrong_steps(tiled: Callable[..., Answer]) -> tuple[Mistake, ...]:
             tiled(shrink_total=_unchanged),
         ),
         Mistake(
-            "The correction is turned round: multiply by exp(old maximum − new maximum), which is "
+            "The correction is reversed: multiply by exp(old maximum − new maximum), which is "
             "never above 1.",
             tiled(
                 shrink_total=lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
@@ -704,7 +704,7 @@ TILED_ATTENTION = Exercise(
     points=5,
     minutes=20,
     reference=tiled_attention,
-    shown=(_Tile.add_block, _Tile._raise_maximum),
+    shown=(Tile.add_block, Tile.raise_maximum),
     signature="tiled_attention(query, key, value, block_size)",
     cases=_tiled_cases,
     magnitude=_output_size,
@@ -766,7 +766,7 @@ TILED_ATTENTION = Exercise(
             )[0],
         ),
         Mistake(
-            "The values are averaged without their weights.",
+            "The values are averaged without their weights: multiply each by its exponential.",
             lambda query, key, value, block_size: np.broadcast_to(
                 value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
             ),
@@ -976,7 +976,7 @@ TILED_CAUSAL_ATTENTION = Exercise(
     points=3,
     minutes=14,
     reference=tiled_causal_attention,
-    shown=(_Tile.add_block, _Tile._raise_maximum),
+    shown=(Tile.add_block, Tile.raise_maximum),
     signature="tiled_causal_attention(query, key, value, block_size)",
     cases=_causal_cases,
     magnitude=_causal_size,
@@ -1046,7 +1046,7 @@ TILED_CAUSAL_ATTENTION = Exercise(
             _masked(lambda length: np.tri(length, k=1, dtype=bool)),
         ),
         Mistake(
-            "The mask is turned round: query i sees the keys before it, not those after it.",
+            "The mask is reversed: query i sees the keys before it, not those after it.",
             _masked(lambda length: np.tri(length, dtype=bool).T),
         ),
         Mistake(
@@ -1161,7 +1161,7 @@ ATTENTION_BYTES = Exercise(
             _counted((4, 4), (4, 4)),
         ),
         Mistake(
-            "The pair is turned round: return (naive, tiled).",
+            "The pair is reversed: return (naive, tiled).",
             lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize)[::-1],
         ),
         Mistake(

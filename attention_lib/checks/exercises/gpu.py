@@ -380,7 +380,7 @@ TORCH_ATTENTION = Exercise(
             _with(mask=_lower(lambda length, keys: keys)),
         ),
         Mistake(
-            "The mask is turned round: these weights look at the present and the future.",
+            "The mask is reversed: these weights look at the present and the future.",
             _with(mask=_upper),
         ),
         Mistake(
