@@ -12,6 +12,7 @@ import time
 import traceback
 import types
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,10 +31,11 @@ class OutOfTime(BaseException):
 
 @dataclass
 class Observation:
-    """What one call did."""
+    """What one call did, as data that can be sent from one process to another."""
 
     value: Any = None
     error: BaseException | None = None
+    frames: list[traceback.FrameSummary] = field(default_factory=list)  # the error's, the learner's
     out_of_time: bool = False
     refused_call: bool = False  # the call itself failed: the answer takes other arguments
     warnings: list[str] = field(default_factory=list)
@@ -43,13 +45,43 @@ class Observation:
     forbidden: str = ""
 
 
+class Elsewhere(ABC):
+    """An answer that lives in another process, and is called there."""
+
+    @abstractmethod
+    def observe(self, case: Case, forbidden: tuple[str, ...], limit: float) -> Observation:
+        """Do there what the function `observe` does."""
+
+    @abstractmethod
+    def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call there the function `what` of `measuring` or `staging`, the answer first."""
+
+    @abstractmethod
+    def staged(self, how: str) -> Elsewhere:
+        """Return what the function `how` of `staging` makes there out of the answer."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return, raise and warn as the answer does."""
+        seen = self.observe(Case(*args, **kwargs), (), TIME_LIMIT)
+        for message in seen.warnings:
+            warnings.warn(message, stacklevel=2)
+        if seen.out_of_time:
+            raise OutOfTime
+        if seen.error is not None:
+            raise seen.error
+        return seen.value
+
+
 def observe(
-    answer: Answer, case: Case, forbidden: tuple[str, ...] = (), limit: float = TIME_LIMIT
+    answer: Answer, case: Case, forbidden: tuple[str, ...] = (), limit: float | None = TIME_LIMIT
 ) -> Observation:
     """Call `answer` on copies of the case's arguments and report everything it did.
 
-    `forbidden` names the modules or functions (by prefix) that may not do the work.
+    `forbidden` names the modules or functions (by prefix) that may not do the work; `limit` is
+    in seconds.
     """
+    if isinstance(answer, Elsewhere):
+        return answer.observe(case, forbidden, TIME_LIMIT if limit is None else limit)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     output = io.StringIO()
@@ -68,8 +100,8 @@ def observe(
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            seen.error = error
-            seen.refused_call = isinstance(error, TypeError) and not learner_frames(error)
+            seen.error, seen.frames = error, learner_frames(error)
+            seen.refused_call = isinstance(error, TypeError) and not seen.frames
     seen.printed = output.getvalue()
     seen.warnings = [str(warning.message) for warning in caught]
     seen.changed = [
@@ -94,8 +126,8 @@ def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the body once it has run for `seconds`.
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise `OutOfTime` in the body once it has run for `seconds`; None sets no limit.
 
     On a busy machine it may take longer: what counts is the time that the processor worked for
     it, as long as four times that has not gone by.
@@ -103,7 +135,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     A timer signal where the system has one; elsewhere (Windows) a thread that interrupts the
     main one. Off the main thread neither can interrupt, and nothing is limited.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
 

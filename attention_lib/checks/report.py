@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calling import learner_frames
+from attention_lib.checks.calling import Observation
 from attention_lib.checks.comparing import Trial, differing
 from attention_lib.checks.judging import Report
 from attention_lib.checks.tensors import as_numbers, is_tensor, short_dtype
@@ -121,7 +121,7 @@ def _details(report: Report) -> list[tuple[str, Any, Any]]:
     details: list[tuple[str, Any, Any]] = []
     error = trial.seen.error
     if error is not None and not trial.seen.refused_call and report.outcome == "error":
-        details.append(("where", _traceback_text(error), None))
+        details.append(("where", _traceback_text(trial.seen), None))
     if trial.case.args or trial.case.kwargs:
         details.append(("the call", _call_text(report.exercise, trial), None))
         names = _parameter_names(report)
@@ -223,10 +223,10 @@ def _table(array: np.ndarray, marked: Any) -> str:
     )
 
 
-def _traceback_text(error: BaseException) -> str:
+def _traceback_text(seen: Observation) -> str:
     lines = []
-    for frame in learner_frames(error)[-6:]:
+    for frame in seen.frames[-6:]:
         lines.append(f"line {frame.lineno}, in {frame.name}")
         if frame.line:
             lines.append(f"    {frame.line}")
-    return "\n".join([*lines, f"{type(error).__name__}: {error}"])
+    return "\n".join([*lines, f"{type(seen.error).__name__}: {seen.error}"])

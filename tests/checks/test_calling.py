@@ -1,0 +1,97 @@
+"""Calling an answer that lives elsewhere is like calling the answer."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from attention_lib.checks.calling import OutOfTime, observe
+from attention_lib.checks.catalogue import find
+from attention_lib.checks.exercise import Case
+from attention_lib.checks.judging import judge
+from attention_lib.checks.report import as_text
+from tests.checks.elsewhere import ByValue
+
+
+def breaks(x):
+    raise KeyError("there is none")
+
+
+def test_a_call_returns_raises_and_warns_as_the_answer_does():
+    def halves(x):
+        warnings.warn("look out", stacklevel=1)
+        return x / 2
+
+    with pytest.warns(UserWarning, match="look out"):
+        assert ByValue(halves)(x=3.0) == 1.5
+    with pytest.raises(KeyError, match="there is none"):
+        ByValue(breaks)(1)
+
+
+def test_what_it_does_to_its_arguments_stays_there():
+    def fills(x):
+        x[...] = 7.0
+
+    x = np.zeros(3)
+    assert ByValue(fills)(x) is None
+    assert not x.any()
+    assert observe(ByValue(fills), Case(x)).changed == ["0"]
+
+
+def test_running_out_of_time_there_is_running_out_of_time_here():
+    class Late(ByValue):
+        def observe(self, case, forbidden, limit):
+            seen = super().observe(case, forbidden, limit)
+            seen.out_of_time = True
+            return seen
+
+    with pytest.raises(OutOfTime):
+        Late(abs)(1)
+
+
+def test_the_frames_of_an_error_are_the_learners_and_come_with_their_lines():
+    frames = observe(breaks, Case(1)).frames
+    assert [(frame.name, frame.line) for frame in frames] == [
+        ("breaks", 'raise KeyError("there is none")')
+    ]
+
+
+def test_no_alarm_breaks_off_a_talk_with_another_process(monkeypatch):
+    """A probe may take as long as the answers to its calls; each of them is limited there."""
+    monkeypatch.setattr("attention_lib.checks.judging.TIME_LIMIT", 0.1)
+
+    class Slow(ByValue):
+        def __call__(self, *args, **kwargs):
+            start = time.process_time()
+            while time.process_time() < start + 0.02:
+                pass
+            return super().__call__(*args, **kwargs)
+
+    exercise = find("decode_step")  # its probe makes a dozen calls
+    assert judge(exercise, Slow(decode_step), 0).outcome == "right"
+
+
+def decode_step(query, key, value, cache=None):
+    if cache is not None:
+        key, value = (np.concatenate(pair, -2) for pair in zip(cache, (key, value), strict=True))
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return weights @ value, (key, value)
+
+
+def test_a_probe_that_ran_out_of_time_there_says_so():
+    class Stuck(ByValue):
+        def __call__(self, *args, **kwargs):
+            raise OutOfTime
+
+    report = judge(find("decode_step"), Stuck(decode_step), 0)
+    assert report.outcome == "wrong"
+    assert "took over 5 seconds" in report.sentence
+
+
+def test_a_report_shows_the_lines_of_an_error_that_crossed():
+    report = judge(find("softmax"), ByValue(lambda scores, axis=-1: scores / np.ones((7, 11))), 0)
+    assert report.outcome == "error"
+    assert "scores / np.ones((7, 11))" in as_text(report)
