@@ -1,4 +1,7 @@
-"""What a call costs: the memory it holds at once, and how its work grows with its input."""
+"""What a call costs: the memory it holds at once, and how its work grows with its input.
+
+Each measurement takes a function and its arguments, and is made where the function lives.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,23 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
+from attention_lib.checks.calling import Elsewhere
+
 MIB = 1 << 20
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
 
 
-def peak_bytes(call: Callable[[], Any]) -> int:
+def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
     """Return the most memory that one call held at a time, beyond what was held before it."""
+    if isinstance(function, Elsewhere):
+        return function.measure("peak_bytes", args, kwargs)
     traced_already = tracemalloc.is_tracing()
     if not traced_already:
         tracemalloc.start()
     try:
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
-        call()
+        function(*args, **kwargs)
         _, peak = tracemalloc.get_traced_memory()
         return peak - before
     finally:
@@ -29,8 +36,10 @@ def peak_bytes(call: Callable[[], Any]) -> int:
             tracemalloc.stop()
 
 
-def lines_run(call: Callable[[], Any]) -> int:
+def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
     """Count the lines of Python that one call runs through, those of its helpers included."""
+    if isinstance(function, Elsewhere):
+        return function.measure("lines_run", args, kwargs)
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -41,20 +50,33 @@ def lines_run(call: Callable[[], Any]) -> int:
     previous = sys.gettrace()
     sys.settrace(trace)
     try:
-        call()
+        function(*args, **kwargs)
     finally:
         sys.settrace(previous)
     return count
 
 
+def cpu_seconds(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> float:
+    """Return the processor's time that one call took."""
+    if isinstance(function, Elsewhere):
+        return function.measure("cpu_seconds", args, kwargs)
+    start = time.process_time()
+    function(*args, **kwargs)
+    return time.process_time() - start
+
+
 def grows_faster_than_its_input(
-    call: Callable[[int], Callable[[], Any]], sizes: Sequence[int], tolerance: float = 2.0
+    function: Callable[..., Any],
+    arguments: Callable[[int], tuple[Any, ...]],
+    sizes: Sequence[int],
+    tolerance: float = 2.0,
 ) -> tuple[int, float] | None:
     """Find a size, 16 times an earlier one, whose call took far more than 16 times as long.
 
-    `call(size)` prepares a call; `sizes` double from one to the next. CPU time is compared, so
-    a busy machine changes little, and only once it is long enough to be measured well; what
-    looks slow is measured again. Linear work shows a factor of 16, quadratic work up to 256.
+    `arguments(size)` are what the function is called with; `sizes` double from one to the next.
+    CPU time is compared, so a busy machine changes little, and only once it is long enough to be
+    measured well; what looks slow is measured again. Linear work shows a factor of 16, quadratic
+    work up to 256.
 
     Returns
     -------
@@ -63,18 +85,12 @@ def grows_faster_than_its_input(
     """
     seconds: list[float] = []
     for size in sizes:
-        prepared = call(size)
-        seconds.append(_cpu_seconds(prepared))
+        given = arguments(size)
+        seconds.append(cpu_seconds(function, *given))
         if seconds[-1] > ENOUGH_TO_MEASURE and len(seconds) > 4:
             small = max(seconds[-5], 1e-6)
             if seconds[-1] > 16 * tolerance * small:
-                seconds[-1] = min(seconds[-1], _cpu_seconds(prepared))
+                seconds[-1] = min(seconds[-1], cpu_seconds(function, *given))
                 if seconds[-1] > 16 * tolerance * small:
                     return size, seconds[-1] / small
     return None
-
-
-def _cpu_seconds(call: Callable[[], Any]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import measuring
-from attention_lib.checks.measuring import grows_faster_than_its_input, peak_bytes
+from attention_lib.checks.measuring import (
+    cpu_seconds,
+    grows_faster_than_its_input,
+    lines_run,
+    peak_bytes,
+)
+from tests.checks.elsewhere import ByValue
 
 SIZES = [2**power for power in range(4, 14)]
 
@@ -51,30 +57,72 @@ def work(monkeypatch):
     return spend
 
 
+def only_the_size(size):
+    return (size,)
+
+
 @pytest.mark.parametrize("seconds_each", [1e-7, 1e-4, 1e-2])
 def test_linear_work_is_never_called_slow(work, seconds_each):
-    call = lambda size: lambda: work(seconds_each * size)  # noqa: E731
-    assert grows_faster_than_its_input(call, SIZES) is None
+    def linear(size):
+        work(seconds_each * size)
+
+    assert grows_faster_than_its_input(linear, only_the_size, SIZES) is None
 
 
 def test_a_single_slow_moment_is_not_held_against_an_answer(work):
     calls = []
 
-    def call(size):
-        def linear_but_once():
-            calls.append(size)
-            disturbed = size == SIZES[-1] and calls.count(size) == 1
-            work(1e-5 * size * (10 if disturbed else 1))
+    def linear_but_once(size):
+        calls.append(size)
+        disturbed = size == SIZES[-1] and calls.count(size) == 1
+        work(1e-5 * size * (10 if disturbed else 1))
 
-        return linear_but_once
-
-    assert grows_faster_than_its_input(call, SIZES) is None
+    assert grows_faster_than_its_input(linear_but_once, only_the_size, SIZES) is None
     assert calls.count(SIZES[-1]) == 2
 
 
 @pytest.mark.parametrize("seconds_each", [1e-8, 1e-5])
 def test_quadratic_work_is_found_as_soon_as_it_can_be_measured(work, seconds_each):
-    call = lambda size: lambda: work(seconds_each * size**2)  # noqa: E731
-    size, factor = grows_faster_than_its_input(call, SIZES)
+    def quadratic(size):
+        work(seconds_each * size**2)
+
+    size, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
     assert factor == pytest.approx(256)
     assert size == next(n for n in SIZES[4:] if seconds_each * n**2 > measuring.ENOUGH_TO_MEASURE)
+
+
+class Abroad(ByValue):
+    """Remember what is measured there, and call nothing here."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self.measured = []
+
+    def measure(self, what, args, kwargs):
+        self.measured.append(what)
+        return super().measure(what, args, kwargs)
+
+    def __call__(self, *args, **kwargs):
+        raise AssertionError("It is called where it lives.")
+
+
+def test_an_answer_that_lives_elsewhere_is_measured_there():
+    def squares(numbers, repeats=1):
+        return [np.square(numbers) for _ in range(repeats)]
+
+    answer, numbers = Abroad(squares), np.ones(100_000)
+    assert peak_bytes(answer, numbers, repeats=3) == pytest.approx(2_400_000, rel=0.05)
+    assert lines_run(answer, numbers, repeats=30) == lines_run(squares, numbers, repeats=30)
+    assert cpu_seconds(answer, numbers) >= 0
+    assert grows_faster_than_its_input(answer, lambda size: (np.ones(size),), SIZES) is None
+    assert answer.measured == ["peak_bytes", "lines_run"] + ["cpu_seconds"] * (1 + len(SIZES))
+
+
+def test_what_is_read_item_by_item_is_so_elsewhere_too():
+    def last(blocks):
+        for block in blocks:
+            latest = block
+        return latest
+
+    held = peak_bytes(ByValue(last), (np.ones(100_000) for _ in range(9)))
+    assert held == pytest.approx(1_600_000, rel=0.05)  # the last, while the next one is made

@@ -97,7 +97,7 @@ def _keeps_the_blocks(answer: Answer) -> str | None:
         for number in range(BLOCK_COUNT):
             yield np.sin(np.arange(number, number + ONE_BLOCK // 8)).reshape(BLOCK_SHAPE)
 
-    held, allowed = peak_bytes(lambda: answer(blocks())), BLOCKS_ALLOWED * ONE_BLOCK
+    held, allowed = peak_bytes(answer, blocks()), BLOCKS_ALLOWED * ONE_BLOCK
     if held <= allowed:
         return None
     return (
@@ -388,10 +388,10 @@ def _long(length: int, keys: int, d_v: int = D_V) -> tuple[NDArray, NDArray, NDA
 
 def _holds_the_matrix(answer: Answer) -> str | None:
     arguments = _long(LENGTH, KEYS)
-    held = peak_bytes(lambda: answer(*arguments, BLOCK))
+    held = peak_bytes(answer, *arguments, BLOCK)
     if held <= BYTES_ALLOWED:
         return None
-    if peak_bytes(lambda: answer(*arguments, BLOCK // 16)) < held / 4:
+    if peak_bytes(answer, *arguments, BLOCK // 16) < held / 4:
         what, help_ = f"every block of queries with all {KEYS:,} keys", NO_QUERY_BLOCKS
     elif held < 8 * LENGTH * KEYS:
         what, help_ = "more than one block of scores", NO_MATRIX
@@ -417,7 +417,7 @@ def _ignores_block_size(name: str, length: int, keys: int) -> Callable[[Answer],
         sizes = (2, 7, 40)
         if len({np.asarray(answer(*arguments, size)).tobytes() for size in sizes}) > 1:
             return None
-        if len({lines_run(lambda size=size: answer(*arguments, size)) for size in sizes}) > 1:
+        if len({lines_run(answer, *arguments, size) for size in sizes}) > 1:
             return None
         return (
             f"{name} returns the right values but ignores block_size: with 2, 7 and 40 it returns "
@@ -432,7 +432,7 @@ def _counts_blocks(name: str, length: int, keys: int) -> Callable[[Answer], str 
 
     def probe(answer: Answer) -> str | None:
         arguments, half = _long(length, keys), keys // 2
-        many, two = (lines_run(lambda size=size: answer(*arguments, size)) for size in (2, half))
+        many, two = (lines_run(answer, *arguments, size) for size in (2, half))
         if two <= 2 * many:
             return None
         return (
@@ -832,7 +832,7 @@ HOT = 1e200  # two such numbers multiplied overflow
 
 def _holds_the_square(answer: Answer) -> str | None:
     arguments = _long(CAUSAL_LENGTH, CAUSAL_LENGTH)
-    held = peak_bytes(lambda: answer(*arguments, CAUSAL_BLOCK))
+    held = peak_bytes(answer, *arguments, CAUSAL_BLOCK)
     if held <= CAUSAL_ALLOWED:
         return None
     return (

@@ -176,7 +176,7 @@ def _long_rows(rows: int, length: int) -> tuple[NDArray, NDArray]:
 
 def _holds_a_matrix(answer: Answer) -> str | None:
     arguments = _long_rows(2, LONG_ROW)
-    held = peak_bytes(lambda: answer(*arguments))
+    held = peak_bytes(answer, *arguments)
     if held <= BYTES_ALLOWED:
         return None
     return (
@@ -187,11 +187,8 @@ def _holds_a_matrix(answer: Answer) -> str | None:
 
 
 def _does_quadratic_work(answer: Answer) -> str | None:
-    def prepared(length: int) -> Callable[[], object]:
-        arguments = _long_rows(1, length)
-        return lambda: answer(*arguments)
-
-    found = grows_faster_than_its_input(prepared, [2**power for power in range(6, 16)])
+    sizes = [2**power for power in range(6, 16)]
+    found = grows_faster_than_its_input(answer, lambda length: _long_rows(1, length), sizes)
     if found is None:
         return None
     length, factor = found
