@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,10 +50,16 @@ class Report:
     sentence: str
     trial: Trial | None = None
     trials: int = 0
+    advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same
 
 
-def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
-    """Try an answer on the exercise's cases and say what is right or wrong with it."""
+def judge(exercise: Exercise, answer: Any, seed: int, method_counts: bool = True) -> Report:
+    """Try an answer on the exercise's cases and say what is right or wrong with it.
+
+    If `method_counts`, an answer is not right that calls what should not do its work, changes
+    its input, warns or prints. Otherwise it gets advice about these: of an answer in another
+    process they cannot be proven. What is measured counts in any case.
+    """
     if answer is None or answer is Ellipsis:
         return Report(exercise, "unattempted", _unattempted(exercise))
     if exercise.kind == "value":
@@ -82,14 +89,15 @@ def judge(exercise: Exercise, answer: Any, seed: int) -> Report:
                 "stopped: look for a loop that never ends.",
                 trial,
             )
+    advice = () if method_counts else tuple(_advice(exercise, trials))
     return (
         _judge_mistakes(exercise, trials)
-        or _judge_calls(exercise, trials)
+        or (method_counts and _judge_calls(exercise, trials))
         or _judge_reading(exercise, trials)
         or _judge_results(exercise, trials)
-        or _judge_manners(exercise, trials)
+        or (method_counts and _judge_manners(exercise, trials))
         or _probe(exercise, handed_in)
-        or Report(exercise, "right", "Right.", trials=len(trials))
+        or Report(exercise, "right", "Right.", trials=len(trials), advice=advice)
     )
 
 
@@ -171,36 +179,45 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
 def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:
     """Refuse what an answer does besides returning the right values."""
     for trial in trials:
-        seen, name = trial.seen, exercise.name
-        if seen.changed:
-            parameters = exercise.first_line.partition("(")[2].rstrip(")").split(", ")
-            key = seen.changed[0]
-            changed = parameters[int(key)].partition("=")[0] if key.isdigit() else key
-            return Report(
-                exercise,
-                "wrong",
-                f"{name} returns the right values but changes its input {changed}: work on a copy, "
-                "or write x = x - y instead of x -= y.",
-                trial,
-            )
-        if seen.warnings:
-            return Report(
-                exercise,
-                "wrong",
-                f'{name} returns the right values but warns: "{seen.warnings[0]}". Avoid the '
-                "operation that warns where its result is not used.",
-                trial,
-            )
-        if seen.printed:
-            text = seen.printed.strip().splitlines()
-            return Report(
-                exercise,
-                "wrong",
-                f"{name} returns the right values but prints {text[0][:40] if text else ''!r}: "
-                "remove the print, an answer only returns.",
-                trial,
-            )
+        for sentence in _bad_manners(exercise, trial.seen).values():
+            return Report(exercise, "wrong", sentence, trial)
     return None
+
+
+def _advice(exercise: Exercise, trials: list[Trial]) -> Iterator[str]:
+    """Say of each kind of method or manners once what should be otherwise."""
+    calls = _judge_calls(exercise, trials)
+    if calls:
+        yield calls.sentence
+    said: dict[str, str] = {}
+    for trial in trials:
+        said = {**_bad_manners(exercise, trial.seen), **said}
+    yield from said.values()
+
+
+def _bad_manners(exercise: Exercise, seen: Observation) -> dict[str, str]:
+    """Return a sentence for each kind of thing that a call did besides returning a value."""
+    but, sentences = f"{exercise.name} returns the right values but", {}
+    if seen.changed:
+        parameters = exercise.first_line.partition("(")[2].rstrip(")").split(", ")
+        key = seen.changed[0]
+        changed = parameters[int(key)].partition("=")[0] if key.isdigit() else key
+        sentences["changed"] = (
+            f"{but} changes its input {changed}: work on a copy, or write x = x - y instead of "
+            "x -= y."
+        )
+    if seen.warnings:
+        sentences["warnings"] = (
+            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns where its result '
+            "is not used."
+        )
+    if seen.printed:
+        text = seen.printed.strip().splitlines()
+        sentences["printed"] = (
+            f"{but} prints {text[0][:40] if text else ''!r}: remove the print, an answer only "
+            "returns."
+        )
+    return sentences
 
 
 def _probe(exercise: Exercise, answer: Answer) -> Report | None:

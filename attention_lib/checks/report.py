@@ -21,6 +21,7 @@ TITLES = {
 }
 # Okabe–Ito colors: told apart by everyone, and on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
+REMARK = "A remark:"  # what begins each line of advice below a right verdict
 MOST_CELLS = 8  # a larger array is abbreviated
 
 
@@ -34,7 +35,7 @@ class CheckFailed(AssertionError):
 
 def as_text(report: Report) -> str:
     """Write a report as plain text."""
-    lines = [headline(report)]
+    lines = [headline(report), *(f"  {REMARK} {sentence}" for sentence in report.advice)]
     for label, value, _ in _details(report):
         body = value if isinstance(value, str) else _array_text(value)
         lines.append(f"  {label}:")
@@ -60,8 +61,9 @@ def as_html(report: Report) -> str:
         (NEW_LINE if label.startswith("you returned") else "") + _detail(label, value, marked)
         for label, value, marked in _details(report)
     )
+    advice = "".join(f"<div>{REMARK} {html.escape(sentence)}</div>" for sentence in report.advice)
     return panel(
-        f"<strong>{html.escape(head)}.</strong> {html.escape(sentence)}"
+        f"<strong>{html.escape(head)}.</strong> {html.escape(sentence)}{advice}"
         f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px">{details}</div>',
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',

@@ -221,6 +221,55 @@ def test_scipy_ufuncs_are_seen_too(answer):
     assert "calls scipy.special.expit" in sentence_of(answer)
 
 
+def _with_manners_to_mend(scores, axis=-1):
+    print("debugging")
+    warnings.warn("look out", stacklevel=1)
+    result = scipy.special.softmax(scores, axis)
+    scores[...] = 0
+    return result
+
+
+def test_method_and_manners_can_be_advice_below_a_right_verdict():
+    report = judge(find("softmax"), _with_manners_to_mend, 0, method_counts=False)
+    assert (report.outcome, len(report.advice)) == ("right", 4)
+    first, *remarks = as_text(report).splitlines()
+    assert first.startswith("softmax: right. All ")
+    told = ["calls scipy", "changes its input scores", 'warns: "look out"', "prints 'debugging'"]
+    for remark, what in zip(remarks, told, strict=True):
+        assert remark.startswith("  A remark: softmax ")
+        assert what in remark
+    assert as_html(report).count("<div>A remark: ") == 4
+    assert "look out&quot;" in as_html(report)
+
+
+def test_where_they_count_the_same_answer_is_wrong():
+    report = judge(find("softmax"), _with_manners_to_mend, 0)
+    assert (report.outcome, report.advice) == ("wrong", ())
+
+
+def test_a_forbidden_call_does_not_make_wrong_values_right():
+    def along_the_whole(scores, axis=-1):
+        return scipy.special.softmax(scores, axis=None)
+
+    def reversed_(scores, axis=-1):
+        return scipy.special.softmax(scores, axis)[..., ::-1]
+
+    report = judge(find("softmax"), along_the_whole, 0, method_counts=False)
+    assert "the sum must run along axis only" in report.sentence
+    report = judge(find("softmax"), reversed_, 0, method_counts=False)
+    assert "it should be" in report.sentence
+    assert report.advice == ()
+
+
+def test_what_is_measured_counts_in_any_case():
+    def by_a_matrix(weights, grad_weights):
+        jacobian = weights[..., None] * (np.eye(weights.shape[-1]) - weights[..., None, :])
+        return (grad_weights[..., None, :] @ jacobian)[..., 0, :].astype(weights.dtype)
+
+    report = judge(find("softmax_vjp"), by_a_matrix, 0, method_counts=False)
+    assert "builds an n × n matrix" in report.sentence
+
+
 def test_what_an_answer_does_to_numpys_error_state_ends_with_it():
     def silences(scores, axis=-1):
         np.seterr(all="ignore")
