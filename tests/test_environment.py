@@ -26,8 +26,19 @@ SYSTEMS = {
     "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
     "windows": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
 }
-# What the packages need that are installed elsewhere only: nothing.
-ELSEWHERE = {"appnope", "colorama", "overrides", "pexpect", "ptyprocess", "pywinpty", "triton"}
+# What the packages need that are installed on some systems or Pythons only.
+ELSEWHERE = {
+    "appnope": [],
+    "colorama": [],
+    "importlib-metadata": ["lazy-importer>=0.1", "zipp>=3.20"],
+    "lazy-importer": [],
+    "overrides": [],
+    "pexpect": [],
+    "ptyprocess": [],
+    "pywinpty": [],
+    "triton": [],
+    "zipp": [],
+}
 
 
 def environment(system: str, python: str) -> dict[str, str]:
@@ -109,7 +120,7 @@ def installed_requires(name: str) -> list[str]:
         return metadata.requires(name) or []
     except metadata.PackageNotFoundError:
         assert name in ELSEWHERE, f"{name} is not installed: what it needs is not known"
-        return []
+        return ELSEWHERE[name]
 
 
 def conda_problems(conda: dict, pyproject: dict) -> list[str]:
