@@ -114,7 +114,7 @@ __all__ = [
 _LATER = {
     "attention_flops": "attention_lib.gpu",
     "check": "attention_lib.checks",
-    "flash_attention": "attention_lib.gpu_kernel",
+    "flash_attention": "attention_lib.gpu_launch",
     "flash_kernel": "attention_lib.gpu_kernel",
     "hint": "attention_lib.checks",
     "pick_device": "attention_lib.gpu",

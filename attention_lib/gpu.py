@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -12,9 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-if not torch.cuda.is_available():
-    # Triton, which torch may import at any time, reads this once: its kernels run interpreted.
-    os.environ.setdefault("TRITON_INTERPRET", "1")
+from attention_lib.gpu_launch import require_tensors
 
 
 def pick_device() -> torch.device:
@@ -198,34 +195,3 @@ def synchronize(device: torch.device | str) -> None:
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
-
-
-def require_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Refuse tensors that attention is not defined for, in one sentence."""
-    named = {"query": query, "key": key, "value": value}
-    for name, tensor in named.items():
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} must be a torch tensor; it is {type(tensor).__name__}.")
-        if not tensor.dtype.is_floating_point:
-            raise TypeError(f"{name} must hold floating-point numbers; it holds {tensor.dtype}.")
-        if tensor.ndim < 2:
-            raise ValueError(
-                f"{name} needs at least two dimensions, its vectors as rows; "
-                f"it has shape {tuple(tensor.shape)}."
-            )
-    for what in ("device", "dtype"):
-        if len({getattr(tensor, what) for tensor in named.values()}) > 1:
-            got = ", ".join(f"{name} {getattr(t, what)}" for name, t in named.items())
-            raise (ValueError if what == "device" else TypeError)(
-                f"query, key and value must have one {what}; got {got}."
-            )
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
-        raise ValueError(f"Attention needs (..., L, d_k), (..., S, d_k), (..., S, d_v); got {got}.")
-    try:
-        torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in named.values()))
-    except RuntimeError:
-        got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
-        raise ValueError(
-            f"The dimensions before the last two must be equal, or 1, to broadcast; got {got}."
-        ) from None

@@ -182,12 +182,12 @@ def describe(device: torch.device) -> dict[str, str]:
         kind = "Apple GPU" if device.type == "mps" else "CPU"
         threads = torch.get_num_threads()
         name = f"{kind} ({platform.machine()}, {threads} thread{'s'[: threads > 1]})"
-    from attention_lib import gpu_kernel
+    from attention_lib.gpu_launch import triton
 
     return {
         "device": name,
         "torch": torch.__version__,
-        "triton": gpu_kernel.triton.__version__ if gpu_kernel.triton else "none",
+        "triton": triton.__version__ if triton else "none",
         "cuda": torch.version.cuda or "none",
         "date": date.today().isoformat(),
     }
@@ -247,7 +247,7 @@ def _past(_batch: Tensor, _head: Tensor, row: Tensor, column: Tensor) -> Tensor:
 
 
 def _kernel(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
-    from attention_lib.gpu_kernel import flash_attention
+    from attention_lib.gpu_launch import flash_attention
 
     return lambda: flash_attention(query, key, value, is_causal)
 

@@ -13,17 +13,17 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import attention_lib
-from attention_lib import gpu, gpu_kernel, gpu_variants
-from attention_lib.gpu_kernel import flash_attention
+from attention_lib import gpu, gpu_launch, gpu_variants
+from attention_lib.gpu_launch import flash_attention
 
 ROOT = Path(attention_lib.__file__).parent.parent
-STEP = {dtype: torch.finfo(dtype).eps for dtype in gpu_kernel.DTYPES}
+STEP = {dtype: torch.finfo(dtype).eps for dtype in gpu_launch.DTYPES}
 
 needs_triton = pytest.mark.skipif(
-    gpu_kernel.triton is None, reason="Triton has no build for this system"
+    gpu_launch.triton is None, reason="Triton has no build for this system"
 )
 interpreted = pytest.mark.skipif(
-    not gpu_kernel.INTERPRETED, reason="with a CUDA device the kernel is compiled, not interpreted"
+    not gpu_launch.INTERPRETED, reason="with a CUDA device the kernel is compiled, not interpreted"
 )
 on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 
@@ -69,7 +69,7 @@ class TestTorchAttention:
         right = exact(*inputs, is_causal)
         assert error(gpu.torch_attention(*inputs, is_causal), right) < 1e-14
 
-    @pytest.mark.parametrize("dtype", gpu_kernel.DTYPES)
+    @pytest.mark.parametrize("dtype", gpu_launch.DTYPES)
     def test_keeps_the_dtype(self, dtype):
         inputs = qkv((2,), 9, 33, 16, dtype)
         got = gpu.torch_attention(*inputs, True)
@@ -150,7 +150,7 @@ class TestCountingAndTiming:
 class TestInterpretedKernel:
     """Small inputs at every edge: each program is interpreted, operation by operation."""
 
-    @pytest.mark.parametrize("dtype", gpu_kernel.DTYPES)
+    @pytest.mark.parametrize("dtype", gpu_launch.DTYPES)
     @pytest.mark.parametrize("is_causal", [False, True])
     @pytest.mark.parametrize(
         ("length", "keys", "size"),
@@ -291,13 +291,14 @@ class Driver:
     get_current_target = staticmethod(lambda: GPUTarget("cuda", {capability}, 32))
 
 driver.set_active(Driver())
-from attention_lib import gpu_kernel as kernel
+from attention_lib import flash_kernel
+from attention_lib.gpu_launch import forward
 
 def compiled(dtype, rows, block, is_causal):
     tensor = torch.empty(1, 2, 512, 64, dtype=dtype)
     strides = [tensor.stride()] * 4
-    return kernel.forward.fn.warmup(
-        *[tensor] * 4, *strides, 2, 512, 512, 0.18, 10, INNER=kernel.flash_kernel, HEAD=64,
+    return forward.fn.warmup(
+        *[tensor] * 4, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
         WIDTH=64, IS_CAUSAL=is_causal, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
@@ -315,7 +316,7 @@ class TestTriton:
         assert "Restart Python and import attention_lib.gpu" in in_a_fresh_process(TOO_EARLY)
 
     @pytest.mark.skipif(
-        gpu_kernel.triton is None or "nvidia" not in gpu_kernel.triton.backends.backends,
+        gpu_launch.triton is None or "nvidia" not in gpu_launch.triton.backends.backends,
         reason="this Triton does not compile for NVIDIA",
     )
     @pytest.mark.parametrize(("capability", "instruction"), [(80, "mma.sync"), (90, "wgmma")])
@@ -408,7 +409,7 @@ class TestVariants:
 @on_cuda
 @needs_triton
 class TestCompiledKernel:
-    @pytest.mark.parametrize("dtype", gpu_kernel.DTYPES)
+    @pytest.mark.parametrize("dtype", gpu_launch.DTYPES)
     @pytest.mark.parametrize("is_causal", [False, True])
     @pytest.mark.parametrize(
         ("length", "keys", "size"),

@@ -138,7 +138,8 @@ class Exercise:
         is.
     run
         Makes the function that is called on the cases out of an answer which cannot be called
-        by itself, or not on these arguments: a kernel that only runs inside a launch.
+        by itself, or not on these arguments: a kernel that only runs inside a launch. It has
+        the name of the function of `staging` that does so for an answer in another process.
     run_as
         The first line of that function, as a learner reads it in a report.
     shown
@@ -167,10 +168,6 @@ class Exercise:
         if self.reference is None:
             return "written"
         return "function" if callable(self.reference) else "value"
-
-    def on_cases(self, answer: Any) -> Answer:
-        """Return the function that is called on the cases: the answer, or what runs it."""
-        return self.run(answer) if self.run else answer
 
     @property
     def first_line(self) -> str:

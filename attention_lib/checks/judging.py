@@ -17,6 +17,7 @@ from attention_lib.checks.comparing import (
 )
 from attention_lib.checks.exercise import Answer, Case, Exercise
 from attention_lib.checks.recognizing import fails, recognize
+from attention_lib.checks.staging import on_cases
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
@@ -73,7 +74,7 @@ def judge(exercise: Exercise, answer: Any, seed: int, method_counts: bool = True
         )
 
     forbidden = _forbidden_modules(exercise)
-    handed_in, answer = answer, exercise.on_cases(answer)
+    handed_in, answer = answer, on_cases(exercise, answer)
     trials = []
     for case in exercise.cases(np.random.default_rng(seed)):
         seen = observe(answer, case, forbidden)

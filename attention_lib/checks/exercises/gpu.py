@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from attention_lib.checks.calling import unwatched
+from attention_lib.checks import staging
+from attention_lib.checks.calling import Elsewhere
 from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake
-from attention_lib.checks.simulated import Machine, Work, availability, replaced
+from attention_lib.checks.simulated import Work
 from attention_lib.checks.tensors import is_tensor
 
 
@@ -44,14 +45,6 @@ class OfLibrary:
 
 
 # pick_device
-
-
-def _with_devices(answer: Answer) -> Answer:
-    def pick_device_where(cuda: bool, mps: bool) -> Any:
-        with replaced(availability(cuda, mps), answer):
-            return answer()
-
-    return pick_device_where
 
 
 def _device_cases(_rng: Generator) -> Iterator[Case]:
@@ -99,7 +92,7 @@ PICK_DEVICE = Exercise(
     reference=OfLibrary("pick_device"),
     signature="pick_device()",
     accelerated=True,
-    run=_with_devices,
+    run=staging.with_devices,
     run_as="def pick_device_where(cuda, mps)",
     cases=_device_cases,
     hints=(
@@ -194,14 +187,11 @@ def _differentiable(answer: Answer) -> str | None:
     rng = np.random.default_rng(5)
     for is_causal in (False, True):
         inputs = _qkv(rng, (2,), (3, 5, 6, 7))
-        for tensor in inputs:
-            tensor.requires_grad_()
-        output = answer(*inputs, is_causal)
-        if not output.requires_grad:
+        (toward,) = _tensors(rng, (2, 3, 7))
+        got = staging.gradients(answer, inputs, toward, is_causal=is_causal)
+        if got is None:
             return NO_GRADIENT
-        toward = torch.from_numpy(rng.standard_normal(tuple(output.shape)))
-        got = torch.autograd.grad(output, inputs, toward, allow_unused=True)
-        right = torch.autograd.grad(TORCH_ATTENTION.reference(*inputs, is_causal), inputs, toward)
+        right = staging.gradients(TORCH_ATTENTION.reference, inputs, toward, is_causal=is_causal)
         for name, one, other in zip(("query", "key", "value"), got, right, strict=True):
             if one is None:
                 return f"{NO_GRADIENT} Here it is {name} that gets no gradient."
@@ -502,15 +492,6 @@ ATTENTION_FLOPS = Exercise(
 # time_milliseconds
 
 
-def _on_simulated_machine(answer: Answer) -> Answer:
-    def timed(work: Work, device: Any, *repeats: int) -> Any:
-        machine = Machine(work, device.type)
-        with machine.in_place_of_the_real_one(answer):
-            return answer(machine.call, device, *repeats)
-
-    return timed
-
-
 def _timing_cases(rng: Generator) -> Iterator[Case]:
     yield _timing_case("cpu", 400.0, 20.0, 30.0, 70.0)
     yield _timing_case("cuda", 900.0, 12.0, 10.0, 45.0, 11.0, 80.0)
@@ -599,7 +580,7 @@ TIME_MILLISECONDS = Exercise(
     reference=OfLibrary("time_milliseconds"),
     signature="time_milliseconds(fn, device, repeats=10)",
     accelerated=True,
-    run=_on_simulated_machine,
+    run=staging.on_simulated_machine,
     run_as="def time_milliseconds(fn, device, repeats=10)",
     cases=_timing_cases,
     tolerance=0.05,
@@ -651,55 +632,9 @@ TIME_MILLISECONDS = Exercise(
 # flash_kernel
 
 
-def _launched(answer: Any) -> Answer:
-    """Call the kernel that has `answer` for its inner loop, on tiles of the case's size."""
-    kernel = answer.kernel if isinstance(answer, Edited) else answer
-
-    def flash_attention(
-        query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
-    ) -> Any:
-        from attention_lib import gpu_kernel
-
-        _stop_at_a_stub(kernel)
-        inputs = [query, _before_nan(key), _before_nan(value)]
-        if gpu_kernel.INTERPRETED:
-            launched = kernel
-        else:
-            launched = gpu_kernel.jit(kernel) if inspect.isfunction(kernel) else kernel
-            inputs = [tensor.cuda() for tensor in inputs]
-        try:
-            with unwatched():
-                output = gpu_kernel.flash_attention(*inputs, is_causal, kernel=launched, tile=tile)
-        except Exception as error:
-            raise _cause(error) from None
-        return output.cpu()
-
-    return flash_attention
-
-
-def _stop_at_a_stub(kernel: Any) -> None:
-    try:
-        source = inspect.getsource(getattr(kernel, "fn", kernel))
-    except (OSError, TypeError):
-        return
-    if "raise NotImplementedError" in source:
-        raise NotImplementedError
-
-
-def _before_nan(tensor: Any) -> Any:
-    """Put rows of NaN behind the last one, so that reading on too far shows."""
-    room = tensor.new_full((*tensor.shape[:-2], tensor.shape[-2] + 64, tensor.shape[-1]), math.nan)
-    room[..., : tensor.shape[-2], :] = tensor
-    return room[..., : tensor.shape[-2], :]
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Find what went wrong inside the kernel, below the interpreter's own errors."""
-    while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, TypeError) and "unpack" in str(error):
-        return ValueError("what it returns must be output, total, maximum.")
-    return error
+def launched(answer: Any) -> Answer:
+    """Launch a kernel, or the edited text of the library's."""
+    return staging.launched(answer.kernel if isinstance(answer, Edited) else answer)
 
 
 def _kernel_cases(rng: Generator) -> Iterator[Case]:
@@ -743,7 +678,9 @@ def _kernel_size(
 
 
 def _of_ones_own(answer: Any) -> str | None:
-    """Refuse a kernel that hands its work to the library's."""
+    """Refuse a kernel that hands its work to the library's; elsewhere that is not there."""
+    if isinstance(answer, Elsewhere):
+        return None
     from attention_lib import gpu_kernel
 
     function = getattr(answer, "fn", answer)
@@ -800,7 +737,7 @@ FLASH_KERNEL = Exercise(
         "limit, scale, output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)"
     ),
     accelerated=True,
-    run=_launched,
+    run=launched,
     run_as="def flash_attention(query, key, value, is_causal=False, tile=(16, 32))",
     cases=_kernel_cases,
     magnitude=_kernel_size,

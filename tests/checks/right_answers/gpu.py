@@ -8,9 +8,9 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from attention_lib import gpu_kernel
+from attention_lib import gpu_launch
 
-triton, jit = gpu_kernel.triton, gpu_kernel.jit
+triton, jit = gpu_launch.triton, gpu_launch.jit
 tl = triton.language if triton else None
 
 
