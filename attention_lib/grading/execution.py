@@ -1,79 +1,272 @@
-"""Running a submission: in a kernel that may hang or die without stopping anyone else."""
+"""Running a submission: its cells in the sandbox, its checks here, on a stand-in for each answer."""
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import functools
+import hashlib
+import json
 import os
 import secrets
-from collections.abc import Iterator
-from subprocess import DEVNULL
+import threading
+import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+import nbformat
+import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import Execute
-from traitlets import default
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Float
 
+from attention_lib.checks.catalogue import EXERCISES
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.judging import Report, judge
+from attention_lib.checks.report import as_html, as_text, headline
 from attention_lib.grading.intake import problem_of
+from attention_lib.grading.needed import needed_cells
+from attention_lib.grading.sandbox import Sandbox, Session, SessionEnded, Unprotected
+from attention_lib.grading.stand_in import StandIn
 
 SEED = "ATTENTION_LIB_SEED"
-STOPPED = "PythonStopped"  # the error shown in the cell that ended the kernel
+CELL_SECONDS = 60.0
+STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
+UNPROTECTED = (
+    "Students' code is run WITHOUT A SANDBOX (c.ExecuteSubmission.without_sandbox = True): it may "
+    "read, change and delete whatever you may."
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission to be run, by value."""
+
+    lesson: str
+    notebook: str  # what `rebuild` made of it, as JSON
+    files: dict[str, bytes]  # what the student handed in besides, by path
+    seed: int  # of the hidden cases
+    without_sandbox: bool = False
+    cell_seconds: float = CELL_SECONDS
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What running a submission showed, cell by cell."""
+
+    digest: str  # of the notebook
+    outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by cell id
+    counts: dict[str, int] = field(default_factory=dict)  # the order in which cells were run
+
+
+# What has been run already, by the notebook's digest: a batch leaves it here.
+ready: dict[str, Ran] = {}
 
 
 @functools.cache
-def seed_of_this_run() -> str:
+def seed_of_this_run() -> int:
     """Return the seed of the hidden cases: one for all submissions that a process grades."""
-    return os.environ.get(SEED) or str(secrets.randbits(32))
+    return int(os.environ.get(SEED) or secrets.randbits(32))
 
 
-class ExecuteSubmission(Execute):
-    """Run a notebook to its end, whatever its cells do to the kernel.
+def digest_of(notebook: NotebookNode) -> str:
+    """Return what tells one student's code from another's: ids and texts of all but the checks."""
+    texts = [[cell.id, cell.source] for cell in notebook.cells if _is_code(cell)]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
-    Once a cell has ended Python, or keeps it busy and cannot be interrupted, no later cell is
-    run; what the earlier ones showed is kept.
+
+_sandboxes: dict[tuple[str, bool], Sandbox | Unprotected] = {}
+_one_at_a_time = threading.Lock()  # checking captures what this process prints
+
+
+def run_notebook(task: Task) -> Ran:
+    """Run a submission in a process of its own, and check its answers from this one.
+
+    Raises
+    ------
+    NoSandbox
+        If there is none, and the task does not do without.
     """
+    notebook = nbformat.reads(task.notebook, as_version=4)
+    ran = Ran(digest_of(notebook))
+    if problem_of(notebook):
+        return ran  # there is nothing of the student's to run
+    with _one_at_a_time:
+        session = _sandbox(task.lesson, task.without_sandbox).open(task.files)
+        try:
+            _run_cells(notebook, session, task, ran)
+        finally:
+            session.close()
+    return ran
 
-    @default("shutdown_kernel")
-    def _shutdown_kernel_default(self) -> str:
-        return "immediate"  # there is nothing in it to save
+
+def _sandbox(lesson: str, without: bool) -> Sandbox | Unprotected:
+    """Return the sandbox for a lesson's submissions, started when it is first asked for."""
+    sandbox = _sandboxes.get((lesson, without))
+    if sandbox is None or not sandbox.alive:
+        for other in _sandboxes.values():
+            other.close()  # lessons come one after the other
+        _sandboxes.clear()
+        sandbox = Unprotected(lesson) if without else Sandbox(lesson)
+        _sandboxes[lesson, without] = sandbox
+    return sandbox
+
+
+def _run_cells(notebook: NotebookNode, session: Session, task: Task, ran: Ran) -> None:
+    code = [cell for cell in notebook.cells if _is_code(cell)]
+    own = {cell.id for cell in code if _is_the_students(cell)}
+    needed = needed_cells(code, own)
+    for cell in notebook.cells:
+        name = checked_exercise(cell)
+        if name:
+            ran.outputs[cell.id] = check_answer(EXERCISES[name], session, task.seed)
+            ran.counts[cell.id] = len(ran.counts) + 1
+        elif cell.cell_type == "code" and cell.id in needed and not session.ended:
+            ran.outputs[cell.id] = run_source(cell.source, session, task.cell_seconds)
+            ran.counts[cell.id] = len(ran.counts) + 1
+
+
+def _is_code(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and not checked_exercise(cell)
+
+
+def _is_the_students(cell: NotebookNode) -> bool:
+    return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def checked_exercise(cell: NotebookNode) -> str | None:
+    """Return the exercise that a cell checks, if it is a check cell."""
+    marks = cell.metadata.get("nbgrader", {})
+    name = str(marks.get("grade_id", "")).removeprefix("check_")
+    is_check = cell.cell_type == "code" and marks.get("grade") and not marks.get("solution")
+    return name if is_check and name in EXERCISES else None
+
+
+def run_source(source: str, session: Session, seconds: float) -> list[dict[str, Any]]:
+    """Run one cell of the student's, and return its outputs."""
+    try:
+        reply = session.ask({"do": "run", "source": source}, seconds)
+    except SessionEnded as ended:
+        return [_error(STOPPED, f"{ended} The cells below could not run.")]
+    outputs = _outputs(reply.get("outputs"))
+    if reply.get("interrupted"):
+        sentence = f"This cell was still running after {seconds:g} seconds and was stopped."
+        outputs.append(_error("CellTimeout", sentence))
+    return outputs
+
+
+def _outputs(sent: Any) -> list[dict[str, Any]]:
+    """Read the outputs of a cell: of what a student's process sent, only what is one."""
+    try:
+        listed = json.loads(np.asarray(sent, np.uint8).tobytes())
+    except (TypeError, ValueError, RecursionError):
+        return []
+    outputs = []
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict):
+            match one.get("output_type"):
+                case "stream":
+                    outputs.append(new_output("stream", text=str(one.get("text"))))
+                case "error":
+                    lines = [str(line) for line in _list(one.get("traceback"))]
+                    name, text = str(one.get("ename")), str(one.get("evalue"))
+                    outputs.append(new_output("error", ename=name, evalue=text, traceback=lines))
+                case "display_data" | "execute_result":
+                    data = one.get("data")
+                    texts = data.items() if isinstance(data, dict) else ()
+                    bundle = {str(kind): text for kind, text in texts if isinstance(text, str)}
+                    outputs.append(new_output("display_data", data=bundle))
+    return outputs
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:
+    """Check an answer that lives in a student's process, and return the check cell's outputs."""
+    try:
+        found = session.ask({"do": "look", "name": exercise.name}, CELL_SECONDS)
+        if found.get("kind") == "nothing":
+            sentence = f"{exercise.name} is not defined: its answer cell did not run to the end."
+            return [_error("NameError", sentence)]
+        answer = found.get("value")
+        if found.get("kind") == "function":
+            answer = StandIn(session, exercise.name)
+        report = _judged(exercise, answer, seed)
+    except SessionEnded as ended:
+        return [_error(STOPPED, f"The check of {exercise.name} could not be finished. {ended}")]
+    except Exception as problem:  # made by replies that no answer of any kind would give
+        warnings.warn(f"{exercise.name} could not be judged: {problem!r}", stacklevel=2)
+        sentence = (
+            f"The check of {exercise.name} came to no verdict: what came back makes no sense."
+        )
+        return [_error("NotChecked", sentence)]
+    said = {"exercise": exercise.name, "outcome": report.outcome, "advice": list(report.advice)}
+    panel = {"text/plain": as_text(report), "text/html": as_html(report)}
+    outputs = [new_output("display_data", data=panel, metadata={"attention_lib": said})]
+    if report.outcome != "right":
+        error = new_output("error", ename="CheckFailed", evalue=headline(report))
+        outputs.append({**error, "traceback": ["CheckFailed: see above."]})
+    return outputs
+
+
+def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
+    """Judge by the cases that everyone can read, then by some that nobody has seen.
+
+    Of the latter the report shows no numbers but those in its sentence.
+    """
+    report = judge(exercise, answer, seed=0, method_counts=False)
+    if report.outcome != "right" or exercise.kind != "function":
+        return report
+    hidden = judge(exercise, answer, seed=seed, method_counts=False)
+    if hidden.outcome == "right":
+        return report
+    sentence = f"With numbers that are not in the notebook: {hidden.sentence}"
+    return dataclasses.replace(hidden, sentence=sentence, trial=None)
+
+
+def _error(name: str, sentence: str) -> dict[str, Any]:
+    return new_output("error", ename=name, evalue=sentence, traceback=[f"{name}: {sentence}"])
+
+
+def put_into(notebook: NotebookNode, ran: Ran) -> None:
+    """Give the notebook's cells what they showed; a check that did not run has failed."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            outputs = ran.outputs.get(cell.id, [])
+            if checked_exercise(cell) and not outputs:
+                outputs = [_error("NotChecked", "The check could not run.")]
+            cell.outputs = [nbformat.from_dict(output) for output in outputs]
+            cell.execution_count = ran.counts.get(cell.id)
+
+
+class ExecuteSubmission(NbGraderPreprocessor):
+    """Run a submission and check it, unless a batch has done so already."""
+
+    without_sandbox = Bool(
+        False, help="Let students' code do whatever you may do, and warn of it on every run."
+    ).tag(config=True)
+    cell_seconds = Float(CELL_SECONDS, help="The wall-clock time that one cell may take.").tag(
+        config=True
+    )
 
     def preprocess(
-        self, nb: NotebookNode, resources: Any = None, km: Any = None
+        self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        if problem_of(nb):
-            return nb, resources  # there is nothing of the student's to run
-        self.stopped = False
-        return super().preprocess(nb, resources, km)
-
-    @contextlib.contextmanager
-    def setup_kernel(self, **kwargs: Any) -> Iterator[None]:
-        # PYTHONSAFEPATH: a file handed in along with the notebook is not imported in place of
-        # a module of ours. What a kernel writes past its notebook is nobody's to read.
-        env = {**os.environ, SEED: seed_of_this_run(), "PYTHONSAFEPATH": "1"}
-        with super().setup_kernel(env=env, stdout=DEVNULL, stderr=DEVNULL, **kwargs):
-            yield
-
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: Any, index: int
-    ) -> tuple[NotebookNode, dict[str, Any]]:
-        if self.stopped:
-            return cell, self.resources
-        try:
-            return super().preprocess_cell(cell, resources, index)
-        except DeadKernelError:
-            self._stop(cell, "Python ended while this cell ran; the cells below could not run.")
-        except CellTimeoutError:
-            self._stop(
-                cell,
-                "This cell did not end and could not be interrupted; the cells below did not run.",
+        ran = ready.pop(digest_of(nb), None)
+        if ran is None:
+            place = resources["nbgrader"]
+            if self.without_sandbox:
+                self.log.warning(UNPROTECTED)
+            task = Task(
+                lesson=place["assignment"],
+                notebook=nbformat.writes(nb),
+                files={},
+                seed=seed_of_this_run(),
+                without_sandbox=self.without_sandbox,
+                cell_seconds=self.cell_seconds,
             )
-        return cell, self.resources
-
-    def _stop(self, cell: NotebookNode, sentence: str) -> None:
-        self.stopped = True
-        self.log.error("%s It begins: %.60r", sentence, cell.source)
-        cell.outputs.append(
-            new_output("error", ename=STOPPED, evalue=sentence, traceback=[sentence])
-        )
+            ran = run_notebook(task)
+        put_into(nb, ran)
+        return nb, resources

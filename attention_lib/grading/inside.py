@@ -1,0 +1,340 @@
+"""The program inside the sandbox: it runs a student's cells, and calls the answers in them.
+
+Started by `sandbox.py` with the number of a socket. There it waits with everything slow already
+imported, and for each submission it forks a process that has namespaces, limits and a temporary
+folder of its own. Nothing here is believed by the grader: whatever a student does to this
+process, it can only send values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks import measuring, staging
+from attention_lib.checks.calling import observe
+from attention_lib.checks.exercise import Answer, Case
+from attention_lib.grading.shell import Shell, make_shell, run_cell
+from attention_lib.grading.wire import (
+    INTERRUPT,
+    SECRET,
+    Channel,
+    Closed,
+    Malformed,
+    Message,
+    error_again,
+    error_by_value,
+)
+
+FOLDER = "/tmp/work"  # where a student's notebook runs
+MOST_PRINTED = 2000  # characters of what an answer prints
+POLL_SECONDS = 0.1
+NOBODY = 65534
+# Of clone(2): what a submission has for itself.
+NEW_MOUNTS = 0x00020000
+NEW_NAMESPACES = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+
+
+# The fork server
+
+
+def serve(control: socket.socket, limits: dict[str, int], modules: list[str]) -> None:
+    """Fork a process for each pair of sockets that comes in, until the grader is gone."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    import_all(modules)
+    shell = make_shell()
+    import gc
+
+    gc.freeze()  # what is shared with every child stays shared
+    control.sendall(b"ready")
+    while True:
+        _, sockets, _, _ = socket.recv_fds(control, 1, 2)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if len(sockets) < 2:
+            return
+        if os.fork() == 0:
+            control.close()
+            _never_return(supervise, shell, limits, *sockets)
+        for number in sockets:
+            os.close(number)
+
+
+def import_all(modules: list[str]) -> None:
+    """Import what lessons use, so that a child finds it there."""
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            __import__(name)
+
+
+def _never_return(function: Callable[..., None], *arguments: Any) -> None:
+    try:
+        function(*arguments)
+    finally:
+        os._exit(0)
+
+
+def supervise(shell: Shell, limits: dict[str, int], data: int, leash: int) -> None:
+    """Start the student's process in namespaces of its own; interrupt and end it when told to."""
+    user, group = os.getuid(), os.getgid()
+    _libc("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # or /proc/self would be root's
+    _libc("unshare", NEW_NAMESPACES)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
+    with contextlib.suppress(OSError):  # where it can be had: no user namespaces further in
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    first = os.fork()
+    if first == 0:
+        os.close(leash)
+        _never_return(begin, shell, limits, data)
+    os.close(data)
+    poll = select.poll()
+    poll.register(leash, select.POLLIN)
+    at_the_start = _bytes_of("self")
+    while os.waitpid(first, os.WNOHANG)[0] == 0:
+        if poll.poll(1000 * POLL_SECONDS):
+            if os.read(leash, 1) != INTERRUPT:
+                break  # let go by the grader
+            os.kill(first, signal.SIGINT)
+        if _bytes_below(first, at_the_start) > limits["memory"]:
+            break
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(first, signal.SIGKILL)  # and with it everything in its namespace
+
+
+def begin(shell: Shell, limits: dict[str, int], data: int) -> None:
+    """Be the first process of the namespace: all others end with this one."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    limits["address"] = limits["memory"] + _bytes_of("self", whole=True)
+    _libc("unshare", NEW_MOUNTS)
+    _mount("/tmp", f"size={limits['folder']},nr_inodes=10000,mode=0700")
+    _mount("/dev/shm", "size=1m")
+    _mount("/proc", "size=0,mode=0555")  # it lists processes of others
+    student = os.fork()
+    if student == 0:
+        _never_return(live, shell, limits, data)
+    signal.signal(signal.SIGINT, lambda *_: os.kill(student, signal.SIGINT))
+    while True:
+        with contextlib.suppress(InterruptedError):
+            if os.wait()[0] == student:
+                return
+
+
+def live(shell: Shell, limits: dict[str, int], data: int) -> None:
+    """Be the student's process: no rights, no file open but the socket, and little of all else."""
+    os.setsid()
+    os.dup2(data, 3)
+    os.closerange(4, 65536)
+    nowhere = os.open("/dev/null", os.O_RDWR)
+    for number in range(3):
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+    os.mkdir(FOLDER)
+    os.chdir(FOLDER)
+    _limit(limits)
+    _drop_rights()
+    converse(Channel(socket.socket(fileno=3)), shell)
+
+
+def _limit(limits: dict[str, int]) -> None:
+    import resource
+
+    for which, amount in (
+        (resource.RLIMIT_AS, limits["address"]),
+        (resource.RLIMIT_CPU, limits["seconds"]),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_FSIZE, limits["file"]),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(which, (amount, amount))
+
+
+def _drop_rights() -> None:
+    """Give up what root has in the new user namespace, and the way back to it."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _libc("capset", header, (ctypes.c_uint32 * 6)())
+
+
+def _mount(where: str, options: str) -> None:
+    nosuid_nodev = 2 | 4
+    _libc("mount", b"tmpfs", where.encode(), b"tmpfs", nosuid_nodev, options.encode())
+
+
+def _libc(name: str, *arguments: Any) -> None:
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+def _bytes_of(process: int | str, whole: bool = False) -> int:
+    """Return the memory a process uses, or the whole of what it has mapped."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text().split()
+    except OSError:
+        return 0
+    return int(pages[0 if whole else 1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _bytes_below(first: int, at_the_start: int) -> int:
+    """Add up what the processes of a submission use beyond what they began with."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                status = Path(f"/proc/{entry}/stat").read_text()
+                parents[int(entry)] = int(status.rpartition(")")[2].split()[1])
+    below, found = {first}, 0
+    while len(below) > found:
+        found = len(below)
+        below |= {process for process, parent in parents.items() if parent in below}
+    return sum(max(0, _bytes_of(process) - at_the_start) for process in below)
+
+
+# The conversation with the grader
+
+
+def converse(channel: Channel, shell: Shell) -> None:
+    """Do what the grader asks, one thing after the other, until it hangs up."""
+    student = Student(channel, shell)
+    signal.signal(signal.SIGINT, student.interrupt)
+    while True:
+        try:
+            request = channel.receive(None, student.ask)
+        except (Closed, Malformed):
+            return
+        if "do" not in request:  # a reply to a question that an interrupt has ended
+            continue
+        try:
+            student.working = True
+            reply = student.do(request)
+        except KeyboardInterrupt:
+            reply = {"interrupted": True}
+        finally:
+            student.working = False
+        try:
+            channel.send(reply, None)
+        except Malformed as problem:
+            channel.send({"unsendable": str(problem)}, None)
+
+
+class Student:
+    """What is done here with one submission."""
+
+    def __init__(self, channel: Channel, shell: Shell) -> None:
+        self.working = False
+        self._channel = channel
+        self._shell = shell
+
+    def interrupt(self, *_: Any) -> None:
+        """Let an interrupt end what runs, if anything runs."""
+        if self.working:
+            raise KeyboardInterrupt
+
+    def do(self, request: Message) -> Message:
+        """Do one thing that the grader asks for."""
+        match request["do"]:
+            case "begin":
+                return self._begin(request["files"])
+            case "run":
+                outputs = run_cell(self._shell, request["source"])
+                text = json.dumps(outputs).encode("utf-8", "replace")
+                count = self._shell.execution_count - 1
+                return {"outputs": np.frombuffer(text, np.uint8), "count": count}
+            case "look":
+                return self._look(request["name"])
+            case "observe":
+                answer = self._answer(request)
+                case = Case(*request["args"], **request["kwargs"])
+                return observed(answer, case, request["forbidden"], request["limit"])
+            case "measure":
+                return self._measure(request)
+        return {}
+
+    def _begin(self, files: dict[str, np.ndarray]) -> Message:
+        for name, content in files.items():
+            place = Path(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.tobytes())
+        return {}
+
+    def _look(self, name: str) -> Message:
+        """Tell what stands behind a name: nothing, a function, or a value."""
+        if name not in self._shell.user_ns:
+            return {"kind": "nothing"}
+        value = self._shell.user_ns[name]
+        if value is Ellipsis:
+            return {"kind": "value", "value": None}
+        return {"kind": "function"} if callable(value) else {"kind": "value", "value": value}
+
+    def _answer(self, request: Message) -> Any:
+        answer = self._shell.user_ns.get(request["name"])
+        how = request["staged"]
+        return getattr(staging, how)(answer) if how else answer
+
+    def _measure(self, request: Message) -> Message:
+        meter = getattr(measuring, request["what"], None) or getattr(staging, request["what"])
+        answer, args, kwargs = self._answer(request), request["args"], request["kwargs"]
+        return observed(lambda: meter(answer, *args, **kwargs), Case(), (), request["limit"])
+
+    def ask(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
+        """Have a function or iterator of the grader's do its work there."""
+        self._channel.send({"ask": number, "what": what, "args": arguments}, None)
+        reply = self._channel.receive(None)
+        if "error" in reply:
+            raise error_again(reply["error"])
+        return reply["value"]
+
+
+def observed(answer: Answer, case: Case, forbidden: tuple[str, ...], limit: float) -> Message:
+    """Call an answer, and describe by value what it did."""
+    seen = observe(answer, case, forbidden, limit)
+    return {
+        "value": seen.value,
+        "error": seen.error and error_by_value(seen.error),
+        "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in seen.frames[-8:]],
+        "out_of_time": seen.out_of_time,
+        "refused_call": seen.refused_call,
+        "warnings": [text[:500] for text in seen.warnings[:5]],
+        "printed": seen.printed[:MOST_PRINTED],
+        "changed": seen.changed,
+        "read_again": seen.read_again,
+        "forbidden": seen.forbidden,
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Serve inside a sandbox, or without one connect back to the grader for one submission."""
+    settings = json.loads(arguments[1])
+    if "limits" in settings:
+        control = socket.socket(fileno=int(arguments[0]))
+        serve(control, settings["limits"], settings["modules"])
+    else:
+        connection = socket.create_connection(("127.0.0.1", int(arguments[0])))
+        connection.sendall(os.environ.pop(SECRET).encode())
+        converse(Channel(connection), make_shell())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

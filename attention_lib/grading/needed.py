@@ -1,0 +1,110 @@
+"""Which of a lesson's own cells a submission needs: those that bind a name the student uses.
+
+Most of a lesson's cells show something. A grader runs only what the student's own code rests on.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+from collections.abc import Collection
+
+from nbformat import NotebookNode
+
+# What may use any name without saying so.
+ANY_NAME = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__main__", "dir"}
+# Calls that show something and change nothing.
+SHOWING = {"print", "display", "plots", "plt", "check", "hint", "solution"}
+
+
+def needed_cells(cells: list[NotebookNode], own: Collection[str]) -> set[str]:
+    """Return the ids of the code cells to run.
+
+    Parameters
+    ----------
+    cells
+        The notebook's code cells, but for those that check, in order.
+    own
+        The ids of those that the student has written; they are all run.
+    """
+    run = set(own)
+    used: set[str] = set()
+    for cell in cells:
+        if cell.id in own:
+            used |= names_used(cell.source)
+    if used & ANY_NAME:
+        return {cell.id for cell in cells}
+    imported = {name for cell in cells for name in _imports(cell.source)}
+    while True:
+        more = [
+            cell
+            for cell in cells
+            if cell.id not in run and names_bound(cell.source, imported) & used
+        ]
+        if not more:
+            return run
+        run.update(cell.id for cell in more)
+        used |= {name for cell in more for name in names_used(cell.source)}
+
+
+def names_used(source: str) -> set[str]:
+    """Return the global names that a cell reads; of one that is no plain Python, every word."""
+    try:
+        table = symtable.symtable(source, "cell", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return set(re.findall(r"\w+", source)) - {"get_ipython"} | _magics(source)
+    return _globals_read(table)
+
+
+def _magics(source: str) -> set[str]:
+    """Treat IPython's own commands, which can run anything, as using every name."""
+    return {"get_ipython"} if re.search(r"^\s*[%!]|=\s*[%!]", source, re.MULTILINE) else set()
+
+
+def _globals_read(table: symtable.SymbolTable) -> set[str]:
+    at_the_top = table.get_type() == "module"
+    names = {
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and (at_the_top or symbol.is_global())
+    }
+    return names.union(*map(_globals_read, table.get_children()))
+
+
+def names_bound(source: str, imported: Collection[str]) -> set[str]:
+    """Return the names that a cell assigns, imports, or changes in place."""
+    try:
+        tree = ast.parse(source)
+        symbols = symtable.symtable(source, "cell", "exec").get_symbols()
+    except (SyntaxError, ValueError, RecursionError):
+        return set(re.findall(r"\w+", source))
+    bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned()}
+    changed: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
+                changed.add(_root(node))
+            case ast.Call(func=ast.Attribute() as method):
+                changed.add(_root(method))  # which may keep something, as a generator does
+            case ast.Expr(value=ast.Call() as call) if _root(call.func) not in SHOWING:
+                names = (one for one in ast.walk(call) if isinstance(one, ast.Name))
+                changed.update(name.id for name in names)
+    return bound | (changed - set(imported)) | set(_imports(source))
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _imports(source: str) -> list[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    aliases = [
+        a for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for a in node.names
+    ]
+    return [(alias.asname or alias.name).partition(".")[0] for alias in aliases]

@@ -1,0 +1,20 @@
+"""`check`, `hint` and `solution` as a submission sees them while it is graded: they say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check(name: str, answer: Any = None, *, seed: int | None = 0) -> None:
+    """Say that the grader checks the answer itself."""
+    print(f"{name}: the grader checks this answer itself, in its check cell.")
+
+
+def hint(name: str) -> None:
+    """Say that there are no hints now."""
+    print(f"{name}: no hints while this is graded.")
+
+
+def solution(name: str) -> None:
+    """Say that there are no solutions now."""
+    print(f"{name}: no solutions while this is graded.")
