@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterator
 
-from attention_lib.checks import measuring
+from attention_lib.checks import measuring, staging
 from attention_lib.checks.calling import Elsewhere, observe
 
 
@@ -17,9 +17,12 @@ class ByValue(Elsewhere):
         return copy.deepcopy(observe(self._function, case, forbidden, limit))
 
     def measure(self, what, args, kwargs):
-        args = [argument if isinstance(argument, Iterator) else copy.deepcopy(argument)
-                for argument in args]  # fmt: skip
-        return copy.deepcopy(getattr(measuring, what)(self._function, *args, **kwargs))
+        measured = getattr(measuring, what, None) or getattr(staging, what)
+        return _copied(measured(self._function, *map(_copied, args), **_copied(kwargs)))
 
     def staged(self, how):
-        raise NotImplementedError
+        return ByValue(getattr(staging, how)(self._function))
+
+
+def _copied(value):
+    return value if isinstance(value, Iterator) else copy.deepcopy(value)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 from attention_lib.checks.calling import OutOfTime, observe
 from attention_lib.checks.catalogue import find
@@ -37,6 +38,12 @@ def test_what_it_does_to_its_arguments_stays_there():
     assert ByValue(fills)(x) is None
     assert not x.any()
     assert observe(ByValue(fills), Case(x)).changed == ["0"]
+
+
+def test_tensors_without_values_cross_too():
+    without_values = torch.empty(2, 3, device="meta")
+    seen = observe(ByValue(lambda tensor: tensor.mT), Case(without_values))
+    assert (seen.value.is_meta, tuple(seen.value.shape), seen.changed) == (True, (3, 2), [])
 
 
 def test_running_out_of_time_there_is_running_out_of_time_here():

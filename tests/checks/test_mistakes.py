@@ -18,7 +18,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize(("exercise", "mistake", "variant", "seed"), VARIANTS)
 def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seed):
-    report = judge(exercise, _rewritten(variant), seed)
+    report = judge(exercise, as_a_learner_writes_it(variant), seed)
     assert report.outcome == "wrong"
     if mistake.measured:
         assert mistake.sentence in report.sentence
@@ -26,7 +26,7 @@ def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seed):
         assert report.sentence == mistake.sentence
 
 
-def _rewritten(variant):
+def as_a_learner_writes_it(variant):
     """Give the mistake as a learner would make it: in code of their own, warnings and all."""
     if not callable(variant):
         return np.asarray(variant).tolist()
