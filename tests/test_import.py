@@ -13,6 +13,15 @@ import attention_lib
 LIBRARY = Path(attention_lib.__file__).parent
 LESSONS = ["softmax", "stability", "scaling", "gradients", "attention", "multihead", "flash", "gpu"]
 HEAVY = ["torch", "triton", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
+BESIDE_AN_ANSWER = (
+    "calling",
+    "exercise",
+    "measuring",
+    "simulated",
+    "staging",
+    "tensors",
+    "ufuncs",
+)
 
 REPORT = """
 import json, sys, time
@@ -63,7 +72,8 @@ def test_a_lesson_knows_only_earlier_ones(lesson):
     path = LIBRARY / f"{lesson}.py"
     if not path.exists():
         pytest.skip("this lesson is not written yet")
-    assert own_parts(path) <= {"arguments", *LESSONS[: LESSONS.index(lesson)]}
+    launch = {"gpu_launch"} if lesson == "gpu" else set()
+    assert own_parts(path) <= {"arguments", *launch, *LESSONS[: LESSONS.index(lesson)]}
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
     allowed = {"numpy"} if lesson != "gpu" else {"numpy", "torch"}
     assert outside - set(sys.stdlib_module_names) <= allowed
@@ -86,3 +96,29 @@ def test_the_figures_know_no_lesson(path):
 def test_checks_know_nothing_of_grading(path):
     assert "grading" not in own_parts(path)
     assert "nbgrader" not in {name.split(".")[0] for name in imports(path)}
+
+
+def own_modules(path, *, at_the_top=False):
+    """List the modules of the library that a module imports, as ``checks.calling``."""
+    for name in imports(path, at_the_top=at_the_top):
+        if name.partition(".")[0] == "attention_lib":
+            parts = name.split(".")[1:]
+            while parts and not (LIBRARY.joinpath(*parts).with_suffix(".py")).exists():
+                parts.pop()  # the last one is a name in the module
+            yield ".".join(parts)
+
+
+@pytest.mark.parametrize("name", BESIDE_AN_ANSWER)
+def test_what_runs_beside_an_answer_knows_no_solution(name):
+    """A process that must not see cases and references has these modules and no others."""
+    path = LIBRARY / "checks" / f"{name}.py"
+    known = {f"checks.{other}" for other in BESIDE_AN_ANSWER}
+    assert set(own_modules(path, at_the_top=True)) <= known
+    assert set(own_modules(path)) <= known | {"gpu_launch"}
+
+
+def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
+    path = LIBRARY / "gpu_launch.py"
+    assert set(own_modules(path, at_the_top=True)) == set()
+    assert set(own_modules(path)) == {"gpu_kernel"}
+    assert "def flash_kernel" not in path.read_text(encoding="utf-8")
