@@ -25,7 +25,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import Report, judge
 from attention_lib.checks.report import as_html, as_text, headline
 from attention_lib.grading.intake import problem_of
-from attention_lib.grading.needed import needed_cells
+from attention_lib.grading.needed import imports, needed_cells
 from attention_lib.grading.sandbox import Sandbox, Session, SessionEnded, Unprotected
 from attention_lib.grading.stand_in import StandIn
 
@@ -92,38 +92,51 @@ def run_notebook(task: Task) -> Ran:
     if problem_of(notebook):
         return ran  # there is nothing of the student's to run
     with _one_at_a_time:
-        session = _sandbox(task.lesson, task.without_sandbox).open(task.files)
+        cells = _cells_to_run(notebook)
+        session = _sandbox(task, cells).open(task.files)
         try:
-            _run_cells(notebook, session, task, ran)
+            _run_cells(notebook, cells, session, task, ran)
         finally:
             session.close()
     return ran
 
 
-def _sandbox(lesson: str, without: bool) -> Sandbox | Unprotected:
+def _cells_to_run(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the student's cells, and those of the lesson that they rest on."""
+    code = [cell for cell in notebook.cells if _is_code(cell)]
+    needed = needed_cells(code, {cell.id for cell in code if _is_the_students(cell)})
+    return [cell for cell in code if cell.id in needed]
+
+
+def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
     """Return the sandbox for a lesson's submissions, started when it is first asked for."""
-    sandbox = _sandboxes.get((lesson, without))
+    key = task.lesson, task.without_sandbox
+    sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
         for other in _sandboxes.values():
             other.close()  # lessons come one after the other
         _sandboxes.clear()
-        sandbox = Unprotected(lesson) if without else Sandbox(lesson)
-        _sandboxes[lesson, without] = sandbox
+        ours = [cell.source for cell in cells if not _is_the_students(cell)]
+        modules = sorted({module for source in ours for module in imports(source).values()})
+        sandbox = (
+            Unprotected(task.lesson) if task.without_sandbox else Sandbox(task.lesson, modules)
+        )
+        _sandboxes[key] = sandbox
     return sandbox
 
 
-def _run_cells(notebook: NotebookNode, session: Session, task: Task, ran: Ran) -> None:
-    code = [cell for cell in notebook.cells if _is_code(cell)]
-    own = {cell.id for cell in code if _is_the_students(cell)}
-    needed = needed_cells(code, own)
+def _run_cells(
+    notebook: NotebookNode, cells: list[NotebookNode], session: Session, task: Task, ran: Ran
+) -> None:
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name:
             ran.outputs[cell.id] = check_answer(EXERCISES[name], session, task.seed)
-            ran.counts[cell.id] = len(ran.counts) + 1
-        elif cell.cell_type == "code" and cell.id in needed and not session.ended:
+        elif cell in cells and not session.ended:
             ran.outputs[cell.id] = run_source(cell.source, session, task.cell_seconds)
-            ran.counts[cell.id] = len(ran.counts) + 1
+        else:
+            continue
+        ran.counts[cell.id] = len(ran.counts) + 1
 
 
 def _is_code(cell: NotebookNode) -> bool:

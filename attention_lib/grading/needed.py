@@ -28,24 +28,22 @@ def needed_cells(cells: list[NotebookNode], own: Collection[str]) -> set[str]:
     own
         The ids of those that the student has written; they are all run.
     """
-    run = set(own)
-    used: set[str] = set()
-    for cell in cells:
-        if cell.id in own:
-            used |= names_used(cell.source)
-    if used & ANY_NAME:
+    used_by_own = set().union(*(names_used(cell.source) for cell in cells if cell.id in own))
+    if used_by_own & ANY_NAME:
         return {cell.id for cell in cells}
-    imported = {name for cell in cells for name in _imports(cell.source)}
-    while True:
-        more = [
-            cell
-            for cell in cells
-            if cell.id not in run and names_bound(cell.source, imported) & used
-        ]
-        if not more:
-            return run
-        run.update(cell.id for cell in more)
-        used |= {name for cell in more for name in names_used(cell.source)}
+    imported = {alias for cell in cells for alias in imports(cell.source)}
+    bound = {cell.id: names_bound(cell.source, imported) for cell in cells}
+    run = set(own)
+    # A student's function finds its names when it is called, at the end. A cell of the lesson
+    # finds them above it.
+    open_ends = [(used_by_own, len(cells))]
+    while open_ends:
+        names, end = open_ends.pop()
+        for position, cell in enumerate(cells[:end]):
+            if cell.id not in run and bound[cell.id] & names:
+                run.add(cell.id)
+                open_ends.append((names_used(cell.source), position))
+    return run
 
 
 def names_used(source: str) -> set[str]:
@@ -90,7 +88,7 @@ def names_bound(source: str, imported: Collection[str]) -> set[str]:
             case ast.Expr(value=ast.Call() as call) if _root(call.func) not in SHOWING:
                 names = (one for one in ast.walk(call) if isinstance(one, ast.Name))
                 changed.update(name.id for name in names)
-    return bound | (changed - set(imported)) | set(_imports(source))
+    return bound | (changed - set(imported)) | set(imports(source))
 
 
 def _root(node: ast.AST) -> str:
@@ -99,12 +97,16 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _imports(source: str) -> list[str]:
+def imports(source: str) -> dict[str, str]:
+    """Return the names that a cell imports, and the module that each comes from."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    aliases = [
-        a for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for a in node.names
-    ]
-    return [(alias.asname or alias.name).partition(".")[0] for alias in aliases]
+        return {}
+    found = {}
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                found[name] = (node.module or "") if hasattr(node, "module") else alias.name
+    return found

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,6 @@ MODULES = [
     "attention_lib.plots",
     "statistics",
 ]
-MODULES_OF_LESSON = {"08_gpu": ["torch", "triton", "attention_lib.gpu_launch"]}
 NO_BUBBLEWRAP = (
     "Students' code is run inside bubblewrap, which is not installed: install the package "
     "bubblewrap (apt install bubblewrap, dnf install bubblewrap)"
@@ -92,11 +91,13 @@ def require_sandbox() -> str:
 class Sandbox:
     """One fork server for the submissions to one lesson; it ends when this process does."""
 
-    def __init__(self, lesson: str, limits: Mapping[str, int] = LIMITS) -> None:
+    def __init__(
+        self, lesson: str, modules: Iterable[str] = (), limits: Mapping[str, int] = LIMITS
+    ) -> None:
+        """Start the server; it imports the modules before the first submission does."""
         bubblewrap = require_sandbox()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        modules = MODULES + MODULES_OF_LESSON.get(lesson, [])
-        settings = json.dumps({"limits": dict(limits), "modules": modules})
+        settings = json.dumps({"limits": dict(limits), "modules": [*MODULES, *modules]})
         with contextlib.ExitStack() as stack, theirs, tempfile.TemporaryFile() as problems:
             files = _files_in_memory(visible_library(lesson), stack)
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
