@@ -82,6 +82,7 @@ c.GenerateFeedback.preprocessors = [
     "attention_lib.grading.verdict.HideChecks",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
+c.GenerateFeedback.exporter_class = "attention_lib.grading.feedback.FeedbackExporter"
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
     "clean_html": "attention_lib.grading.display.clean_html",
