@@ -13,7 +13,7 @@ import traceback
 import types
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,10 @@ TIME_LIMIT = 5.0  # seconds one call may take; right answers need milliseconds
 
 class OutOfTime(BaseException):
     """Raised inside an answer that ran into the time limit (no `except Exception` stops it)."""
+
+
+class Unreachable(BaseException):
+    """Raised when the process that an answer lives in is gone; the text says why."""
 
 
 @dataclass
@@ -49,8 +53,10 @@ class Elsewhere(ABC):
     """An answer that lives in another process, and is called there."""
 
     @abstractmethod
-    def observe(self, case: Case, forbidden: tuple[str, ...], limit: float) -> Observation:
-        """Do there what the function `observe` does."""
+    def observe_all(
+        self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
+    ) -> list[Observation]:
+        """Do there what the function `observe_all` does."""
 
     @abstractmethod
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -62,7 +68,7 @@ class Elsewhere(ABC):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return, raise and warn as the answer does."""
-        seen = self.observe(Case(*args, **kwargs), (), TIME_LIMIT)
+        seen = observe(self, Case(*args, **kwargs))
         for message in seen.warnings:
             warnings.warn(message, stacklevel=2)
         if seen.out_of_time:
@@ -70,6 +76,32 @@ class Elsewhere(ABC):
         if seen.error is not None:
             raise seen.error
         return seen.value
+
+
+def observe_all(
+    answer: Answer,
+    cases: Sequence[Case],
+    forbidden: tuple[str, ...] = (),
+    limit: float = TIME_LIMIT,
+) -> list[Observation]:
+    """Observe an answer on one case after the other, as long as there is something to learn.
+
+    No more calls are made after one that ran out of time, nor if the first was of a stub.
+    """
+    if isinstance(answer, Elsewhere):
+        return answer.observe_all(cases, forbidden, limit)
+    observations: list[Observation] = []
+    for case in cases:
+        seen = observe(answer, case, forbidden, limit)
+        observations.append(seen)
+        if seen.out_of_time or (len(observations) == 1 and of_a_stub(seen)):
+            break
+    return observations
+
+
+def of_a_stub(seen: Observation) -> bool:
+    """Tell whether a call met nothing but a `raise NotImplementedError`."""
+    return isinstance(seen.error, NotImplementedError) and not seen.forbidden
 
 
 def observe(
@@ -81,7 +113,7 @@ def observe(
     in seconds.
     """
     if isinstance(answer, Elsewhere):
-        return answer.observe(case, forbidden, TIME_LIMIT if limit is None else limit)
+        return answer.observe_all([case], forbidden, limit or TIME_LIMIT)[0]
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     output = io.StringIO()
@@ -97,7 +129,7 @@ def observe(
                 seen.value = answer(*args, **kwargs)
         except OutOfTime:
             seen.out_of_time = True
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Unreachable):
             raise
         except BaseException as error:
             seen.error, seen.frames = error, learner_frames(error)
@@ -113,7 +145,8 @@ def observe(
         if not _same(before, after)
     ]
     seen.read_again = any(getattr(argument, "read_again", False) for argument in args)
-    seen.forbidden = seen.forbidden or scipy_ufunc_in(answer)
+    if forbidden and not seen.forbidden:
+        seen.forbidden = scipy_ufunc_in(answer)
     return seen
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,27 @@ class Trial:
     """One case, what the answer did with it, and what is right."""
 
     case: Case
-    seen: Observation
+    seen: Observation = field(default_factory=Observation)
     expected: Any = None  # in the dtype of the contract, values computed in float64
     allowed: Any = None  # the rounding allowed, entry by entry
     precision: Any = EXACT  # of the arguments: the limits of their coarsest dtype
 
 
-def make_trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
+@functools.lru_cache(maxsize=32)
+def cases_of(exercise: Exercise, seed: int) -> tuple[Case, ...]:
+    """Return the calls an answer is tried on; a whole class is tried on the same."""
+    return tuple(exercise.cases(np.random.default_rng(seed)))
+
+
+@functools.lru_cache(maxsize=32)
+def trials_of(exercise: Exercise, seed: int) -> tuple[Trial, ...]:
+    """Return for each of these calls what is right, with nothing seen yet."""
+    return tuple(_make_trial(exercise, case) for case in cases_of(exercise, seed))
+
+
+def _make_trial(exercise: Exercise, case: Case) -> Trial:
     if case.raises or case.verify:
-        return Trial(case, seen, allowed=exercise.tolerance or None)
+        return Trial(case, allowed=exercise.tolerance or None)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     contract = exercise.reference(*args, **kwargs)
     wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
@@ -50,7 +63,7 @@ def make_trial(exercise: Exercise, case: Case, seen: Observation) -> Trial:
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
     precision = _coarsest((case.args, case.kwargs))
     allowed = _allowed(expected, size, precision)
-    return Trial(case, seen, _typed(expected, contract), allowed, precision)
+    return Trial(case, Observation(), _typed(expected, contract), allowed, precision)
 
 
 def _allowed(expected: Any, size: Any, precision: Any) -> Any:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from attention_lib.checks.calling import TIME_LIMIT, Elsewhere, Observation, observe
+from attention_lib.checks.calling import (
+    TIME_LIMIT,
+    Elsewhere,
+    Observation,
+    observe,
+    observe_all,
+    of_a_stub,
+)
 from attention_lib.checks.comparing import (
     Trial,
+    cases_of,
     described,
-    make_trial,
     problem_with_result,
+    trials_of,
 )
 from attention_lib.checks.exercise import Answer, Case, Exercise
 from attention_lib.checks.recognizing import fails, recognize
@@ -54,12 +63,19 @@ class Report:
     advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same
 
 
-def judge(exercise: Exercise, answer: Any, seed: int, method_counts: bool = True) -> Report:
+def judge(
+    exercise: Exercise,
+    answer: Any,
+    seed: int,
+    method_counts: bool = True,
+    values_only: bool = False,
+) -> Report:
     """Try an answer on the exercise's cases and say what is right or wrong with it.
 
     If `method_counts`, an answer is not right that calls what should not do its work, changes
     its input, warns or prints. Otherwise it gets advice about these: of an answer in another
-    process they cannot be proven. What is measured counts in any case.
+    process they cannot be proven. What is measured counts in any case. With `values_only`
+    nothing but what comes back is looked at: for a second look, with other numbers.
     """
     if answer is None or answer is Ellipsis:
         return Report(exercise, "unattempted", _unattempted(exercise))
@@ -73,23 +89,21 @@ def judge(exercise: Exercise, answer: Any, seed: int, method_counts: bool = True
             f'check("{exercise.name}", {exercise.name}).',
         )
 
-    forbidden = _forbidden_modules(exercise)
     handed_in, answer = answer, on_cases(exercise, answer)
-    trials = []
-    for case in exercise.cases(np.random.default_rng(seed)):
-        seen = observe(answer, case, forbidden)
-        if isinstance(seen.error, NotImplementedError) and not (trials or seen.forbidden):
-            return Report(exercise, "unattempted", _unattempted(exercise, seen))
-        trial = make_trial(exercise, case, seen)
-        trials.append(trial)
-        if seen.out_of_time:
-            return Report(
-                exercise,
-                "wrong",
-                f"{exercise.name} was still running after {TIME_LIMIT:.0f} seconds and was "
-                "stopped: look for a loop that never ends.",
-                trial,
-            )
+    cases = cases_of(exercise, seed)
+    observations = observe_all(answer, cases, () if values_only else _forbidden_modules(exercise))
+    if of_a_stub(observations[0]):
+        return Report(exercise, "unattempted", _unattempted(exercise, observations[0]))
+    trials = [
+        dataclasses.replace(trial, seen=seen)
+        for trial, seen in zip(trials_of(exercise, seed), observations, strict=False)
+    ]
+    if observations[-1].out_of_time:
+        sentence = (
+            f"{exercise.name} was still running after {TIME_LIMIT:.0f} seconds and was stopped: "
+            "look for a loop that never ends."
+        )
+        return Report(exercise, "wrong", sentence, trials[-1])
     advice = () if method_counts else tuple(_advice(exercise, trials))
     return (
         _judge_mistakes(exercise, trials)
@@ -97,7 +111,7 @@ def judge(exercise: Exercise, answer: Any, seed: int, method_counts: bool = True
         or _judge_reading(exercise, trials)
         or _judge_results(exercise, trials)
         or (method_counts and _judge_manners(exercise, trials))
-        or _probe(exercise, handed_in)
+        or (not values_only and _probe(exercise, handed_in))
         or Report(exercise, "right", "Right.", trials=len(trials), advice=advice)
     )
 

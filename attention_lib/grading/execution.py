@@ -128,11 +128,12 @@ def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
 def _run_cells(
     notebook: NotebookNode, cells: list[NotebookNode], session: Session, task: Task, ran: Ran
 ) -> None:
+    to_run = {cell.id for cell in cells}
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name:
             ran.outputs[cell.id] = check_answer(EXERCISES[name], session, task.seed)
-        elif cell in cells and not session.ended:
+        elif cell.id in to_run and not session.ended:
             ran.outputs[cell.id] = run_source(cell.source, session, task.cell_seconds)
         else:
             continue
@@ -232,7 +233,7 @@ def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
     report = judge(exercise, answer, seed=0, method_counts=False)
     if report.outcome != "right" or exercise.kind != "function":
         return report
-    hidden = judge(exercise, answer, seed=seed, method_counts=False)
+    hidden = judge(exercise, answer, seed=seed, method_counts=False, values_only=True)
     if hidden.outcome == "right":
         return report
     sentence = f"With numbers that are not in the notebook: {hidden.sentence}"

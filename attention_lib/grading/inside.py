@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks import measuring, staging
-from attention_lib.checks.calling import observe
-from attention_lib.checks.exercise import Answer, Case
+from attention_lib.checks.calling import Observation, observe, observe_all
+from attention_lib.checks.exercise import Case
 from attention_lib.grading.shell import Shell, make_shell, run_cell
 from attention_lib.grading.wire import (
     INTERRUPT,
@@ -266,8 +266,9 @@ class Student:
                 return self._look(request["name"])
             case "observe":
                 answer = self._answer(request)
-                case = Case(*request["args"], **request["kwargs"])
-                return observed(answer, case, request["forbidden"], request["limit"])
+                cases = [Case(*args, **kwargs) for args, kwargs in request["calls"]]
+                seen = observe_all(answer, cases, request["forbidden"], request["limit"])
+                return {"observations": [by_value(one) for one in seen]}
             case "measure":
                 return self._measure(request)
         return {}
@@ -296,7 +297,8 @@ class Student:
     def _measure(self, request: Message) -> Message:
         meter = getattr(measuring, request["what"], None) or getattr(staging, request["what"])
         answer, args, kwargs = self._answer(request), request["args"], request["kwargs"]
-        return observed(lambda: meter(answer, *args, **kwargs), Case(), (), request["limit"])
+        measured = observe(lambda: meter(answer, *args, **kwargs), Case(), (), request["limit"])
+        return by_value(measured)
 
     def ask(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
         """Have a function or iterator of the grader's do its work there."""
@@ -307,9 +309,8 @@ class Student:
         return reply["value"]
 
 
-def observed(answer: Answer, case: Case, forbidden: tuple[str, ...], limit: float) -> Message:
-    """Call an answer, and describe by value what it did."""
-    seen = observe(answer, case, forbidden, limit)
+def by_value(seen: Observation) -> Message:
+    """Describe what a call did in a form that can be sent."""
     return {
         "value": seen.value,
         "error": seen.error and error_by_value(seen.error),

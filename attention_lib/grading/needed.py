@@ -6,6 +6,7 @@ Most of a lesson's cells show something. A grader runs only what the student's o
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import symtable
 from collections.abc import Collection
@@ -18,6 +19,9 @@ ANY_NAME = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__main_
 SHOWING = {"print", "display", "plots", "plt", "check", "hint", "solution"}
 
 
+_remembered = functools.lru_cache(maxsize=1000)  # a lesson's own cells come with each submission
+
+
 def needed_cells(cells: list[NotebookNode], own: Collection[str]) -> set[str]:
     """Return the ids of the code cells to run.
 
@@ -28,10 +32,10 @@ def needed_cells(cells: list[NotebookNode], own: Collection[str]) -> set[str]:
     own
         The ids of those that the student has written; they are all run.
     """
-    used_by_own = set().union(*(names_used(cell.source) for cell in cells if cell.id in own))
+    used_by_own = frozenset().union(*(names_used(cell.source) for cell in cells if cell.id in own))
     if used_by_own & ANY_NAME:
         return {cell.id for cell in cells}
-    imported = {alias for cell in cells for alias in imports(cell.source)}
+    imported = frozenset(alias for cell in cells for alias in imports(cell.source))
     bound = {cell.id: names_bound(cell.source, imported) for cell in cells}
     run = set(own)
     # A student's function finds its names when it is called, at the end. A cell of the lesson
@@ -46,13 +50,17 @@ def needed_cells(cells: list[NotebookNode], own: Collection[str]) -> set[str]:
     return run
 
 
-def names_used(source: str) -> set[str]:
+@_remembered
+def names_used(source: str) -> frozenset[str]:
     """Return the global names that a cell reads; of one that is no plain Python, every word."""
     try:
         table = symtable.symtable(source, "cell", "exec")
     except (SyntaxError, ValueError, RecursionError):
-        return set(re.findall(r"\w+", source)) - {"get_ipython"} | _magics(source)
-    return _globals_read(table)
+        return frozenset(re.findall(r"\w+", source)) | _magics(source)
+    added_to = {
+        _root(n.target) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.AugAssign)
+    }
+    return frozenset(_globals_read(table) | added_to)
 
 
 def _magics(source: str) -> set[str]:
@@ -70,13 +78,14 @@ def _globals_read(table: symtable.SymbolTable) -> set[str]:
     return names.union(*map(_globals_read, table.get_children()))
 
 
-def names_bound(source: str, imported: Collection[str]) -> set[str]:
+@_remembered
+def names_bound(source: str, imported: frozenset[str]) -> frozenset[str]:
     """Return the names that a cell assigns, imports, or changes in place."""
     try:
         tree = ast.parse(source)
         symbols = symtable.symtable(source, "cell", "exec").get_symbols()
     except (SyntaxError, ValueError, RecursionError):
-        return set(re.findall(r"\w+", source))
+        return frozenset(re.findall(r"\w+", source))
     bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned()}
     changed: set[str] = set()
     for node in ast.walk(tree):
@@ -88,7 +97,7 @@ def names_bound(source: str, imported: Collection[str]) -> set[str]:
             case ast.Expr(value=ast.Call() as call) if _root(call.func) not in SHOWING:
                 names = (one for one in ast.walk(call) if isinstance(one, ast.Name))
                 changed.update(name.id for name in names)
-    return bound | (changed - set(imported)) | set(imports(source))
+    return frozenset(bound | (changed - imported) | set(imports(source)))
 
 
 def _root(node: ast.AST) -> str:
@@ -97,6 +106,7 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@_remembered
 def imports(source: str) -> dict[str, str]:
     """Return the names that a cell imports, and the module that each comes from."""
     try:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_lib.checks.calling import Unreachable
 from attention_lib.grading.library import PACKAGE, visible_library
 from attention_lib.grading.wire import (
     INTERRUPT,
@@ -71,11 +72,8 @@ class NoSandbox(Exception):
     """There is no sandbox to be had; the text says what to install."""
 
 
-class SessionEnded(BaseException):
-    """A student's process is gone; the text is the sentence that says why.
-
-    No `except Exception` on the way keeps it from those who have to know.
-    """
+class SessionEnded(Unreachable):
+    """A student's process is gone; the text is the sentence that says why."""
 
 
 def require_sandbox() -> str:

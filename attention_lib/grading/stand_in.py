@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
-from attention_lib.checks.calling import TIME_LIMIT, Elsewhere, Observation, OutOfTime
+from attention_lib.checks.calling import (
+    TIME_LIMIT,
+    Elsewhere,
+    Observation,
+    OutOfTime,
+    of_a_stub,
+)
 from attention_lib.checks.exercise import Case
 from attention_lib.grading.sandbox import Session
 from attention_lib.grading.wire import Message, error_again
@@ -14,7 +21,6 @@ from attention_lib.grading.wire import Message, error_again
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
 # has got in the way of that is waited for here.
 PATIENCE_SECONDS = 4 * TIME_LIMIT + 5.0
-NOT_SENT = "TypeError"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,19 +31,34 @@ class StandIn(Elsewhere):
     name: str
     how: str = ""  # what `staging` makes of it first
 
-    def observe(self, case: Case, forbidden: tuple[str, ...], limit: float) -> Observation:
-        """Have the answer called there, and report what is said of it."""
-        request = {
-            **self._request("observe", case.args, case.kwargs),
-            "forbidden": forbidden,
-            "limit": limit,
-        }
-        return _observation(self.session.ask(request, PATIENCE_SECONDS))
+    def observe_all(
+        self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
+    ) -> list[Observation]:
+        """Have the answer called there on all cases, and report what is said of it."""
+        calls = [[case.args, case.kwargs] for case in cases]
+        request = {**self._request("observe"), "calls": calls, "forbidden": forbidden}
+        patience = PATIENCE_SECONDS * len(cases)
+        reply = self.session.ask({**request, "limit": limit}, patience)
+        if reply.get("interrupted"):
+            return [Observation(out_of_time=True)]
+        if "unsendable" in reply:
+            text = f"its result cannot be taken: {reply['unsendable']}"
+            return [Observation(error=TypeError(text)) for _ in cases]
+        observations = [_observation(one) for one in reply["observations"]]
+        stopped_early = observations[-1].out_of_time or of_a_stub(observations[0])
+        if len(observations) != len(cases) and not stopped_early:
+            self.session.end("What came back from it was no answer.")
+        return observations[: len(cases)]
 
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Have something measured there; the number is what is said of it."""
-        request = {**self._request("measure", args, kwargs), "what": what, "limit": TIME_LIMIT}
-        seen = _observation(self.session.ask(request, PATIENCE_SECONDS))
+        request = {**self._request("measure"), "what": what, "args": args, "kwargs": kwargs}
+        reply = self.session.ask({**request, "limit": TIME_LIMIT}, PATIENCE_SECONDS)
+        if reply.get("interrupted"):
+            raise OutOfTime
+        if "unsendable" in reply:
+            raise TypeError(f"its result cannot be taken: {reply['unsendable']}")
+        seen = _observation(reply)
         if seen.out_of_time:
             raise OutOfTime
         if seen.error is not None:
@@ -48,16 +69,12 @@ class StandIn(Elsewhere):
         """Name what is to be made of the answer there before it is called."""
         return dataclasses.replace(self, how=how)
 
-    def _request(self, do: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Message:
-        return {"do": do, "name": self.name, "staged": self.how, "args": args, "kwargs": kwargs}
+    def _request(self, do: str) -> Message:
+        return {"do": do, "name": self.name, "staged": self.how}
 
 
 def _observation(reply: Message) -> Observation:
     """Read what came back. Whatever it says, it becomes plain values of the expected types."""
-    if reply.get("interrupted"):
-        return Observation(out_of_time=True)
-    if "unsendable" in reply:
-        return Observation(error=TypeError(f"its result cannot be taken: {reply['unsendable']}"))
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name), line=str(text)[:500])

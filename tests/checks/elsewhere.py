@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterator
 
 from attention_lib.checks import measuring, staging
-from attention_lib.checks.calling import Elsewhere, observe
+from attention_lib.checks.calling import Elsewhere, observe_all
 
 
 class ByValue(Elsewhere):
@@ -13,8 +13,8 @@ class ByValue(Elsewhere):
     def __init__(self, function):
         self._function = function
 
-    def observe(self, case, forbidden, limit):
-        return copy.deepcopy(observe(self._function, case, forbidden, limit))
+    def observe_all(self, cases, forbidden, limit):
+        return copy.deepcopy(observe_all(self._function, cases, forbidden, limit))
 
     def measure(self, what, args, kwargs):
         measured = getattr(measuring, what, None) or getattr(staging, what)

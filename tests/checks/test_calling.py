@@ -48,10 +48,10 @@ def test_tensors_without_values_cross_too():
 
 def test_running_out_of_time_there_is_running_out_of_time_here():
     class Late(ByValue):
-        def observe(self, case, forbidden, limit):
-            seen = super().observe(case, forbidden, limit)
+        def observe_all(self, cases, forbidden, limit):
+            (seen,) = super().observe_all(cases, forbidden, limit)
             seen.out_of_time = True
-            return seen
+            return [seen]
 
     with pytest.raises(OutOfTime):
         Late(abs)(1)
