@@ -60,7 +60,7 @@ def names_used(source: str) -> frozenset[str]:
     added_to = {
         _root(n.target) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.AugAssign)
     }
-    return frozenset(_globals_read(table) | added_to)
+    return frozenset(_globals_read(table) | added_to.intersection(table.get_identifiers()))
 
 
 def _magics(source: str) -> set[str]:
