@@ -63,10 +63,9 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
-# ... run in a kernel that it cannot take the batch down with, and judged by what `check` says.
+# ... run in a sandbox, and checked from outside it.
 c.Autograde.autograde_preprocessors = [
     "attention_lib.grading.execution.ExecuteSubmission",
-    "attention_lib.grading.verdict.Verdict",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
@@ -74,12 +73,14 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
-c.Execute.timeout = 60  # seconds for one cell
+c.ExecuteSubmission.cell_seconds = 60
+# Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:
+# c.ExecuteSubmission.without_sandbox = True
 
 # Feedback does not show hidden checks; neither it nor formgrader runs what came with a submission.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "attention_lib.grading.verdict.HideChecks",
+    "attention_lib.grading.display.HideChecks",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 c.GenerateFeedback.exporter_class = "attention_lib.grading.feedback.FeedbackExporter"

@@ -11,6 +11,8 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+from traitlets import List
 
 _TAGS = """
     br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
@@ -58,3 +60,11 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "href":
         return tag == "a" and not value.lstrip().lower().startswith("data:")
     return name in ATTRIBUTES and "url(" not in value.lower()
+
+
+class HideChecks(ClearHiddenTests):
+    """nbgrader's ClearHiddenTests, for feedback: it accepts what HTML exporters set."""
+
+    display_data_priority = List(NbGraderPreprocessor.display_data_priority.default()).tag(
+        config=True
+    )

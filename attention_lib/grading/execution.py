@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import functools
 import hashlib
+import importlib
 import json
 import os
 import secrets
 import threading
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,9 +114,7 @@ def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
     key = task.lesson, task.without_sandbox
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
-        for other in _sandboxes.values():
-            other.close()  # lessons come one after the other
-        _sandboxes.clear()
+        _close_sandboxes()  # lessons come one after the other
         ours = [cell.source for cell in cells if not _is_the_students(cell)]
         modules = sorted({module for source in ours for module in imports(source).values()})
         sandbox = (
@@ -123,6 +122,13 @@ def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
         )
         _sandboxes[key] = sandbox
     return sandbox
+
+
+@atexit.register
+def _close_sandboxes() -> None:
+    for sandbox in _sandboxes.values():
+        sandbox.close()
+    _sandboxes.clear()
 
 
 def _run_cells(
@@ -211,11 +217,8 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
     except SessionEnded as ended:
         return [_error(STOPPED, f"The check of {exercise.name} could not be finished. {ended}")]
     except Exception as problem:  # made by replies that no answer of any kind would give
-        warnings.warn(f"{exercise.name} could not be judged: {problem!r}", stacklevel=2)
-        sentence = (
-            f"The check of {exercise.name} came to no verdict: what came back makes no sense."
-        )
-        return [_error("NotChecked", sentence)]
+        what = f"what came back makes no sense ({type(problem).__name__})"
+        return [_error("NotChecked", f"The check of {exercise.name} came to no verdict: {what}.")]
     said = {"exercise": exercise.name, "outcome": report.outcome, "advice": list(report.advice)}
     panel = {"text/plain": as_text(report), "text/html": as_html(report)}
     outputs = [new_output("display_data", data=panel, metadata={"attention_lib": said})]
@@ -230,6 +233,8 @@ def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
 
     Of the latter the report shows no numbers but those in its sentence.
     """
+    if exercise.accelerated:
+        importlib.import_module("torch")  # before a tensor comes in
     report = judge(exercise, answer, seed=0, method_counts=False)
     if report.outcome != "right" or exercise.kind != "function":
         return report

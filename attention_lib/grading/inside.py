@@ -98,6 +98,7 @@ def supervise(shell: Shell, limits: dict[str, int], data: int, leash: int) -> No
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
+    _libc("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # when the server ends
     with contextlib.suppress(OSError):  # where it can be had: no user namespaces further in
         Path("/proc/sys/user/max_user_namespaces").write_text("0")
     first = os.fork()
@@ -121,7 +122,7 @@ def supervise(shell: Shell, limits: dict[str, int], data: int, leash: int) -> No
 
 def begin(shell: Shell, limits: dict[str, int], data: int) -> None:
     """Be the first process of the namespace: all others end with this one."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # when the supervisor ends
     limits["address"] = limits["memory"] + _bytes_of("self", whole=True)
     _libc("unshare", NEW_MOUNTS)
     _mount("/tmp", f"size={limits['folder']},nr_inodes=10000,mode=0700")

@@ -152,7 +152,7 @@ class _Packing:
     def _special(self, value: Any) -> Any:
         if isinstance(value, np.dtype):
             return {"dtype": value.name}
-        if isinstance(value, type) and issubclass(value, np.generic):
+        if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
         if isinstance(value, (decimal.Decimal, fractions.Fraction)):
             return {type(value).__name__: str(value)[:200]}
@@ -229,7 +229,7 @@ class _Unpacking:
             case "dtype":
                 return np.dtype(str(content))
             case "type":
-                return np.dtype(str(content)).type
+                return _number_type(str(content))
             case "Decimal":
                 return decimal.Decimal(content)
             case "Fraction":
@@ -285,6 +285,13 @@ def _of_bounded_size(lengths: tuple[int, ...]) -> tuple[int, ...]:
     if math.prod(lengths) > MOST_VALUES * 50:
         raise Malformed(f"an array of shape {lengths}")
     return lengths
+
+
+def _number_type(name: str) -> type[np.generic]:
+    kind = np.dtype(name)
+    if kind.kind not in "biufc":
+        raise Malformed(f"the type {name[:40]!r}")
+    return kind.type
 
 
 def _function(ask: Ask, number: int, name: str) -> Callable[..., Any]:
