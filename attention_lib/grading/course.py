@@ -65,9 +65,30 @@ class Course:
         folders = (self.root / "classroom" / "submitted").glob(f"*/{lesson}")
         return sorted(path.parent.name for path in folders if path.is_dir())
 
+    def submission(self, lesson: str, student: str) -> Path:
+        """The folder that a student handed in."""
+        return self.root / "classroom" / "submitted" / student / lesson
+
     def autograded(self, lesson: str, student: str) -> Path:
         """A submission as it was run and graded."""
         return self.root / "classroom" / "autograded" / student / lesson / f"{lesson}.ipynb"
+
+    def feedback(self, lesson: str, student: str) -> Path:
+        """The page that a student gets back."""
+        return self.root / "classroom" / "feedback" / student / lesson / f"{lesson}.html"
+
+    def log(self, lesson: str) -> Path:
+        """What nbgrader said when the lesson was last graded."""
+        return self.root / "classroom" / f"{lesson}.log"
+
+    def journal(self, lesson: str) -> Path:
+        """What has been graded from what."""
+        return self.root / "classroom" / f"{lesson}.journal"
+
+    @property
+    def backups(self) -> Path:
+        """The folder for copies of the gradebook."""
+        return self.root / "classroom" / "backups"
 
     def nbgrader(self) -> NbGraderAPI:
         """Return nbgrader, configured for this course."""
