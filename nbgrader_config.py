@@ -27,7 +27,14 @@ c.CourseDirectory.autograded_directory = "classroom/autograded"
 c.CourseDirectory.feedback_directory = "classroom/feedback"
 c.CourseDirectory.solution_directory = "classroom/solution"
 c.CourseDirectory.source_with_tests_directory = "classroom/source_with_tests"
-c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
+# The gradebook is a file. Who finds it being written waits, a minute at most. (It is not called
+# `sqlite:///`, after which nbgrader's `db upgrade` takes the settings for part of the name.)
+c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?timeout=60"
+# Or it is a PostgreSQL database, if the environment says which, in the way of
+# NBGRADER_DB_URL=postgresql://user:password@host/name; that asks for a course to have a name.
+if os.environ.get("NBGRADER_DB_URL"):
+    c.CourseDirectory.db_url = os.environ["NBGRADER_DB_URL"]
+    c.CourseDirectory.course_id = "default_course"
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
 # Files to collect are named STUDENT_LESSON.ipynb (ada_01_softmax.ipynb), or LESSON.ipynb inside a

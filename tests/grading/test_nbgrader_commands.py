@@ -104,6 +104,13 @@ def test_grade_releases_first_where_nobody_has(tmp_path):
     assert line.split()[1] == f"{room.most[name]}"
 
 
+def test_the_gradebook_can_be_upgraded(room):
+    """The settings in its address are not taken for a part of its name."""
+    python(room.course, "-m", "nbgrader", "db", "upgrade")
+    files = [path.name for path in (room.course.root / "classroom").glob("gradebook*")]
+    assert files == ["gradebook.db"]
+
+
 @pytest.mark.parametrize(
     ("lesson", "told"),
     [
