@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell
 from attention_lib.grading.grade import table
 from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
 
-MISTAKEN = 2  # students with known mistakes in each class
+MISTAKEN = 2  # students with mistakes in each class
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -33,7 +33,7 @@ def test_a_class_gets_the_points_it_deserves_and_is_told_why(lesson, tmp_path):
 
 
 def mistaken(room, number):
-    """Return a notebook with known mistakes in two exercises of three, and what it deserves.
+    """Return a notebook with mistakes in two exercises of three, and what it deserves.
 
     Below its check each mistake is mended, so that later answers may use what they are meant to.
     """
@@ -45,22 +45,33 @@ def mistaken(room, number):
         answer = cell_of(notebook, name)
         below = notebook.cells.index(cell_of(notebook, f"check_{name}")) + 1
         notebook.cells.insert(below, new_code_cell(answer.source))
-        answer.source = (
-            "from attention_lib.checks.catalogue import EXERCISES\n"
-            f"wrong = EXERCISES[{name!r}].mistakes[{which(exercise, number)}].variants[0]\n"
-        )
-        if exercise.kind == "value":
-            answer.source += f"{name} = wrong"
+        if name == "flash_kernel":  # compiled from its text
+            answer.source = answer.source.replace("tl.exp2(", "tl.sqrt(")
+        elif exercise.kind == "value":
+            answer.source += f"\n{name} = [2 * number for number in {name}]"
         else:
-            answer.source += (
-                f"def {name}(*args, wrong=wrong, **kwargs):\n    return wrong(*args, **kwargs)"
-            )
+            answer.source += WRONG.format(name=name)
         deserved[name] = 0
     return notebook, deserved
 
 
-def which(exercise, number):
-    return number % len(exercise.mistakes)
+# A model answer whose results are changed on their way out.
+WRONG = """
+
+right_{name} = {name}
+
+
+def doubled(value):
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(doubled, value))
+    if str(value) in ("cpu", "cuda", "mps"):
+        return "the fastest"
+    return ~value if getattr(value, "dtype", None) == bool else 2 * value + 1
+
+
+def {name}(*args, **kwargs):
+    return doubled(right_{name}(*args, **kwargs))
+"""
 
 
 def tells_the_mistakes(room, number):
@@ -71,7 +82,4 @@ def tells_the_mistakes(room, number):
     for exercise in room.exercises:
         assert (f">{exercise.name}: right." in feedback) == bool(points[exercise.name])
         if points[exercise.name] == 0:
-            told = exercise.mistakes[which(exercise, number)].sentence
-            words = [word for word in told.split(":")[0].split() if word.isalpha()]
             assert f">{exercise.name}: not right yet." in feedback
-            assert all(word in feedback for word in words)
