@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +15,15 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 START = -1  # the place of cells that stand before the first cell of the lesson
 
+# What is taken of one notebook at most: enough for any work, and little enough to show again.
+LONGEST = {"code": 200_000, "markdown": 20_000}  # characters of a cell
+MOST_CELLS = 10_000
+MOST_ADDED = 500  # cells of the student's own
+MOST_TEXT = 1_000_000  # characters of these together
+
 
 class ForeignNotebook(ValueError):
-    """The submitted notebook has none of the lesson's answer cells."""
+    """The submitted notebook is not one of the lesson's; the text says why not."""
 
 
 @dataclass
@@ -28,11 +37,19 @@ class Cell:
     marks: Mapping[str, Any]  # nbgrader's metadata
     tags: list[Any]
     pictures: dict[str, dict[str, str]]
+    too_long: bool = False  # if so, its text was not kept
     home: int | None = None  # the released cell that this is, or was made from
 
     @property
     def name(self) -> object:
         return self.marks.get("grade_id")
+
+    @functools.cached_property
+    def plain(self) -> str:
+        return _plain(self.text)
+
+    def is_as_given_out(self, own: NotebookNode) -> bool:
+        return self.plain == _plain_released(own.source)
 
 
 def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[NotebookNode, list[str]]:
@@ -48,7 +65,7 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
     released
         The notebook that was given out.
     submitted
-        A notebook as read from a file, of any state. It is not changed.
+        A notebook as read from a file in nbformat 3 or 4, of any state. It is not changed.
 
     Returns
     -------
@@ -58,12 +75,15 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
     Raises
     ------
     ForeignNotebook
-        If there is none of the release's answer cells in the submission.
+        If there is none of the release's answer cells in the submission, or more cells than
+        anyone writes.
     """
-    cells = list(_read_cells(submitted))
+    cells = list(itertools.islice(_read_cells(submitted), MOST_CELLS + 1))
+    if len(cells) > MOST_CELLS:
+        raise ForeignNotebook(f"it has more than {MOST_CELLS:,} cells")
     _find_homes(released.cells, cells)
     taken, changes = _take(released.cells, cells)
-    added = _added(released.cells, cells, taken)
+    added, left_out = _added(released.cells, cells, taken)
     notebook = from_dict({**released, "cells": []})
     count = 0
     for place in range(START, len(released.cells)):
@@ -73,22 +93,25 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
         for cell in added.get(place, []):
             count += 1
             notebook.cells.append(_plain_cell(cell, f"added-{count}"))
-    return notebook, changes
+    return notebook, changes + left_out
 
 
 def _read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:
     """Read the cells that can be read, whatever else there is."""
-    cells = submitted.get("cells")
-    for position, raw in enumerate(cells if isinstance(cells, list) else []):
+    for position, raw in enumerate(_raw_cells(submitted)):
         if not isinstance(raw, Mapping):
             continue
         metadata = raw.get("metadata")
         metadata = metadata if isinstance(metadata, Mapping) else {}
         marks, tags, cell_id = metadata.get("nbgrader"), metadata.get("tags"), raw.get("id")
+        kind = "code" if raw.get("cell_type") == "code" else "markdown"
+        text = _text(raw)
+        too_long = len(text) > LONGEST[kind]
         yield Cell(
             position=position,
-            kind="code" if raw.get("cell_type") == "code" else "markdown",
-            text=_text(raw.get("source")),
+            kind=kind,
+            text="" if too_long else text,
+            too_long=too_long,
             cell_id=cell_id if isinstance(cell_id, str) else None,
             marks=marks if isinstance(marks, Mapping) else {},
             tags=tags if isinstance(tags, list) else [],
@@ -96,11 +119,31 @@ def _read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:
         )
 
 
-def _text(source: object) -> str:
+def _raw_cells(submitted: Mapping[str, Any]) -> Iterator[Any]:
+    """Return the cells where nbformat 4 has them, or 3, which sorts them into worksheets."""
+    sheets = [submitted]
+    if "cells" not in submitted and isinstance(submitted.get("worksheets"), list):
+        sheets = [sheet for sheet in submitted["worksheets"] if isinstance(sheet, Mapping)]
+    for sheet in sheets:
+        cells = sheet.get("cells")
+        yield from cells if isinstance(cells, list) else []
+
+
+def _text(raw: Mapping[str, Any]) -> str:
+    source = raw.get("source", raw.get("input"))  # code is called input in nbformat 3
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
-    # A lone surrogate, which JSON can hold, could not be written to a file again.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+    if not isinstance(source, str):
+        return ""
+    text = _writable(source)
+    if raw.get("cell_type") == "heading" and raw.get("level") in range(1, 7):
+        return f"{'#' * raw['level']} {text}"
+    return text
+
+
+def _writable(text: str) -> str:
+    """Replace lone surrogates, which JSON can hold and no file can, and NUL, which ends texts."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _pictures(attachments: object) -> dict[str, dict[str, str]]:
@@ -111,10 +154,12 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
         name: {
             mime: data
             for mime, data in bundle.items()
-            if mime in ("image/png", "image/jpeg", "image/gif") and isinstance(data, str)
+            if mime in ("image/png", "image/jpeg", "image/gif")
+            and isinstance(data, str)
+            and re.fullmatch(r"[A-Za-z0-9+/=\s]*", data, re.ASCII)
         }
         for name, bundle in attachments.items()
-        if isinstance(name, str) and isinstance(bundle, Mapping)
+        if isinstance(bundle, Mapping) and name == _writable(name)
     }
     return {name: bundle for name, bundle in kept.items() if bundle}
 
@@ -129,14 +174,14 @@ def _find_homes(released: list[NotebookNode], cells: list[Cell]) -> None:
         elif cell.cell_id is not None:
             cell.home = by_id.get(cell.cell_id)
     homes = {cell.home for cell in cells}
-    free = [i for i in range(len(released)) if i not in homes]
+    free = defaultdict(list)
+    for place, own in enumerate(released):
+        if place not in homes:
+            free[_plain_released(own.source)].append(place)
     for cell in cells:
-        if cell.home is None:
-            same = [i for i in free if _same_text(released[i].source, cell.text)]
-            if same:
-                cell.home = same[0]
-                free.remove(same[0])
-    for place in free:
+        if cell.home is None and free.get(cell.plain):
+            cell.home = free[cell.plain].pop(0)
+    for place in sorted(place for places in free.values() for place in places):
         if _is_answer(released[place]) and released[place].cell_type == "code":
             _adopt(released[place], place, cells)
 
@@ -158,8 +203,11 @@ def _take(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, Ce
         for cell in reversed(cells)
         if cell.home is not None and _is_check(released[cell.home])
     }
+    all_copies = defaultdict(list)
+    for cell in cells:
+        all_copies[cell.home].append(cell)
     for place, own in enumerate(released):
-        copies = [cell for cell in cells if cell.home == place]
+        copies = all_copies[place]
         if copies:
             before = check_positions.get(_exercise(own), len(cells))
             taken[place] = _choose(own, copies, before)
@@ -167,7 +215,7 @@ def _take(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, Ce
             changes += _remarks(own, copies, taken.get(place))
         elif not copies:
             missing += 1
-        elif not _same_text(own.source, taken[place].text):
+        elif not taken[place].is_as_given_out(own):
             edited += 1
     if not any(_is_answer(released[place]) for place in taken):
         raise ForeignNotebook("it has none of this lesson's answer cells")
@@ -184,27 +232,48 @@ def _choose(own: NotebookNode, copies: list[Cell], check_position: int) -> Cell:
     """Choose among copies of a cell; of an answer, the one that its check cell would have met."""
     if not _is_answer(own):
         return copies[0]
-    written = [cell for cell in copies if not _same_text(own.source, cell.text)] or copies
+    whole = [cell for cell in copies if not cell.too_long] or copies
+    written = [cell for cell in whole if not cell.is_as_given_out(own)] or whole
     return ([cell for cell in written if cell.position < check_position] or written)[-1]
 
 
 def _added(
     released: list[NotebookNode], cells: list[Cell], taken: Mapping[int, Cell]
-) -> dict[int, list[Cell]]:
-    """Sort the cells of the student's own by the released cell that they stand below."""
+) -> tuple[dict[int, list[Cell]], list[str]]:
+    """Sort the cells of the student's own by the released cell that they stand below.
+
+    Say as well in plain words what was left out, being too much.
+    """
     used = {cell.position for cell in taken.values()}
-    added: dict[int, list[Cell]] = {}
-    place = START
+    added: dict[int, list[Cell]] = defaultdict(list)
+    place, count, characters, too_many, too_long = START, 0, 0, 0, 0
     for cell in cells:
         own = None if cell.home is None else released[cell.home]
         if own is not None and cell.position in used:
             place = cell.home
             if _is_answer(own):
                 continue
-        untouched = own is not None and _same_text(own.source, cell.text)
-        if cell.text.strip() and not untouched:
-            added.setdefault(place, []).append(cell)
-    return added
+        too_long += cell.too_long
+        if not cell.text.strip() or (own is not None and cell.is_as_given_out(own)):
+            continue
+        if count == MOST_ADDED or characters + len(cell.text) > MOST_TEXT:
+            too_many += 1
+            continue
+        added[place].append(cell)
+        count, characters = count + 1, characters + len(cell.text)
+    left_out = []
+    if too_long:
+        left_out.append(f"Cells of more than {_limits()} ({too_long}) were left out.")
+    if too_many:
+        left_out.append(
+            f"Of cells of your own, {MOST_ADDED} with {MOST_TEXT:,} characters are taken "
+            f"at most; {too_many} were left out."
+        )
+    return added, left_out
+
+
+def _limits() -> str:
+    return f"{LONGEST['code']:,} characters of code or {LONGEST['markdown']:,} of text"
 
 
 def _remarks(own: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list[str]:
@@ -213,10 +282,12 @@ def _remarks(own: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list
     if chosen is None:
         return [f"{what} was missing and was put back."]
     remarks = []
+    if chosen.too_long:
+        remarks.append(f"{what} held more than {_limits()}; what it held was not taken.")
     if len(copies) > 1:
         rest = "the first stands" if _is_check(own) else "the last one before its check is graded"
         remarks.append(f"{what} was there {len(copies)} times; {rest}, the others count nothing.")
-    if _is_check(own) and not _same_text(own.source, chosen.text):
+    if _is_check(own) and not chosen.is_as_given_out(own):
         remarks.append(f"{what} had been changed; the lesson's own decides.")
     if chosen.kind != own.cell_type:
         remarks.append(f"{what} had been turned into another type of cell; it was turned back.")
@@ -229,7 +300,7 @@ def _remarks(own: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list
 
 def _released_cell(own: NotebookNode, answer: Cell | None) -> NotebookNode:
     cell = from_dict(own)
-    if answer is not None:
+    if answer is not None and not answer.too_long:
         cell.source = answer.text
         if answer.pictures and cell.cell_type == "markdown":
             cell.attachments = from_dict(answer.pictures)
@@ -260,8 +331,9 @@ def _exercise(cell: NotebookNode) -> str:
     return (_grade_id(cell) or "").removeprefix("check_")
 
 
-def _same_text(left: str, right: str) -> bool:
-    """Compare texts as editors keep them: line ends and blanks at line ends may differ."""
-    return [line.rstrip() for line in left.strip().splitlines()] == [
-        line.rstrip() for line in right.strip().splitlines()
-    ]
+def _plain(text: str) -> str:
+    """Return a text as all editors keep it: line ends and blanks at line ends may differ."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+_plain_released = functools.lru_cache(maxsize=1024)(_plain)  # the same few for every submission

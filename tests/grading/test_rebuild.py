@@ -7,6 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 from nbgrader.nbgraderformat import MetadataValidator
 
+from attention_lib.grading import rebuild as limits
 from attention_lib.grading.rebuild import ForeignNotebook, rebuild
 
 STUB = "def double(x):\n    raise NotImplementedError()"
@@ -210,6 +211,9 @@ def test_pictures_come_along_and_nothing_else(submitted):
         "a.png": {"image/png": "iVBORw0KGgo="},
         "b.html": {"text/html": "<script>"},
         "c": "nothing",
+        "d.png": {"image/png": '"><script>'},
+        "e.png": {"image/png": "\ud800"},
+        "\ud800.png": {"image/png": "iVBORw0KGgo="},
     }
     notebook, _ = rebuild(RELEASED, submitted)
     assert notebook.cells[4].attachments == {"a.png": {"image/png": "iVBORw0KGgo="}}
@@ -223,6 +227,73 @@ def test_whatever_a_file_can_hold_is_survived(submitted):
     nbformat.validate(notebook)
     nbformat.writes(notebook).encode("utf-8")
     assert ANSWER in [cell.source for cell in notebook.cells]
+
+
+def test_the_format_of_old_is_understood(submitted):
+    submitted.cells.insert(2, new_code_cell("helper = 1"))
+    submitted.cells.insert(0, new_markdown_cell("## Mine"))
+    old = nbformat.convert(deepcopy(submitted), 3)
+    assert old.worksheets[0].cells[0].cell_type == "heading"
+    assert rebuilt(old) == (["## Mine", *sources(imports="helper = 1")], [])
+
+
+def test_no_text_holds_what_tools_stumble_over(submitted):
+    submitted.cells[2].source = ANSWER + "\0"
+    submitted.cells.append(new_code_cell("'\ud800'"))
+    texts, _ = rebuilt(submitted)
+    assert texts == [*sources((ANSWER, ANSWER + "\ufffd")), "'?'"]
+
+
+def test_an_answer_that_is_too_long_is_not_taken(submitted):
+    submitted.cells[2].source = ANSWER + " " * limits.LONGEST["code"]
+    submitted.cells[4].source = "Because. " * limits.LONGEST["markdown"]
+    texts, changes = rebuilt(submitted)
+    assert texts == sources((ANSWER, STUB))
+    assert changes == [
+        f"The answer cell of {name} held more than 200,000 characters of code or 20,000 of text; "
+        "what it held was not taken."
+        for name in ("double", "why")
+    ]
+
+
+def test_of_two_answers_the_one_that_is_not_too_long_is_taken(submitted):
+    submitted.cells.insert(3, deepcopy(submitted.cells[2]))
+    submitted.cells[3].source = "x" * (limits.LONGEST["code"] + 1)
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert "answer cell of double was there 2 times" in changes[0]
+
+
+def test_cells_that_are_too_long_are_left_out(submitted):
+    submitted.cells[0].source = "x" * (limits.LONGEST["markdown"] + 1)
+    submitted.cells.append(new_code_cell("x" * (limits.LONGEST["code"] + 1)))
+    submitted.cells.append(new_code_cell("x" * limits.LONGEST["code"]))
+    texts, changes = rebuilt(submitted)
+    assert texts == [*sources(), "x" * limits.LONGEST["code"]]
+    assert changes == [
+        "Changed cells of the lesson (1): the lesson's own was run, then yours.",
+        "Cells of more than 200,000 characters of code or 20,000 of text (2) were left out.",
+    ]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_ADDED", 3), ("MOST_TEXT", 15)])
+def test_of_too_many_cells_the_first_are_taken(submitted, monkeypatch, limit, value):
+    monkeypatch.setattr(limits, limit, value)
+    submitted.cells += [new_code_cell(f"x = {i}") for i in range(10)]
+    texts, changes = rebuilt(submitted)
+    assert texts == [*sources(), "x = 0", "x = 1", "x = 2"]
+    assert len(changes) == 1
+    assert changes[0].endswith("are taken at most; 7 were left out.")
+
+
+def test_answers_are_found_in_a_multitude_up_to_a_point(submitted):
+    count = limits.MOST_CELLS - len(submitted.cells)
+    junk = [{"cell_type": "code", "source": f"x = {i}"} for i in range(count)]
+    notebook, _ = rebuild(RELEASED, {**submitted, "cells": [*junk, *submitted.cells]})
+    assert len(notebook.cells) == limits.MOST_ADDED + len(RELEASED.cells)
+    assert ANSWER in [cell.source for cell in notebook.cells]
+    with pytest.raises(ForeignNotebook, match="more than 10,000 cells"):
+        rebuild(RELEASED, {**submitted, "cells": [*junk, {}, *submitted.cells]})
 
 
 @pytest.mark.parametrize("cells", [None, "none", [], [new_code_cell("1 + 1")]])
