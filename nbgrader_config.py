@@ -60,16 +60,11 @@ c.CourseDirectory.ignore = [
     "*.zip",
 ]
 
-# A submission is read leniently and rebuilt from the released notebook, ...
-c.Autograde.exporter_class = "attention_lib.grading.intake.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = [
-    "attention_lib.grading.intake.RebuildSubmission",
-    "nbgrader.preprocessors.ClearOutput",
-    "nbgrader.preprocessors.DeduplicateIds",
-    "nbgrader.preprocessors.OverwriteKernelspec",
-    "nbgrader.preprocessors.OverwriteCells",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
+# What was handed in is read warily and put in order, which leaves nbgrader's other steps nothing
+# to do but to bring the hidden checks, ...
+c.Autograde.exporter_class = "attention_lib.grading.exporter.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.OverwriteCells"]
+c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
 # ... run in a sandbox, and checked from outside it.
 c.Autograde.autograde_preprocessors = [
     "attention_lib.grading.execution.ExecuteSubmission",
@@ -78,7 +73,6 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ExecuteSubmission.cell_seconds = 60
 # Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:
