@@ -205,6 +205,8 @@ def _list(value: Any) -> list[Any]:
 
 def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:
     """Check an answer that lives in a student's process, and return the check cell's outputs."""
+    if session.ended:
+        return [_error("NotChecked", "The check could not run: Python had ended above.")]
     try:
         found = session.ask({"do": "look", "name": exercise.name}, CELL_SECONDS)
         if found.get("kind") == "nothing":
@@ -215,7 +217,7 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
             answer = StandIn(session, exercise.name)
         report = _judged(exercise, answer, seed)
     except SessionEnded as ended:
-        return [_error(STOPPED, f"The check of {exercise.name} could not be finished. {ended}")]
+        return [_error(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
     except Exception as problem:  # made by replies that no answer of any kind would give
         what = f"what came back makes no sense ({type(problem).__name__})"
         return [_error("NotChecked", f"The check of {exercise.name} came to no verdict: {what}.")]

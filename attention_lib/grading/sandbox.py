@@ -181,11 +181,11 @@ class Session:
                 self._leash.send(INTERRUPT)
                 return {**self._reply(kept, GRACE_SECONDS), "interrupted": True}
         except TimeoutError:
-            self.end("It did not end in time, and could not be interrupted.")
+            self.end("This did not end in time, and could not be interrupted.")
         except Malformed as problem:
-            self.end(f"What came back from it was no answer ({problem}).")
+            self.end(f"What came back from Python was no answer ({problem}).")
         except OSError:  # Closed among them
-            self.end("It ended Python, or used more memory or time than there is.")
+            self.end("Python ended while this ran, by itself or for the memory it took.")
 
     def _reply(self, kept: list[Any], seconds: float) -> Message:
         """Wait for the reply; answer meanwhile what the functions of the grader are asked."""

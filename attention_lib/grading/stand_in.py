@@ -47,7 +47,7 @@ class StandIn(Elsewhere):
         observations = [_observation(one) for one in reply["observations"]]
         stopped_early = observations[-1].out_of_time or of_a_stub(observations[0])
         if len(observations) != len(cases) and not stopped_early:
-            self.session.end("What came back from it was no answer.")
+            self.session.end("What came back from Python was no answer.")
         return observations[: len(cases)]
 
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

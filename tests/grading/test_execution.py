@@ -78,7 +78,7 @@ def test_a_cell_that_ends_python_keeps_what_came_before(ending):
     assert texts(first) == "earned\n"
     assert errors(second) == ["PythonStopped"]
     assert (third.outputs, third.execution_count) == ([], None)
-    assert errors(check) == ["PythonStopped"]
+    assert errors(check) == ["NotChecked"]
 
 
 @pytest.mark.parametrize(

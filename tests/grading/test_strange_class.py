@@ -3,7 +3,6 @@
 What becomes of them does not depend on the lesson, so they all sit in the first one's class.
 """
 
-import re
 import signal
 from copy import deepcopy
 
@@ -11,12 +10,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell
 
-from attention_lib.grading.execution import SEED
 from attention_lib.grading.rebuild import rebuild
 from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
-SECONDS_A_CELL = 8  # which one of the students uses up twice
+SECONDS_A_CELL = 1  # which one of the students uses up twice
 pytestmark = pytest.mark.xdist_group("strange_class")
 
 
@@ -24,7 +22,9 @@ pytestmark = pytest.mark.xdist_group("strange_class")
 def room(tmp_path_factory) -> Classroom:
     course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
     config = course.root / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}\nc.Execute.timeout = {SECONDS_A_CELL}\n")
+    config.write_text(
+        f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = {SECONDS_A_CELL}\n"
+    )
     room = Classroom(course, LESSON)
     for student in (careless, sly, sly_with_numbers, noisy, ends_python, never_ends, old):
         room.seat(student.__name__, *student(room))
@@ -81,8 +81,7 @@ def noisy(room):
     """Something on stderr in every cell, check cells included, and modules that would hide ours."""
     notebook = room.key()
     line = (
-        "import os, sys\n"
-        f"print('seed', os.environ[{SEED!r}])\n"
+        "import sys\n"
         "def complain(*_): print('careful', file=sys.stderr)\n"
         "get_ipython().events.register('post_run_cell', complain)"
     )
@@ -114,11 +113,7 @@ def never_ends(room):
 def old(room):
     """A notebook in nbformat 4.4, whose cells have no ids, with scripts in it."""
     notebook = room.key()
-    display = (
-        "import os\nfrom IPython.display import HTML\n"
-        f"print('seed', os.environ[{SEED!r}])\n"
-        "HTML('<script>stolen()</script><b>bold words</b>')"
-    )
+    display = "from IPython.display import HTML\nHTML('<script>stolen()</script><b>bold words</b>')"
     notebook.cells.append(new_code_cell(display))
     notebook.cells.append(new_raw_cell("<script>stolen()</script>"))
     notebook.nbformat_minor = 4
@@ -138,7 +133,7 @@ def test_everyone_in_the_strange_class_gets_what_they_deserve(room):
         ("broken", "nothing to grade: it is not valid JSON"),
         ("picture", "nothing to grade: it is not text in UTF-8"),
         ("foreign", "nothing to grade: it has none of this lesson's answer cells"),
-        ("ends_python", "Python ended while this cell ran"),
+        ("ends_python", "Python ended while this ran"),
         ("never_ends", "could not be interrupted"),
         ("zz_last", "written_softmax waits for a human"),
     ],
@@ -157,9 +152,8 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
         ("careless", "The answer cell of weighted_sum was there 3 times"),
         ("sly", "The check cell of normalize_by_sum had lost or changed its settings"),
         ("sly", "The check cell of softmax had been changed; the lesson's own decides."),
-        ("sly_with_numbers", "The check did not come to a verdict."),
-        ("ends_python", "The check could not run."),
-        ("never_ends", "CellTimeoutError"),
+        ("ends_python", "The check could not run: Python had ended above."),
+        ("never_ends", "still running after 1 seconds"),
         ("noisy", "careful"),
     ],
 )
@@ -176,11 +170,6 @@ def test_feedback_runs_no_script_of_a_students(room):
 def test_extra_files_are_left_behind(room):
     graded = room.course.autograded(LESSON, "noisy").parent
     assert [path.name for path in graded.iterdir()] == [f"{LESSON}.ipynb"]
-
-
-def test_everyone_meets_the_same_hidden_cases(room):
-    told = [re.search(r"seed (\d+)", room.feedback(student)) for student in ("noisy", "old")]
-    assert told[0].group() == told[1].group()
 
 
 def test_grading_again_keeps_what_was_graded_by_hand(room):
