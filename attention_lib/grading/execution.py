@@ -25,7 +25,7 @@ from attention_lib.checks.catalogue import EXERCISES
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import Report, judge
 from attention_lib.checks.report import as_html, as_text, headline
-from attention_lib.grading.intake import problem_of
+from attention_lib.grading.intake import FILES, problem_of
 from attention_lib.grading.needed import imports, needed_cells
 from attention_lib.grading.sandbox import Sandbox, Session, SessionEnded, Unprotected
 from attention_lib.grading.stand_in import StandIn
@@ -283,7 +283,7 @@ class ExecuteSubmission(NbGraderPreprocessor):
             task = Task(
                 lesson=place["assignment"],
                 notebook=nbformat.writes(nb),
-                files={},
+                files=resources.get(FILES, {}),
                 seed=seed_of_this_run(),
                 without_sandbox=self.without_sandbox,
                 cell_seconds=self.cell_seconds,

@@ -10,13 +10,16 @@ from typing import Any
 
 from nbconvert.exporters import NotebookExporter
 from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange
 
+from attention_lib.grading.execution import ExecuteSubmission
 from attention_lib.grading.folder import NotTaken, opened
 from attention_lib.grading.intake import FILES, read_submission, take_in
 from attention_lib.grading.lateness import TIMESTAMP, Record, find_records, read_time
+from attention_lib.grading.sandbox import NoSandbox, require_sandbox
 
 
 class SubmissionExporter(NotebookExporter):
@@ -30,11 +33,21 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**settings)
         self.serves_autograde = isinstance(self.parent, Autograde)
         if self.serves_autograde:
+            self._require_sandbox()
             self.course = self.parent.coursedir = SubmissionCourse.like(self.parent.coursedir)
             notebook = f"{self.course.assignment_id}.ipynb"  # there or not, and no other
             self.parent.assignments = {
                 folder: [os.path.join(folder, notebook)] for folder in self.parent.assignments
             }
+
+    def _require_sandbox(self) -> None:
+        """Refuse to begin where every submission would have to be refused."""
+        if not ExecuteSubmission(parent=self).without_sandbox:
+            try:
+                require_sandbox()
+            except NoSandbox as refusal:
+                self.log.error("%s", refusal)
+                raise NbGraderException(str(refusal)) from None
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
