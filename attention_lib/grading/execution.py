@@ -27,11 +27,13 @@ from attention_lib.checks.judging import Report, judge
 from attention_lib.checks.report import as_html, as_text, headline
 from attention_lib.grading.intake import FILES, problem_of
 from attention_lib.grading.needed import imports, needed_cells
+from attention_lib.grading.outputs import CUT, Outputs
 from attention_lib.grading.sandbox import Sandbox, Session, SessionEnded, Unprotected
 from attention_lib.grading.stand_in import StandIn
 
 SEED = "ATTENTION_LIB_SEED"
 CELL_SECONDS = 60.0
+MOST_SHOWN = 20_000_000  # characters that all of a submission's cells show together
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
 UNPROTECTED = (
     "Students' code is run WITHOUT A SANDBOX (c.ExecuteSubmission.without_sandbox = True): it may "
@@ -134,13 +136,15 @@ def _close_sandboxes() -> None:
 def _run_cells(
     notebook: NotebookNode, cells: list[NotebookNode], session: Session, task: Task, ran: Ran
 ) -> None:
-    to_run = {cell.id for cell in cells}
+    to_run, left = {cell.id for cell in cells}, MOST_SHOWN
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name:
             ran.outputs[cell.id] = check_answer(EXERCISES[name], session, task.seed)
         elif cell.id in to_run and not session.ended:
-            ran.outputs[cell.id] = run_source(cell.source, session, task.cell_seconds)
+            outputs = run_source(cell.source, session, task.cell_seconds)
+            left -= len(json.dumps(outputs))
+            ran.outputs[cell.id] = outputs if left > 0 else [new_output("stream", text=CUT)]
         else:
             continue
         ran.counts[cell.id] = len(ran.counts) + 1
@@ -181,22 +185,17 @@ def _outputs(sent: Any) -> list[dict[str, Any]]:
         listed = json.loads(np.asarray(sent, np.uint8).tobytes())
     except (TypeError, ValueError, RecursionError):
         return []
-    outputs = []
-    for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict):
-            match one.get("output_type"):
-                case "stream":
-                    outputs.append(new_output("stream", text=str(one.get("text"))))
-                case "error":
-                    lines = [str(line) for line in _list(one.get("traceback"))]
-                    name, text = str(one.get("ename")), str(one.get("evalue"))
-                    outputs.append(new_output("error", ename=name, evalue=text, traceback=lines))
-                case "display_data" | "execute_result":
-                    data = one.get("data")
-                    texts = data.items() if isinstance(data, dict) else ()
-                    bundle = {str(kind): text for kind, text in texts if isinstance(text, str)}
-                    outputs.append(new_output("display_data", data=bundle))
-    return outputs
+    outputs = Outputs()
+    for one in _list(listed):
+        match one:
+            case {"output_type": "stream", "text": str(text)}:
+                outputs.write("stdout", text)
+            case {"output_type": "error", "ename": str(name), "evalue": str(text)}:
+                lines = [str(line) for line in _list(one.get("traceback"))]
+                outputs.error(name, text, lines)
+            case {"output_type": "display_data" | "execute_result", "data": dict(data)}:
+                outputs.display(data)
+    return outputs.shown
 
 
 def _list(value: Any) -> list[Any]:

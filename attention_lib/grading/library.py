@@ -23,6 +23,7 @@ ALWAYS = (
     "checks/exercises/__init__.py",
     "grading/__init__.py",
     "grading/inside.py",
+    "grading/outputs.py",
     "grading/shell.py",
     "grading/wire.py",
     "grading/withheld.py",

@@ -114,6 +114,21 @@ def test_long_output_is_cut_where_it_is_made():
     assert sum(len(str(output)) for output in rich.outputs) < 5_000_000
 
 
+def test_what_comes_in_is_cut_again(monkeypatch):
+    """A student's process need not cut anything."""
+    flood = (
+        "import sys\nframe = sys._getframe()\n"
+        "while 'run_cell' not in frame.f_globals: frame = frame.f_back\n"
+        "shown = [{'output_type': 'stream', 'text': 'x' * 10**7}, 3, {}]\n"
+        "frame.f_globals['run_cell'] = lambda *_: shown"
+    )
+    monkeypatch.setattr(execution, "MOST_SHOWN", 150_000)
+    _, first, second = run(flood, "1", "2")
+    assert 100_000 < len(texts(first)) < 100_200
+    assert "left out" in texts(second)
+    assert len(texts(second)) < 200
+
+
 @pytest.mark.parametrize("given", ["12345", None])
 def test_the_seed_is_the_instructors_or_one_for_the_whole_run(monkeypatch, given):
     execution.seed_of_this_run.cache_clear()
