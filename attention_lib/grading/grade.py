@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import nbformat
 
 from attention_lib.grading.course import Course, CourseError
-from attention_lib.grading.execution import STOPPED
-from attention_lib.grading.intake import problem_of
-from attention_lib.grading.release import release
-
-if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
+from attention_lib.grading.gradebook import Standing
+from attention_lib.grading.journal import Entry, Journal
+from attention_lib.grading.workers import Workers, cores, get_ready
 
 
 @dataclass
@@ -34,8 +28,19 @@ class Result:
         return sum(points or 0 for points in self.points.values())
 
 
-def grade(course: Course, lesson: str) -> tuple[dict[str, float], list[Result]]:
-    """Autograde all that was handed in for a lesson and write the feedback.
+def grade(
+    course: Course, lesson: str, jobs: int = 0, scheduler: str = "", again: bool = False
+) -> tuple[dict[str, float], list[Result]]:
+    """Autograde what was handed in for a lesson and has changed, and write the feedback.
+
+    Parameters
+    ----------
+    jobs
+        How many processes run notebooks and write feedback; with 0, this one does.
+    scheduler
+        The address of a dask scheduler, whose workers run the notebooks instead.
+    again
+        Grade also what has not changed.
 
     Returns
     -------
@@ -45,34 +50,31 @@ def grade(course: Course, lesson: str) -> tuple[dict[str, float], list[Result]]:
     Raises
     ------
     CourseError
-        If nothing was handed in.
+        If nothing was handed in, or nothing could be graded.
     """
+    from attention_lib.grading.batch import Batch
+    from attention_lib.grading.cluster import ClusterWorkers
+    from attention_lib.grading.release import release
+
     students = course.submitted(lesson)
     if not students:
         raise CourseError(
             f"Nothing has been handed in for {lesson}: "
             f"there is no classroom/submitted/STUDENT/{lesson}/{lesson}.ipynb."
         )
-    if not _is_released(course, lesson):
-        release(course, [lesson])
-    nbgrader = course.nbgrader()
-    log = _log_path(course, lesson)
-    log.write_text("", encoding="utf-8")
-    results = []
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
         warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
-        for student in students:
-            _show_progress(len(results), len(students))
-            results.append(_grade_one(nbgrader, course, lesson, student, log))
-    _show_progress(len(results), len(students))
-    return _points_of_lesson(course, lesson), results
-
-
-def _show_progress(done: int, total: int) -> None:
-    """Keep whoever sits at a terminal informed."""
-    if sys.stderr.isatty():
-        end = "\n\n" if done == total else ""
-        print(f"\r{done} of {total} graded", end=end, file=sys.stderr, flush=True)
+        if not _is_released(course, lesson):
+            release(course, [lesson])
+        with course.gradebook() as gradebook:
+            batch = Batch(course, lesson, gradebook, journal)
+            if batch.plan(students, again):
+                with ClusterWorkers(jobs, scheduler) if scheduler else Workers(jobs) as workers:
+                    batch.run(workers)
+            standings = batch.standings()
+    return _points_of_lesson(course, lesson), [
+        _result(student, standings, journal, batch.failures) for student in students
+    ]
 
 
 def _is_released(course: Course, lesson: str) -> bool:
@@ -88,59 +90,23 @@ def _is_released(course: Course, lesson: str) -> bool:
     return True
 
 
-def _grade_one(
-    nbgrader: NbGraderAPI, course: Course, lesson: str, student: str, log: Path
+def _result(
+    student: str, standings: dict[str, Standing], journal: Journal, failures: dict[str, str]
 ) -> Result:
-    result = Result(student)
-    for step in (nbgrader.autograde, nbgrader.generate_feedback):
-        outcome = step(lesson, student)
-        with log.open("a", encoding="utf-8") as file:
-            file.write(f"== {student}\n{outcome.get('log', '')}{outcome.get('error', '')}\n")
-        if "KeyboardInterrupt" in outcome.get("error", ""):
-            raise KeyboardInterrupt  # which nbgrader takes for one more failure
-        if not outcome["success"]:
-            result.failed = True
-            result.note = _why(course, lesson, student, log)
-            return result
-    _read_points(course, lesson, result)
-    _read_note(course, lesson, result)
-    return result
-
-
-def _why(course: Course, lesson: str, student: str, log: Path) -> str:
-    folder = course.root / "classroom" / "submitted" / student / lesson
-    if not (folder / f"{lesson}.ipynb").is_file():
-        return f"there is no {lesson}.ipynb in the folder"
-    return f"could not be graded; {log.relative_to(course.root)} says why"
-
-
-def _read_points(course: Course, lesson: str, result: Result) -> None:
-    with course.gradebook() as gradebook:
-        notebook = gradebook.find_submission_notebook(lesson, lesson, result.student)
-        for grade in notebook.grades:
-            waits = grade.auto_score is None and grade.manual_score is None
-            name = grade.cell.name.removeprefix("check_")
-            result.points[name] = None if waits else grade.score
-
-
-def _read_note(course: Course, lesson: str, result: Result) -> None:
-    notebook = nbformat.read(course.autograded(lesson, result.student), as_version=4)
-    notes = []
-    problem = problem_of(notebook)
-    if problem:
-        notes.append(f"nothing to grade: {problem}")
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "error" and output.ename == STOPPED:
-                notes.append(output.evalue)
-    waiting = [name for name, points in result.points.items() if points is None]
+    if student in failures:
+        return Result(student, note=failures[student], failed=True)
+    points = standings[student].points
+    waiting = [name for name, own in points.items() if own is None]
+    notes = [journal.entries.get(student, Entry()).note]
     if waiting:
         notes.append(f"{', '.join(waiting)} waits for a human")
-    result.note = "; ".join(notes)
+    return Result(student, points, "; ".join(note for note in notes if note))
 
 
 def _points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
     """Return what each exercise is worth, in the order of the lesson."""
+    import nbformat
+
     notebook = nbformat.read(course.released(lesson), as_version=4)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {mark.grade_id.removeprefix("check_"): mark.points for mark in marks if mark.grade}
@@ -168,31 +134,54 @@ def _number(points: float | None) -> str:
     return "?" if points is None else f"{points:g}"
 
 
-def _log_path(course: Course, lesson: str) -> Path:
-    return course.root / "classroom" / f"{lesson}.log"
-
-
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="grade", description=__doc__)
-    parser.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
-    name = parser.parse_args(arguments).lesson
+    options = _options(arguments)
     try:
         course = Course.here()
-        lesson = course.require(name)
-        most, results = grade(course, lesson)
+        lesson = course.require(options.lesson)
+        if options.jobs:
+            os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each worker: there is one a core
+            get_ready()  # meanwhile this process imports nbgrader too
+        most, results = grade(course, lesson, options.jobs, options.scheduler, options.again)
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Stopped. What was graded so far is in the gradebook.", file=sys.stderr)
+        print(
+            "Stopped. What was graded so far is in the gradebook; the same command goes on.",
+            file=sys.stderr,
+        )
         return 130
     print(table(most, results))
     print(
         "\nFeedback is in classroom/feedback, the log in "
-        f"{_log_path(course, lesson).relative_to(course.root)}. "
+        f"{course.log(lesson).relative_to(course.root)}. "
         "Grade by hand in JupyterLab: Nbgrader > Formgrader."
     )
     return 1 if any(result.failed for result in results) else 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="grade", description=__doc__)
+    parser.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=cores(),
+        metavar="N",
+        help="processes, %(default)s if not said",
+    )
+    parser.add_argument(
+        "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tcp://host:8786"
+    )
+    parser.add_argument("--again", action="store_true", help="grade also what has not changed")
+    return parser.parse_args(arguments)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Journal:
         try:
             said = json.loads(line)
             if "seed" in said:
-                self.seed = said["seed"]
+                self._begin(said["seed"], said["again"])
             else:
                 self._note(said.pop("student"), said)
         except (ValueError, TypeError, AttributeError, KeyError):
@@ -76,15 +76,20 @@ class Journal:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def begin(self, seed: int) -> None:
-        """A batch begins, with these hidden cases."""
+    def _begin(self, seed: int | None, again: bool) -> None:
         self.seed = seed
-        self._write({"seed": seed})
+        if again:
+            self.entries.clear()
+
+    def begin(self, seed: int, again: bool = False) -> None:
+        """A batch begins, with these hidden cases; it may begin all over again."""
+        self._begin(seed, again)
+        self._write({"seed": seed, "again": again})
 
     def end(self) -> None:
         """A batch has come to its end."""
         self.seed = None
-        self._write({"seed": None})
+        self._write({"seed": None, "again": False})
 
     def note(self, student: str, **said: Any) -> None:
         """Something is done for a student: `work`, `automatic` and `note`, or `page`."""

@@ -63,6 +63,17 @@ def test_an_unfinished_batch_has_a_seed_and_a_finished_one_has_none(tmp_path):
         assert journal.seed is None
 
 
+def test_what_was_to_be_done_again_is_to_be_done_again_after_an_accident(tmp_path):
+    path = tmp_path / "journal"
+    with Journal(path) as journal:
+        journal.note("ada", work="1")
+        journal.note("bo", work="1")
+        journal.begin(17, again=True)
+        journal.note("ada", work="1")
+        assert list(journal.entries) == ["ada"]
+    assert list(remembered(path)) == ["ada"]
+
+
 def test_a_lesson_is_graded_by_one_batch_at_a_time(tmp_path):
     pytest.importorskip("fcntl", reason="there is no lock on files here")
     with Journal(tmp_path / "journal"):

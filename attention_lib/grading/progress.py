@@ -1,0 +1,52 @@
+"""How far a batch has come, for whoever waits for it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+LINE_SECONDS = 60  # from one line to the next where there is no terminal
+
+
+class Progress:
+    """Counts who is done and who failed, and says so."""
+
+    def __init__(
+        self, total: int, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._total = total
+        self._out = sys.stderr if out is None else out
+        self._clock = clock
+        self._begun = self._said = clock()
+        self._done = self._failed = 0
+
+    def count(self, failed: bool = False) -> None:
+        """One more is done, or has failed."""
+        self._done += 1
+        self._failed += failed
+        self.show()
+
+    def show(self) -> None:
+        """Say how far it is: over the last line of a terminal, elsewhere now and then."""
+        if self._out.isatty():
+            print(f"\r\033[K{self}", end="", file=self._out, flush=True)
+        elif self._clock() - self._said > LINE_SECONDS:
+            self._said = self._clock()
+            print(self, file=self._out, flush=True)
+
+    def close(self) -> None:
+        """Leave the line on the terminal for the next."""
+        if self._out.isatty():
+            print("\n", file=self._out, flush=True)
+
+    def __str__(self) -> str:
+        failed = f", {self._failed} failed" if self._failed else ""
+        return f"{self._done} of {self._total} graded{failed}{self._left()}"
+
+    def _left(self) -> str:
+        if not 0 < self._done < self._total:
+            return ""
+        seconds = (self._clock() - self._begun) / self._done * (self._total - self._done)
+        return f", {seconds:.0f} s left" if seconds < 60 else f", {seconds / 60:.0f} min left"
