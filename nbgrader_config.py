@@ -60,6 +60,9 @@ c.CourseDirectory.ignore = [
     "*.zip",
 ]
 
+# What students put into an exchange is collected without following their links.
+c.ExchangeFactory.collect = "attention_lib.grading.collecting.CollectFiles"
+
 # What was handed in is read warily and put in order, which leaves nbgrader's other steps nothing
 # to do but to bring the hidden checks, ...
 c.Autograde.exporter_class = "attention_lib.grading.exporter.SubmissionExporter"

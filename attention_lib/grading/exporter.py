@@ -123,7 +123,7 @@ class SubmissionCourse(CourseDirectory):
             return _time_said_in(folder)
         if len(records) > 1:
             work = read_submission(folder, lesson)
-            same = [r.time for r in records if work.is_same(read_submission(r.folder, lesson))]
+            same = [r.time for r in records if work.is_copy_of(read_submission(r.folder, lesson))]
             return min(same, default=max(record.time for record in records))
         return records[0].time
 

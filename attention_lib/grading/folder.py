@@ -6,9 +6,10 @@ import contextlib
 import itertools
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 # Where a folder can be held open (not on Windows), a name is looked up in that very folder, so
 # that nothing put in its place meanwhile is met instead.
@@ -91,6 +92,58 @@ def is_folder(folder: Folder, name: str) -> bool:
         If it is a link.
     """
     return stat.S_ISDIR(_status(folder, name).st_mode)
+
+
+def walk(
+    top: Path, below: Path, most: int, depth: int
+) -> Iterator[tuple[Folder, PurePosixPath, NotTaken | None]]:
+    """Find what lies in a folder and in those inside it, the outer ones first.
+
+    Names that begin with a dot are passed over.
+
+    Parameters
+    ----------
+    top, below
+        As for `opened`.
+    most, depth
+        How many files and folders to look at, and how many folders deep.
+
+    Yields
+    ------
+    folder, path, reason
+        An open folder, the path in `top` of something that lies in it and is no folder, and why
+        it cannot be read, if that shows already.
+    """
+    folders = deque([PurePosixPath()])
+    room = most
+    while folders:
+        inner = folders.popleft()
+        try:
+            with opened(top / inner, below) as folder:
+                found = names(folder, room + 1)
+                for path in (inner / name for name in found[:room] if name[0] != "."):
+                    try:
+                        if _is_to_enter(folder, path, depth):
+                            folders.append(path)
+                        else:
+                            yield folder, path, None
+                    except NotTaken as reason:
+                        yield folder, path, reason
+        except NotTaken as reason:
+            yield Folder(top), inner, reason
+            continue
+        if len(found) > room:
+            reason = NotTaken(f"beyond {most:,} files and folders")
+            yield Folder(top), inner / "...", reason
+        room -= min(room, len(found))
+
+
+def _is_to_enter(folder: Folder, path: PurePosixPath, depth: int) -> bool:
+    if not is_folder(folder, path.name):
+        return False
+    if len(path.parts) > depth:
+        raise NotTaken("too deep in folders")
+    return True
 
 
 def read_file(folder: Folder, name: str, most: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import unicodedata
-from collections import defaultdict, deque
+from collections import defaultdict
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,10 +21,9 @@ from attention_lib.grading.folder import (
     Missing,
     NotTaken,
     TooLarge,
-    is_folder,
-    names,
     opened,
     read_file,
+    walk,
 )
 from attention_lib.grading.lateness import TIMESTAMP, read_time
 from attention_lib.grading.rebuild import ForeignNotebook, rebuild
@@ -61,9 +60,9 @@ class Submission:
     files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
 
-    def is_same(self, other: Submission) -> bool:
-        """Tell whether both hold the same work."""
-        return (self.notebook, self.files) == (other.notebook, other.files)
+    def is_copy_of(self, other: Submission) -> bool:
+        """Tell whether all of this is in the other one, which may hold more."""
+        return self.notebook == other.notebook and self.files.items() <= other.files.items()
 
 
 @dataclass
@@ -137,13 +136,9 @@ def read_submission(folder: Path, lesson: str) -> Submission:
     except NotTaken as reason:
         submission.problem = f"its folder is {reason}; hand in the folder itself"
         return submission
-    taking = _Taking(folder, f"{lesson}.ipynb")
-    taking.take()
-    submission.files = taking.files
+    submission.files, left = _take_files(folder, f"{lesson}.ipynb")
     submission.notes = [told] if told else []
-    submission.notes += [
-        f"Left out as {why}: {_listed(what)}." for why, what in taking.left.items()
-    ]
+    submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
     return submission
 
 
@@ -158,66 +153,43 @@ def _take_notebook(place: Folder, name: str, submission: Submission) -> None:
         submission.problem = f"{name} is {reason}; hand in the notebook itself"
 
 
-class _Taking:
-    """Reads the files beside a notebook, those of the outer folders first."""
-
-    def __init__(self, top: Path, notebook: str) -> None:
-        self.top, self.notebook = top, notebook
-        self.files: dict[str, bytes] = {}
-        self.left: dict[str, list[str]] = defaultdict(list)
-        self.folders = deque([PurePosixPath()])
-
-    def take(self) -> None:
-        seen = 0
-        while self.folders:
-            inner = self.folders.popleft()
-            try:
-                with opened(self.top / inner, below=self.top.parent.parent) as place:
-                    found = names(place, MOST_ENTRIES + 1 - seen)
-                    if seen + len(found) > MOST_ENTRIES:
-                        why = f"beyond {MOST_ENTRIES:,} files and folders"
-                        self.left[why].append(str(inner / "..."))
-                        found.pop()
-                    seen += len(found)
-                    for name in found:
-                        self.look_at(place, inner / name)
-            except NotTaken as reason:
-                self.left[str(reason)].append(str(inner))
-
-    def look_at(self, place: Folder, path: PurePosixPath) -> None:
-        if path.name.startswith(".") or str(path) in {self.notebook, *NOT_A_STUDENTS}:
-            return
+def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:
+    """Read the files beside a notebook, and sort the paths of the others by the reason why not."""
+    files: dict[str, bytes] = {}
+    left: dict[str, list[str]] = defaultdict(list)
+    for folder, path, reason in walk(top, top.parent.parent, MOST_ENTRIES, MOST_FOLDERS_DEEP):
+        if str(path) in {notebook, *NOT_A_STUDENTS} or LITTER & set(map(str.lower, path.parts)):
+            continue
         try:
-            if not all(map(_is_in_a_text, path.name)):
-                raise NotTaken("of a name that is no text")
-            if is_folder(place, path.name):
-                self.note_folder(path)
-            else:
-                self.take_file(place, path)
-        except NotTaken as reason:
-            self.left[str(reason)].append(str(path))
+            _refuse_by_name(path, notebook)
+            if reason:
+                raise reason
+            files[str(path)] = _read_one_more(folder, path.name, files)
+        except NotTaken as why:
+            left[str(why)].append(str(path))
+    return files, left
 
-    def note_folder(self, path: PurePosixPath) -> None:
-        if path.name.lower() in LITTER:
-            return
-        if len(path.parts) > MOST_FOLDERS_DEEP:
-            raise NotTaken("too deep in folders")
-        self.folders.append(path)
 
-    def take_file(self, place: Folder, path: PurePosixPath) -> None:
-        if path.name.lower().endswith(MODULES + ARCHIVES):
-            raise NotTaken("a module or an archive, which could be imported")
-        if path.name.lower().endswith(".ipynb"):
-            raise NotTaken(f"a notebook other than {self.notebook}")
-        if len(self.files) == MOST_FILES:
-            raise NotTaken(f"beyond {MOST_FILES} files")
-        room = ALL_BYTES - sum(map(len, self.files.values()))
-        try:
-            self.files[str(path)] = read_file(place, path.name, min(FILE_BYTES, room))
-        except TooLarge:
-            if room < FILE_BYTES:
-                raise NotTaken(f"beyond {ALL_BYTES / 1_000_000:g} MB together") from None
-            raise
+def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
+    if not all(map(_is_in_a_text, str(path))):
+        raise NotTaken("of a name that is no text")
+    if path.name.lower().endswith(MODULES + ARCHIVES):
+        raise NotTaken("a module or an archive, which could be imported")
+    if path.name.lower().endswith(".ipynb"):
+        raise NotTaken(f"a notebook other than {notebook}")
+
+
+def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:
+    """Read a file, if so many and so much may be read besides those read before."""
+    if len(files) == MOST_FILES:
+        raise NotTaken(f"beyond {MOST_FILES} files")
+    room = ALL_BYTES - sum(map(len, files.values()))
+    try:
+        return read_file(folder, name, min(FILE_BYTES, room))
+    except TooLarge:
+        if room < FILE_BYTES:
+            raise NotTaken(f"beyond {ALL_BYTES / 1_000_000:g} MB together") from None
+        raise
 
 
 def _is_in_a_text(character: str) -> bool:

@@ -25,6 +25,7 @@ _FORM = re.compile(
 class Record:
     """What the exchange has of one handing in."""
 
+    student: str
     time: datetime
     folder: Path
 
@@ -61,18 +62,24 @@ def read_time(place: Folder) -> tuple[datetime | None, str | None]:
 
 
 def find_records(inbound: Path, lesson: str) -> dict[str, list[Record]]:
-    """Return what nbgrader's own exchange holds of a lesson, by student.
-
-    There a work lies in inbound/STUDENT+LESSON+TIME+RANDOM, or in the same without RANDOM.
-    """
+    """Return what nbgrader's own exchange holds of a lesson, by student."""
     records: dict[str, list[Record]] = defaultdict(list)
     try:
-        folders = os.listdir(inbound)
+        names = os.listdir(inbound)
     except OSError:
         return records
-    for name in folders:
-        student, _, rest = name.rpartition(f"+{lesson}+")
-        time = parse_time(rest.partition("+")[0])
-        if student and time:
-            records[student].append(Record(time, inbound / name))
+    for name in names:
+        record = read_name(inbound / name, lesson)
+        if record:
+            records[record.student].append(record)
     return records
+
+
+def read_name(folder: Path, lesson: str) -> Record | None:
+    """Read what the name of a folder in nbgrader's own exchange says.
+
+    It is STUDENT+LESSON+TIME+RANDOM, or the same without RANDOM.
+    """
+    student, _, rest = folder.name.rpartition(f"+{lesson}+")
+    time = parse_time(rest.partition("+")[0])
+    return Record(student, time, folder) if student and time else None

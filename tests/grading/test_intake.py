@@ -154,6 +154,7 @@ def test_files_and_folders_are_taken(folder):
 
 def test_what_editors_and_nbgrader_leave_behind_is_passed_over(folder):
     put(folder, ".DS_Store", ".git/config", "__pycache__/a.pyc", "__MACOSX/b", "feedback/c.html")
+    put(folder, "in/__pycache__/a.pyc", "in/.hidden")
     put(folder, ".ipynb_checkpoints/x.ipynb", "submission_secret.txt")
     put(folder, "timestamp.txt", content="2026-03-01 12:00 UTC")
     submission = read(folder)
