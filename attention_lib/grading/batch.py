@@ -220,13 +220,16 @@ def _note(problem: str | None, ran: Ran) -> str:
     """Return what an instructor should know about how a submission ran."""
     if problem:
         return f"nothing to grade: {problem}"
+    shown = [output for outputs in ran.outputs.values() for output in outputs]
     stops = [
         output["evalue"]
-        for outputs in ran.outputs.values()
-        for output in outputs
+        for output in shown
         if output["output_type"] == "error" and output["ename"] == STOPPED
     ]
-    return stops[0] if stops else ""
+    said = [output.get("metadata", {}).get("attention_lib", {}) for output in shown]
+    advised = [word["exercise"] for word in said if word.get("advice")]
+    flag = [f"see the remark on {', '.join(advised)}"] if advised else []
+    return "; ".join(stops[:1] + flag)
 
 
 @contextlib.contextmanager
