@@ -13,7 +13,7 @@ import traceback
 import types
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,23 +80,22 @@ class Elsewhere(ABC):
 
 def observe_all(
     answer: Answer,
-    cases: Sequence[Case],
+    cases: Iterable[Case],
     forbidden: tuple[str, ...] = (),
     limit: float = TIME_LIMIT,
-) -> list[Observation]:
+) -> Iterator[Observation]:
     """Observe an answer on one case after the other, as long as there is something to learn.
 
     No more calls are made after one that ran out of time, nor if the first was of a stub.
     """
     if isinstance(answer, Elsewhere):
-        return answer.observe_all(cases, forbidden, limit)
-    observations: list[Observation] = []
-    for case in cases:
+        yield from answer.observe_all(list(cases), forbidden, limit)
+        return
+    for number, case in enumerate(cases):
         seen = observe(answer, case, forbidden, limit)
-        observations.append(seen)
-        if seen.out_of_time or (len(observations) == 1 and of_a_stub(seen)):
-            break
-    return observations
+        yield seen
+        if seen.out_of_time or (number == 0 and of_a_stub(seen)):
+            return
 
 
 def of_a_stub(seen: Observation) -> bool:

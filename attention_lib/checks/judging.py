@@ -91,7 +91,8 @@ def judge(
 
     handed_in, answer = answer, on_cases(exercise, answer)
     cases = cases_of(exercise, seed)
-    observations = observe_all(answer, cases, () if values_only else _forbidden_modules(exercise))
+    forbidden = () if values_only else _forbidden_modules(exercise)
+    observations = list(observe_all(answer, cases, forbidden))
     if of_a_stub(observations[0]):
         return Report(exercise, "unattempted", _unattempted(exercise, observations[0]))
     trials = [

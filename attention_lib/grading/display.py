@@ -6,6 +6,8 @@ in Markdown cells as it is. These filters take the place of its own, in both nbg
 
 from __future__ import annotations
 
+import html
+
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
@@ -34,9 +36,9 @@ CSS = CSSSanitizer(allowed_css_properties=_CSS.split())
 PICTURES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
 
 
-def clean_html(html: str | bytes) -> str:
+def clean_html(markup: str | bytes) -> str:
     """Return the HTML with everything escaped that could run, or call on another server."""
-    text = html.decode() if isinstance(html, bytes) else str(html)
+    text = markup.decode() if isinstance(markup, bytes) else str(markup)
     return bleach.clean(
         text,
         tags=TAGS,
@@ -51,7 +53,10 @@ def markdown2html(context: Context, source: str) -> str:
     """Render Markdown as nbconvert does for a cell, pictures pasted into it included, cleaned."""
     cell = context.get("cell") or {}
     renderer = IPythonRenderer(escape=False, attachments=cell.get("attachments", {}))
-    return clean_html(MarkdownWithMath(renderer=renderer).render(source))
+    try:
+        return clean_html(MarkdownWithMath(renderer=renderer).render(source))
+    except Exception:  # a picture that is not there, or text of absurd depth
+        return f"<pre>{html.escape(source)}</pre>"
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:

@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,11 @@ from attention_lib.grading.wire import (
     Message,
     error_again,
     error_by_value,
+    pack,
 )
 
 FOLDER = "/tmp/work"  # where a student's notebook runs
+MOST_RESULT = 2 << 20  # bytes of what one call returns
 MOST_PRINTED = 2000  # characters of what an answer prints
 POLL_SECONDS = 0.1
 NOBODY = 65534
@@ -162,7 +165,7 @@ def _limit(limits: dict[str, int]) -> None:
         (resource.RLIMIT_CPU, limits["seconds"]),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
-        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_NOFILE, limits["open"]),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(which, (amount, amount))
@@ -247,6 +250,7 @@ class Student:
         self.working = False
         self._channel = channel
         self._shell = shell
+        self._one_question = threading.Lock()
 
     def interrupt(self, *_: Any) -> None:
         """Let an interrupt end what runs, if anything runs."""
@@ -267,9 +271,9 @@ class Student:
                 return self._look(request["name"])
             case "observe":
                 answer = self._answer(request)
-                cases = [Case(*args, **kwargs) for args, kwargs in request["calls"]]
+                cases = (Case(*args, **kwargs) for args, kwargs in request["calls"])
                 seen = observe_all(answer, cases, request["forbidden"], request["limit"])
-                return {"observations": [by_value(one) for one in seen]}
+                return {"observations": list(map(by_value, seen))}
             case "measure":
                 return self._measure(request)
         return {}
@@ -303,18 +307,24 @@ class Student:
 
     def ask(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
         """Have a function or iterator of the grader's do its work there."""
-        self._channel.send({"ask": number, "what": what, "args": arguments}, None)
-        reply = self._channel.receive(None)
+        with self._one_question:  # an answer may ask from several threads
+            self._channel.send({"ask": number, "what": what, "args": arguments}, None)
+            reply = self._channel.receive(None)
         if "error" in reply:
             raise error_again(reply["error"])
         return reply["value"]
 
 
 def by_value(seen: Observation) -> Message:
-    """Describe what a call did in a form that can be sent."""
+    """Describe what a call did in a form that can be sent, whatever the call has made."""
+    try:
+        value, problem = packed(seen.value), ""
+    except Exception as error:
+        value, problem = packed(None), f"{type(error).__name__}: {error}"[:300]
     return {
-        "value": seen.value,
-        "error": seen.error and error_by_value(seen.error),
+        "value": value,
+        "unsendable": problem,
+        "error": None if seen.error is None else error_by_value(seen.error),
         "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in seen.frames[-8:]],
         "out_of_time": seen.out_of_time,
         "refused_call": seen.refused_call,
@@ -324,6 +334,11 @@ def by_value(seen: Observation) -> Message:
         "read_again": seen.read_again,
         "forbidden": seen.forbidden,
     }
+
+
+def packed(value: Any) -> np.ndarray:
+    """Pack a result by itself, as bytes: one that is too large does not keep others back."""
+    return np.frombuffer(pack({"value": value}, most=MOST_RESULT), np.uint8)
 
 
 def main(arguments: list[str]) -> None:

@@ -19,6 +19,8 @@ ANY_NAME = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__main_
 SHOWING = {"print", "display", "plots", "plt", "check", "hint", "solution"}
 
 
+# What Python's parser raises on text that is no program, or one of absurd depth.
+NOT_UNDERSTOOD = (SyntaxError, ValueError, RecursionError, MemoryError)
 _remembered = functools.lru_cache(maxsize=1000)  # a lesson's own cells come with each submission
 
 
@@ -55,7 +57,7 @@ def names_used(source: str) -> frozenset[str]:
     """Return the global names that a cell reads; of one that is no plain Python, every word."""
     try:
         table = symtable.symtable(source, "cell", "exec")
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_UNDERSTOOD:
         return frozenset(re.findall(r"\w+", source)) | _magics(source)
     added_to = {
         _root(n.target) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.AugAssign)
@@ -84,7 +86,7 @@ def names_bound(source: str, imported: frozenset[str]) -> frozenset[str]:
     try:
         tree = ast.parse(source)
         symbols = symtable.symtable(source, "cell", "exec").get_symbols()
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_UNDERSTOOD:
         return frozenset(re.findall(r"\w+", source))
     bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned()}
     changed: set[str] = set()
@@ -111,7 +113,7 @@ def imports(source: str) -> dict[str, str]:
     """Return the names that a cell imports, and the module that each comes from."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_UNDERSTOOD:
         return {}
     found = {}
     for node in nodes:

@@ -184,6 +184,8 @@ def _find_homes(released: list[NotebookNode], cells: list[Cell]) -> None:
     for place in sorted(place for places in free.values() for place in places):
         if _is_answer(released[place]) and released[place].cell_type == "code":
             _adopt(released[place], place, cells)
+        elif _is_answer(released[place]):
+            _adopt_words(place, cells)
 
 
 def _adopt(answer: NotebookNode, place: int, cells: list[Cell]) -> None:
@@ -193,6 +195,17 @@ def _adopt(answer: NotebookNode, place: int, cells: list[Cell]) -> None:
     for cell in cells:
         if cell.home is None and cell.kind == "code" and definition.search(cell.text):
             cell.home = place
+
+
+def _adopt_words(place: int, cells: list[Cell]) -> None:
+    """Take text that stands where a missing answer in words should be for that answer."""
+    before = [cell.position for cell in cells if cell.home is not None and cell.home < place]
+    after = [cell.position for cell in cells if cell.home is not None and cell.home > place]
+    start, stop = max(before, default=-1), min(after, default=len(cells))
+    for cell in cells:
+        if cell.home is None and cell.kind == "markdown" and start < cell.position < stop:
+            cell.home = place
+            return
 
 
 def _take(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, Cell], list[str]]:

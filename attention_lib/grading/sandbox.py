@@ -40,8 +40,9 @@ MIB = 1 << 20
 LIMITS = {
     "memory": 1024 * MIB,  # bytes, beyond what Python and NumPy take
     "seconds": 300,  # of CPU time, the whole notebook
-    "processes": 64,  # threads included
-    "file": 32 * MIB,  # bytes of one file
+    "processes": 32,  # threads included
+    "file": 4 * MIB,  # bytes of one file
+    "open": 64,  # files at a time
     "folder": 64 * MIB,  # bytes of all files
 }
 NOTEBOOK_SECONDS = 600.0  # of wall clock, for all cells and checks together

@@ -7,6 +7,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from attention_lib.checks.calling import (
     TIME_LIMIT,
     Elsewhere,
@@ -16,7 +18,7 @@ from attention_lib.checks.calling import (
 )
 from attention_lib.checks.exercise import Case
 from attention_lib.grading.sandbox import Session
-from attention_lib.grading.wire import Message, error_again
+from attention_lib.grading.wire import Message, error_again, unpack
 
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
 # has got in the way of that is waited for here.
@@ -42,8 +44,7 @@ class StandIn(Elsewhere):
         if reply.get("interrupted"):
             return [Observation(out_of_time=True)]
         if "unsendable" in reply:
-            text = f"its result cannot be taken: {reply['unsendable']}"
-            return [Observation(error=TypeError(text)) for _ in cases]
+            return [_untaken(reply) for _ in cases]
         observations = [_observation(one) for one in reply["observations"]]
         stopped_early = observations[-1].out_of_time or of_a_stub(observations[0])
         if len(observations) != len(cases) and not stopped_early:
@@ -56,8 +57,6 @@ class StandIn(Elsewhere):
         reply = self.session.ask({**request, "limit": TIME_LIMIT}, PATIENCE_SECONDS)
         if reply.get("interrupted"):
             raise OutOfTime
-        if "unsendable" in reply:
-            raise TypeError(f"its result cannot be taken: {reply['unsendable']}")
         seen = _observation(reply)
         if seen.out_of_time:
             raise OutOfTime
@@ -75,13 +74,15 @@ class StandIn(Elsewhere):
 
 def _observation(reply: Message) -> Observation:
     """Read what came back. Whatever it says, it becomes plain values of the expected types."""
+    if reply.get("unsendable"):
+        return _untaken(reply)
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name), line=str(text)[:500])
         for line, name, text in reply.get("frames") or []
     ]
     return Observation(
-        value=reply.get("value"),
+        value=unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"],
         error=error_again(error) if error else None,
         frames=frames[:8],
         out_of_time=bool(reply.get("out_of_time")),
@@ -92,3 +93,8 @@ def _observation(reply: Message) -> Observation:
         read_again=bool(reply.get("read_again")),
         forbidden=str(reply.get("forbidden") or "")[:100],
     )
+
+
+def _untaken(reply: Message) -> Observation:
+    why = str(reply["unsendable"])[:300]
+    return Observation(error=TypeError(f"what it returned cannot be taken ({why})"))

@@ -30,6 +30,7 @@ MOST_BYTES = 64 << 20  # of one message
 MOST_VALUES = 20_000  # in one message
 DEEPEST = 20  # containers inside containers
 LONGEST_TEXT = 100_000  # characters of one string
+MOST_BITS = 10_000  # of one integer
 INTERRUPT = b"i"  # to the supervisor of a student's process
 SECRET = "ATTENTION_LIB_SECRET"  # without a sandbox, the variable with what proves who connects
 LENGTH = struct.Struct(">I")
@@ -95,9 +96,9 @@ class Channel:
         self._socket.close()
 
 
-def pack(message: Message, kept: list[Any] | None = None) -> bytes:
-    """Turn a message into bytes."""
-    packing = _Packing(kept)
+def pack(message: Message, kept: list[Any] | None = None, most: int = MOST_BYTES // 2) -> bytes:
+    """Turn a message into bytes, with so many of numbers at most."""
+    packing = _Packing(kept, most)
     head = json.dumps({key: packing.value(value) for key, value in message.items()}).encode()
     return b"".join([LENGTH.pack(len(head)), head, *packing.buffers])
 
@@ -119,8 +120,9 @@ def unpack(data: bytes | bytearray, ask: Ask | None = None) -> Message:
 class _Packing:
     """One message on its way out: values become JSON, arrays become buffers behind it."""
 
-    def __init__(self, kept: list[Any] | None) -> None:
+    def __init__(self, kept: list[Any] | None, most: int) -> None:
         self.buffers: list[bytes] = []
+        self._most = most
         self._kept = kept
         self._offset = 0
         self._count = 0
@@ -129,8 +131,10 @@ class _Packing:
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST:
             raise Malformed("a value with too many parts, or nested too deeply")
-        if value is None or type(value) in (bool, int, float):
+        if value is None or type(value) in (bool, float):
             return value
+        if type(value) is int:
+            return value if value.bit_length() < MOST_BITS else {"other": "int"}
         if isinstance(value, str):
             return str(value)[:LONGEST_TEXT].encode("utf-8", "replace").decode()
         if isinstance(value, np.ndarray):
@@ -147,17 +151,17 @@ class _Packing:
             return {"stream": [self.value(item, depth + 1) for item in value.items]}
         if isinstance(value, Work):
             return {"work": [value.first, *value.then]}
-        return self._special(value)
+        return self._special(value, depth)
 
-    def _special(self, value: Any) -> Any:
+    def _special(self, value: Any, depth: int) -> Any:
         if isinstance(value, np.dtype):
             return {"dtype": value.name}
         if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
         if isinstance(value, (decimal.Decimal, fractions.Fraction)):
             return {type(value).__name__: str(value)[:200]}
-        if isinstance(value, (bool, int, float)):  # of a type of its own
-            return float(value) if isinstance(value, float) else int(value)
+        if isinstance(value, (int, float)):  # of a type of its own
+            return self.value(float(value) if isinstance(value, float) else int(value), depth + 1)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._tensor(value, torch)
@@ -178,6 +182,8 @@ class _Packing:
         shape = list(array.shape)
         if array.dtype.kind not in "biufcSU":
             return {"array": [None, array.dtype.kind, shape, "C"]}
+        if array.nbytes > self._most:
+            raise Malformed(f"an array of shape {array.shape}, {array.nbytes:,} bytes")
         data = np.ascontiguousarray(array.T if order == "F" else array).tobytes()
         return {"array": [self._buffer(data), array.dtype.str, shape, order]}
 
@@ -190,8 +196,8 @@ class _Packing:
 
     def _buffer(self, data: bytes) -> list[int]:
         start, self._offset = self._offset, self._offset + len(data)
-        if self._offset > MOST_BYTES // 2:
-            raise Malformed(f"more than {MOST_BYTES // 2:,} bytes of numbers")
+        if self._offset > self._most:
+            raise Malformed(f"more than {self._most:,} bytes of numbers")
         self.buffers.append(data)
         return [start, len(data)]
 
@@ -316,15 +322,15 @@ def _stranger(name: Any) -> Any:
 
 
 def error_by_value(error: BaseException) -> Message:
-    """Describe an error so that `error_again` can make one like it."""
-    plain = all(isinstance(one, (str, int, float)) for one in error.args) and len(error.args) < 4
-    return {
-        "names": [kind.__name__ for kind in type(error).__mro__[:8]],
-        "args": [str(one)[:2000] if isinstance(one, str) else one for one in error.args]
-        if plain
-        else [str(error)[:2000]],
-        "text": str(error)[:2000],
-    }
+    """Describe an error so that `error_again` can make one like it, even if it resists."""
+    names = [kind.__name__ for kind in type(error).__mro__[:8]]
+    try:
+        text = str(error)[:2000]
+        plain = all(type(one) in (str, int, float) for one in error.args) and len(error.args) < 4
+        args = [one[:2000] if type(one) is str else one for one in error.args] if plain else [text]
+    except Exception:
+        return {"names": names, "args": [], "text": ""}
+    return {"names": names, "args": args, "text": text}
 
 
 def error_again(message: Message) -> Exception:

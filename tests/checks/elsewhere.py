@@ -14,7 +14,7 @@ class ByValue(Elsewhere):
         self._function = function
 
     def observe_all(self, cases, forbidden, limit):
-        return copy.deepcopy(observe_all(self._function, cases, forbidden, limit))
+        return copy.deepcopy(list(observe_all(self._function, cases, forbidden, limit)))
 
     def measure(self, what, args, kwargs):
         measured = getattr(measuring, what, None) or getattr(staging, what)
