@@ -7,6 +7,16 @@ from typing import Any
 MOST_CHARACTERS = 100_000  # of text that one cell shows
 MOST_RICH_CHARACTERS = 4_000_000  # of pictures, HTML and the like
 MOST_OUTPUTS = 200
+SHOWN_KINDS = {  # of output; anything else needs a program to be shown
+    "text/plain",
+    "text/html",
+    "text/markdown",
+    "text/latex",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/svg+xml",
+}
 CUT = "\n[The rest of this cell's output is left out: it is too long.]\n"
 
 
@@ -33,7 +43,11 @@ class Outputs:
 
     def display(self, data: dict[str, Any], count: int | None = None) -> None:
         """Add something rich: text by MIME type. Its metadata are the student's, and stay here."""
-        bundle = {str(kind): content for kind, content in data.items() if isinstance(content, str)}
+        bundle = {
+            kind: content
+            for kind, content in data.items()
+            if kind in SHOWN_KINDS and isinstance(content, str)
+        }
         self._rich_characters -= sum(map(len, bundle.values()))
         if self._rich_characters < 0 or len(self.shown) >= MOST_OUTPUTS:
             self.write("stdout", CUT)

@@ -184,7 +184,9 @@ def _find_homes(released: list[NotebookNode], cells: list[Cell]) -> None:
     for place in sorted(place for places in free.values() for place in places):
         if _is_answer(released[place]) and released[place].cell_type == "code":
             _adopt(released[place], place, cells)
-        elif _is_answer(released[place]):
+        elif _is_answer(released[place]) and any(
+            cell.home is not None and _is_answer(released[cell.home]) for cell in cells
+        ):
             _adopt_words(place, cells)
 
 

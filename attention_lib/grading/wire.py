@@ -158,8 +158,11 @@ class _Packing:
             return {"dtype": value.name}
         if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
-        if isinstance(value, (decimal.Decimal, fractions.Fraction)):
-            return {type(value).__name__: str(value)[:200]}
+        if isinstance(value, decimal.Decimal):
+            return {"Decimal": str(value)[:200]}
+        if isinstance(value, fractions.Fraction):
+            parts = int(value.numerator), int(value.denominator)
+            return {"Fraction": [self.value(part, depth + 1) for part in parts]}
         if isinstance(value, (int, float)):  # of a type of its own
             return self.value(float(value) if isinstance(value, float) else int(value), depth + 1)
         torch = sys.modules.get("torch")
@@ -239,7 +242,7 @@ class _Unpacking:
             case "Decimal":
                 return decimal.Decimal(content)
             case "Fraction":
-                return fractions.Fraction(content)
+                return fractions.Fraction(*(_bounded(part) for part in content))
             case "work":
                 return Work(content[0], tuple(content[1:]))
             case "device" if "torch" in sys.modules:
@@ -298,6 +301,12 @@ def _number_type(name: str) -> type[np.generic]:
     if kind.kind not in "biufc":
         raise Malformed(f"the type {name[:40]!r}")
     return kind.type
+
+
+def _bounded(number: Any) -> int:
+    if type(number) is not int or number.bit_length() > MOST_BITS:
+        raise Malformed("a part of a fraction that is no number, or a huge one")
+    return number
 
 
 def _function(ask: Ask, number: int, name: str) -> Callable[..., Any]:

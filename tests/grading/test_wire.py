@@ -147,6 +147,8 @@ def crafted(value, buffers=b""):
         {"tensor": [None, "float32", [10**9]]},
         {"tensor": [[0, 4], "__class__", [1]]},
         {"type": "object"},
+        {"Fraction": [1, 10**4000]},
+        {"Fraction": ["1e999999999", 1]},
         {"unknown": 1},
         {"tuple": 1, "list": 2},
         {"function": [0, "name"]},
