@@ -138,7 +138,10 @@ def main(arguments: list[str] | None = None) -> None:
     costs: dict[str, list[Cost]] = {grader: [] for grader in GRADERS}
     for students in sorted(chosen.students):
         for grader in GRADERS:  # in turn, so that a busy machine strikes all
-            costs[grader].append(measure(grader, chosen.lesson, students))
+            cost = measure(grader, chosen.lesson, students)
+            costs[grader].append(cost)
+            told = f"{students} students, {grader}: {cost.cpu:.2f} s CPU, {cost.wall:.2f} s each"
+            print(told, file=sys.stderr, flush=True)
     rows = []
     for grader, measured in costs.items():
         beside = costs[
