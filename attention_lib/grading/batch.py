@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import signal
+import sys
 import threading
 import traceback
 from collections import deque
@@ -16,11 +18,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
-
 from attention_lib.grading import execution
 from attention_lib.grading.course import Course, CourseError
-from attention_lib.grading.execution import STOPPED, ExecuteSubmission, Ran, Task, run_notebook
+from attention_lib.grading.execution import (
+    STOPPED,
+    UNPROTECTED,
+    ExecuteSubmission,
+    Ran,
+    Task,
+    run_notebook,
+)
 from attention_lib.grading.exporter import SubmissionCourse
 from attention_lib.grading.fingerprints import digest, of_lesson, of_submission
 from attention_lib.grading.gradebook import Standing, prepare_to_write, read_standings
@@ -46,6 +53,7 @@ class Batch:
         self._gradebook = gradebook
         self._journal = journal
         self._nbgrader = course.nbgrader()
+        self._settings = ExecuteSubmission(config=self._nbgrader.config)
         self._again = False
         self._work: dict[str, str] = {}  # the digest of what each student's grade is made from
         self.to_grade: deque[str] = deque()
@@ -112,6 +120,8 @@ class Batch:
         if self._again or self._journal.seed is None:
             self._journal.begin(execution.seed_of_this_run(), self._again)
         # Else a batch was interrupted, and goes on with the cases that it began with.
+        if self._settings.without_sandbox:
+            print(UNPROTECTED, file=sys.stderr)
         self._workers = workers
         self._progress = Progress(len(self.to_grade) + len(self.to_show))
         with contextlib.closing(self._progress):
@@ -135,14 +145,13 @@ class Batch:
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
             self._fail(student, "could not be read", error)
             return
-        settings = ExecuteSubmission(config=self._nbgrader.config)
         task = Task(
             lesson=self._lesson,
-            notebook=nbformat.writes(prepared.notebook),
+            notebook=json.dumps(prepared.notebook),
             files=prepared.files,
             seed=self._journal.seed,
-            without_sandbox=settings.without_sandbox,
-            cell_seconds=settings.cell_seconds,
+            without_sandbox=self._settings.without_sandbox,
+            cell_seconds=self._settings.cell_seconds,
         )
         then = functools.partial(self._write, student, prepared.problem)
         self._workers.ask(Call(run_notebook, (task,), then))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -99,7 +100,8 @@ class Workers:
         self._running[self._submit(call, pool)] = call, pool
 
     def _submit(self, call: Call, pool: Executor) -> Future:
-        return pool.submit(call.function, *call.arguments)
+        with _deaf_to_control_c():
+            return pool.submit(call.function, *call.arguments)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for answers, for so long at most, and pass on those that are there."""
@@ -157,9 +159,14 @@ class Workers:
 
 def get_ready() -> None:
     """Begin to import what workers need, while this process does something else."""
-    context = _context()
-    if context.get_start_method() == "forkserver":  # which is started by the first process
-        threading.Thread(target=context.Process(target=_nothing).start, daemon=True).start()
+    if _context().get_start_method() == "forkserver":
+        threading.Thread(target=_start_server, daemon=True).start()
+
+
+def _start_server() -> None:
+    """Start the process that workers are forked from, which the first one does."""
+    with _deaf_to_control_c():
+        _context().Process(target=_nothing).start()
 
 
 def _nothing() -> None: ...
@@ -181,12 +188,27 @@ def _processes(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_begin)
 
 
+@contextlib.contextmanager
+def _deaf_to_control_c() -> Iterator[None]:
+    """Let processes that are started meanwhile begin with the signal blocked, which is inherited."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin() -> None:
     """Set up a worker's process."""
     warnings.simplefilter("ignore")  # what there is to say is in the answer
-    # Ctrl-C is for the process that gave the work. To ignore the signal would be inherited by
-    # the programs that a worker starts.
+    # Ctrl-C is for the process that gave the work. The programs that a worker starts are to hear
+    # it again, and would not if it were ignored or blocked here.
     signal.signal(signal.SIGINT, lambda *_: None)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

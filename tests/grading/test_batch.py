@@ -1,5 +1,6 @@
 """What has changed is graded, once; what has not, is left as it is."""
 
+import contextlib
 import datetime
 import json
 import os
@@ -13,8 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from attention_lib.grading.batch import Batch
+from attention_lib.grading.batch import Batch, uninterrupted
 from attention_lib.grading.course import Course
+from attention_lib.grading.execution import UNPROTECTED
 from attention_lib.grading.grade import grade, main
 from attention_lib.grading.journal import Journal
 from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course, quietly
@@ -232,6 +234,22 @@ def test_who_cannot_be_graded_stops_nobody_and_is_tried_again(room, monkeypatch,
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
 
 
+@pytest.mark.parametrize(("presses", "written"), [(1, ["grade"]), (2, [])])
+def test_control_c_waits_until_a_grade_is_written_but_only_once(presses, written):
+    done = []
+
+    def write():
+        with uninterrupted():
+            for _ in range(presses):
+                signal.raise_signal(signal.SIGINT)
+            done.append("grade")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == written
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def start(course, *arguments):
     """Start the command, as in a terminal: in a group of processes of its own."""
     return subprocess.Popen(
@@ -265,17 +283,14 @@ def wait_for_grades(course, number, process):
 
 def workers_of(process):
     """Return the processes that were forked to do the work."""
-    server = [
-        child
-        for child in psutil.Process(process.pid).children()
-        if "forkserver" in " ".join(child.cmdline())
-    ]
-    return [
-        worker
-        for child in server
-        for worker in child.children()
-        if "forkserver" in " ".join(worker.cmdline())
-    ]
+
+    def forked(parent):
+        for child in parent.children():
+            with contextlib.suppress(psutil.Error):  # it has ended
+                if "forkserver" in " ".join(child.cmdline()):
+                    yield child
+
+    return [worker for server in forked(psutil.Process(process.pid)) for worker in forked(server)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the work is done without a fork server")
@@ -283,7 +298,7 @@ def test_whatever_happens_to_a_batch_everyone_is_graded_once(tmp_path):
     """A worker is killed, Ctrl-C is pressed, the whole batch is killed: three batches make one."""
     course = make_lean_course(tmp_path, LESSON)
     room = Classroom(course, LESSON)
-    students = [f"student_{number}" for number in range(9)]
+    students = [f"student_{number}" for number in range(8)]
     for student in students:
         notebook = room.key()
         cell_of(notebook, room.checked[0]).source += "\nimport time; time.sleep(0.3)"
@@ -300,13 +315,13 @@ def test_whatever_happens_to_a_batch_everyone_is_graded_once(tmp_path):
         "Stopped. What was graded so far is in the gradebook; the same command goes on.\n",
     )
 
-    second = start(course, "--jobs", "2")
-    wait_for_grades(course, len(graded_in(course)) + 2, second)
+    second = start(course, "--jobs", "1")
+    wait_for_grades(course, len(graded_in(course)) + 1, second)
     second.kill()
     second.communicate()
     assert len(graded_in(course)) < len(students)
 
-    third = start(course, "--jobs", "2")
+    third = start(course, "--jobs", "0")
     told, said = third.communicate(timeout=SECONDS)
     assert third.returncode == 0, said
     totals = [line.split()[6] for line in told.splitlines() if line.startswith("student_")]
@@ -319,15 +334,28 @@ def test_whatever_happens_to_a_batch_everyone_is_graded_once(tmp_path):
 
 def test_without_a_sandbox_one_sentence_says_what_to_install(room):
     change_settings(room)
-    done = subprocess.run(
-        [sys.executable, "-m", "attention_lib.grading.grade", LESSON, "--jobs", "1"],
-        cwd=room.course.root,
+    done = without_bubblewrap(room.course)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "bubblewrap" in done.stderr
+
+
+def test_grading_without_a_sandbox_is_warned_of_on_every_run(room):
+    config = room.course.root / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.without_sandbox = True\n")
+    done = without_bubblewrap(room.course)
+    assert done.returncode == 0
+    assert "ada" in done.stdout
+    assert done.stderr == f"{UNPROTECTED}\n"
+
+
+def without_bubblewrap(course):
+    return subprocess.run(
+        [sys.executable, "-m", "attention_lib.grading.grade", LESSON, "--jobs", "0"],
+        cwd=course.root,
         env={**os.environ, "PATH": str(Path(sys.executable).parent)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert "bubblewrap" in done.stderr

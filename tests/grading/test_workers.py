@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_lib.grading.workers import Call, WorkerDied, Workers
+from attention_lib.grading.workers import Call, WorkerDied, Workers, _context
 
 JOBS = (0, 2)
 SECONDS = 60  # that something may take before a test fails
@@ -168,3 +168,22 @@ def test_control_c_is_left_to_the_process_that_gave_the_work(tmp_path):
     first, second, third = map(int, told.split())
     assert third in (first, second)
     assert parent.returncode == 0
+
+
+def blocked_signals():
+    return signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def exit_with_blocked_signals():
+    sys.exit(len(blocked_signals()))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be blocked here")
+def test_control_c_does_not_reach_a_worker_that_is_only_beginning():
+    with Workers(1) as workers:
+        answers = ask_all(workers, {"later": (blocked_signals,)})
+    assert answers["later"][0].value == set()
+    worker = _context().Process(target=exit_with_blocked_signals)
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 1
