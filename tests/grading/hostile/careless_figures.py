@@ -1,0 +1,21 @@
+"""Draws many figures, in windows and on the page, and closes none of them.
+
+Matplotlib warns about them. The answers are right: it deserves full marks.
+"""
+
+LESSON = "01_softmax"
+DESERVES = "full"
+ABOVE = """
+import matplotlib
+import matplotlib.pyplot as plt
+
+try:
+    matplotlib.use("TkAgg", force=True)
+except ImportError as error:
+    print(error)
+matplotlib.use("Agg")
+for _ in range(25):
+    plt.figure()
+    plt.plot([1, 2, 3])
+plt.show(block=True)
+"""

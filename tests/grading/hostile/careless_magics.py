@@ -1,0 +1,24 @@
+"""Uses IPython's magics, the shell and question marks, in cells of their own and above answers.
+
+The answers are right: it deserves full marks.
+"""
+
+LESSON = "01_softmax"
+DESERVES = "full"
+ABOVE = """
+%matplotlib inline
+%load_ext autoreload
+%autoreload 2
+%timeit -n 1 -r 1 np.exp(1.0)
+%time np.exp(1.0)
+!echo hello
+files = !ls
+np.exp?
+%config InlineBackend.figure_format = "svg"
+%pip install numpy
+"""
+BELOW = "%%timeit -n 1 -r 1\nnp.exp(1.0)"
+ANSWERS = {
+    "softmax": "%%time\n@MODEL@",
+    "normalize_by_sum": "%%capture kept\n@MODEL@",
+}

@@ -1,0 +1,23 @@
+"""Calls itself without an end in one answer, and each other without an end in two more.
+
+Those answers deserve nothing, the others their points.
+"""
+
+DESERVES = {"stable_softmax": 0, "logsumexp": 0, "log_softmax": 0, "cross_entropy": 2}
+ANSWERS = {
+    "stable_softmax": "def stable_softmax(scores, axis=-1):\n    return stable_softmax(scores, axis)",
+    "logsumexp": """
+def logsumexp(scores, axis=-1, keepdims=False):
+    return -np.max(log_softmax(scores, axis), axis=axis, keepdims=keepdims)
+
+def log_softmax(scores, axis=-1):
+    return scores - logsumexp(scores, axis, True)
+""",
+    "log_softmax": "def log_softmax(scores, axis=-1):\n    return scores - logsumexp(scores, axis, True)",
+    "cross_entropy": """
+def cross_entropy(scores, targets):
+    shifted = scores - scores.max(axis=-1, keepdims=True)
+    logs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return -np.sum(logs[np.arange(len(targets)), targets] / len(targets))
+""",
+}

@@ -1,0 +1,24 @@
+"""Uses names in its answers that only the lesson's own cells bind, further up or further down.
+
+They are there in the notebook, so they are there when it is graded. It deserves full marks.
+"""
+
+LESSON = "04_gradients"
+DESERVES = "full"
+ANSWERS = {
+    "softmax_vjp": """
+@MODEL@
+
+for_arrays = softmax_vjp
+
+def softmax_vjp(weights, grad_weights):
+    assert words == ["please", "study", "man"]
+    assert rows.shape == (1000, 7)
+    return for_arrays(weights, grad_weights)
+""",
+    "cross_entropy_grad": """
+@MODEL@
+
+assert np.allclose(lib.softmax(scores), weights)
+""",
+}

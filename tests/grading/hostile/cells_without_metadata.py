@@ -1,0 +1,16 @@
+"""Has lost all metadata and ids on the way through some other program. The answers are right.
+
+The cells can still be told by their text. It deserves full marks.
+"""
+
+LESSON = "01_softmax"
+DESERVES = "full"
+
+
+def change(notebook):
+    notebook.metadata = {}
+    for cell in notebook.cells:
+        cell.metadata = {}
+        cell.pop("id", None)
+        cell.pop("outputs", None)
+        cell.pop("execution_count", None)

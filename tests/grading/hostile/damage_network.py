@@ -1,0 +1,33 @@
+"""Calls out: to a server on the same machine, to the world, and by whatever sockets lie about.
+
+Somebody could send the lesson's cases away, or fetch answers. The answers are right: it deserves
+full marks, and reaches nobody.
+"""
+
+LESSON = "01_softmax"
+DESERVES = "full"
+ABOVE = """
+import glob, socket, urllib.request
+
+def call(family, address, kind=socket.SOCK_STREAM):
+    with socket.socket(family, kind) as line:
+        line.settimeout(0.2)
+        try:
+            line.connect(address)
+            line.sendall(b"answers, please")
+            print("@MARK@"[::-1] if kind == socket.SOCK_STREAM else "sent")
+        except OSError as error:
+            print(address, error)
+
+call(socket.AF_INET, ("127.0.0.1", int("@PORT@")))
+call(socket.AF_INET6, ("::1", int("@PORT@")))
+call(socket.AF_UNIX, "\\0@MARK@listens")
+call(socket.AF_INET, ("127.0.0.1", int("@PORT@")), socket.SOCK_DGRAM)
+call(socket.AF_INET, ("192.0.2.1", 80))
+for path in ("/var/run/docker.sock", "/run/dbus/system_bus_socket", *glob.glob("/tmp/.X11-unix/*")):
+    call(socket.AF_UNIX, path)
+try:
+    print(urllib.request.urlopen("http://localhost:@PORT@", timeout=0.2).read())
+except OSError as error:
+    print(error)
+"""

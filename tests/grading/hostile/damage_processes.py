@@ -1,0 +1,24 @@
+"""Sends deadly signals to every process that it can name, and to all at once.
+
+Its own answers are right as long as its process lives: what was checked before deserves its points.
+"""
+
+LESSON = "01_softmax"
+DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+ANSWERS = {
+    "softmax": """
+import os, signal
+
+for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):
+    for pid in (1, 2, os.getppid(), int("@PID@")):
+        try:
+            os.kill(pid, number)
+        except OSError as error:
+            print(error)
+try:
+    os.kill(-1, signal.SIGKILL)
+except OSError as error:
+    print(error)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+}

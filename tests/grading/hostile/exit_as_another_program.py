@@ -1,0 +1,15 @@
+"""Replaces its process by another program, with the same number and the same open files.
+
+What was checked before deserves its points.
+"""
+
+LESSON = "01_softmax"
+DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+ANSWERS = {
+    "softmax": """
+import os
+
+os.closerange(0, 3)
+os.execv("/bin/sh", ["sh", "-c", "while :; do echo right; done"])
+"""
+}

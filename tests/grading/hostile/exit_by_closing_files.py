@@ -1,0 +1,16 @@
+"""Closes every open file, socket and pipe of its process in the middle of the lesson.
+
+What was checked before deserves its points.
+"""
+
+LESSON = "01_softmax"
+DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+ANSWERS = {
+    "softmax": """
+import os
+
+os.closerange(0, 65_536)
+
+@MODEL@
+"""
+}

@@ -1,0 +1,14 @@
+"""Hands in a notebook that an editor on Windows has saved, with a mark at its start and its line ends.
+
+The answers are right, and can be read. It deserves full marks.
+"""
+
+import nbformat
+
+LESSON = "01_softmax"
+DESERVES = "full"
+
+
+def submit(folder, notebook):
+    text = nbformat.writes(notebook).replace("\n", "\r\n")
+    (folder / f"{folder.name}.ipynb").write_text(text, encoding="utf-8-sig", newline="")

@@ -1,0 +1,17 @@
+"""Answers each call with a flood: headers that announce more than there is memory, and gigabytes.
+
+The grader would have to give up on it, and on nobody else. It deserves nothing.
+"""
+
+DESERVES = "nothing"
+EVERY = """
+def @NAME@(*args, **kwargs):
+    import os
+    for fd in range(3, 64):
+        try:
+            os.set_blocking(fd, False)
+            os.write(fd, b"\\xff" * 8 + b"\\x7f" + b"\\xff" * 7 + bytes(1 << 20))
+        except OSError:
+            pass
+    return [bytes(1 << 20)] * 1000
+"""

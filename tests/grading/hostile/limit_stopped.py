@@ -1,0 +1,16 @@
+"""Stops its own process, as Ctrl+Z does: it is neither dead nor running.
+
+What was checked before deserves its points.
+"""
+
+LESSON = "01_softmax"
+DESERVES = {"weighted_sum": 0}
+ANSWERS = {
+    "weighted_sum": """
+import os, signal
+
+def weighted_sum(weights, values):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return weights @ values
+"""
+}

@@ -1,0 +1,25 @@
+"""Puts its own wrong functions where the reference is looked up, so that the two agree.
+
+It does so in the library, in its lesson's module and in the declared exercises. It deserves
+nothing.
+"""
+
+DESERVES = "nothing"
+EVERY = """
+def @NAME@(*args, **kwargs):
+    return args[0]
+
+import importlib, sys, types
+
+for module in ("attention_lib", "attention_lib.stability", "attention_lib.checks.exercises.stability"):
+    try:
+        module = importlib.import_module(module)
+    except ImportError:
+        module = sys.modules.setdefault(module, types.ModuleType(module))
+    module.@NAME@ = @NAME@
+try:
+    from attention_lib.checks.catalogue import EXERCISES
+    object.__setattr__(EXERCISES["@NAME@"], "reference", @NAME@)
+except ImportError as error:
+    print(error)
+"""

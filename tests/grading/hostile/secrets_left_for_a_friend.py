@@ -1,0 +1,30 @@
+"""Leaves a note with its answers wherever a later student's program might find it.
+
+The friend is `secrets_left_for_a_friend_found`, graded soon after. The answers are right: it
+deserves full marks, and the note reaches nobody.
+"""
+
+DESERVES = "full"
+ABOVE = """
+import os, sys, socket
+from multiprocessing import shared_memory
+
+note = b"@NOTE@"
+places = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", ".", "..", "/home", "/root"]
+places += ["/mnt", "/srv", "/opt", "/var/cache", "/dev/mqueue", "@HOME@", "@COURSE@", *sys.path]
+for place in places:
+    try:
+        with open(place + "/@MARK@", "wb") as file:
+            file.write(note)
+        os.chmod(place + "/@MARK@", 0o777)
+    except OSError:
+        pass
+try:
+    shared_memory.SharedMemory("@MARK@", create=True, size=100, track=False).buf[:len(note)] = note
+except Exception:
+    pass
+line = socket.socket(socket.AF_UNIX)
+line.bind("\\0@MARK@")
+line.listen()
+np.note = lib.note = sys.note = note
+"""

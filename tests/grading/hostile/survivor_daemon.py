@@ -1,0 +1,20 @@
+"""Leaves processes behind that have cut every tie: forked twice, in sessions of their own.
+
+They ignore what would end them. The answers are right: it deserves full marks, and nothing of it
+survives.
+"""
+
+LESSON = "01_softmax"
+DESERVES = "full"
+ABOVE = """
+import os, signal, time
+
+if os.fork() == 0:
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        os.closerange(0, 65_536)
+        os.execv("/bin/sh", ["@MARK@", "-c", "trap '' TERM HUP INT; sleep 600; sleep 600"])
+    os._exit(0)
+"""

@@ -1,0 +1,455 @@
+"""Strangers hand in what they should not, each between two honest students.
+
+Everyone gets what they deserve; the instructor's files stay as they were, nothing that was started
+survives, and no secret is told. What is handed in stands in hostile/, one file a submission.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import socket
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+
+import attention_lib
+from attention_lib.checks import calling
+from attention_lib.grading import execution, sandbox, stand_in
+from attention_lib.grading.grade import table
+from attention_lib.grading.release import release
+from tests.grading.classroom import Classroom, make_course, quietly, without_figures
+from tests.grading.hostile.corpus import CORPUS, FILES, Submission
+
+CELL_SECONDS = 1.0
+ANSWER_SECONDS = 0.5  # of one call
+PATIENCE_SECONDS = 2.0  # for each call, with a process that does not answer any more
+LARGEST_PAGE = 20 << 20
+WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
+# Of a lesson as it is written: what stands above it, its code, and its exercises.
+ESSENTIAL = r"\A---\n.*?^---\n|^```python.*?^```\n|^<!-- #region.*?^<!-- #endregion -->\n|^### Exercise:.*?\n"
+LIBRARY = Path(attention_lib.__file__).parent
+LESSONS = sorted({submission.LESSON for submission in CORPUS.values()})
+# What is not yet as it should be. Once it is, its test fails until it is taken off this list.
+OPEN = {
+    "file_of_another_lesson": "its prose is taken for an answer in words",
+    "limit_memory_shared": "shared memory does not count as memory",
+    "lying_exception": "an error that lies about its class ends the student's process",
+    "lying_fraction": "the grader computes a fraction with billions of digits",
+    "patch_measures": "what is measured is what the student's process says",
+}
+NEVER_ENDS = ("lying_fraction",)  # of the above: not even handed in
+
+
+def in_class(lesson: str, name: str):
+    """Let one worker do all tests of a class, which is graded once."""
+    marks = [pytest.mark.xdist_group(f"hostile_{lesson}")]
+    if name in OPEN:
+        marks.append(pytest.mark.xfail(reason=OPEN[name], run=name not in NEVER_ENDS))
+    return pytest.param(name, marks=marks, id=name if name == lesson else f"{lesson}-{name}")
+
+
+each_submission = pytest.mark.parametrize(
+    "name", [in_class(submission.LESSON, name) for name, submission in CORPUS.items()]
+)
+each_class = pytest.mark.parametrize("lesson", [in_class(lesson, lesson) for lesson in LESSONS])
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
+
+
+@dataclass
+class Graded:
+    """A class after it was graded, and what was seen around it."""
+
+    room: Classroom
+    students: dict[str, Submission | None]  # None is an honest one
+    secrets: dict[str, str]
+    mark: str
+    table: str
+    changed: list[str]
+    survivors: list[str]
+    callers: int
+
+    def student(self, name: str) -> str:
+        return next(s for s, one in self.students.items() if one and name == one.NAME)
+
+    def shown(self, student: str) -> str:
+        """Return all that is written about a student, as text."""
+        places = [self.written(kind, student) for kind in ("autograded", "feedback")]
+        return "".join(path.read_text("utf-8", "replace") for files in places for path in files)
+
+    def written(self, kind: str, student: str) -> list[Path]:
+        folder = self.room.course.root / "classroom" / kind / student
+        return [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Return a function that grades the class of a lesson, once."""
+    classes: dict[str, Graded | Exception] = {}
+
+    def once(lesson: str) -> Graded:
+        if lesson not in classes:
+            try:
+                classes[lesson] = hold(lesson, tmp_path_factory.mktemp("class"), stack)
+            except Exception as problem:
+                classes[lesson] = problem
+        if isinstance(classes[lesson], Exception):
+            raise classes[lesson]
+        return classes[lesson]
+
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for function in (calling.observe, calling.observe_all):
+            patch.setattr(function, "__defaults__", ((), ANSWER_SECONDS))
+        patch.setattr(stand_in, "TIME_LIMIT", ANSWER_SECONDS)
+        patch.setattr(sandbox, "GRACE_SECONDS", 0.3)
+        patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+        yield once
+    execution.seed_of_this_run.cache_clear()
+
+
+def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
+    """Hold the class of a lesson: everyone hands in, and all is graded in one run."""
+    patch = stack.enter_context(pytest.MonkeyPatch.context())
+    room = enter(lesson, folder)
+    home = folder / "home"
+    planted = plant(room, home, patch)
+    mark = f"mark{secrets.token_hex(8)}"
+    server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+    unix.bind(f"\0{mark}listens")
+    unix.listen()
+    known = {
+        "@COURSE@": str(room.course.root),
+        "@LIBRARY@": str(LIBRARY),
+        "@HOME@": str(home),
+        "@PID@": str(os.getpid()),
+        "@PORT@": str(server.getsockname()[1]),
+        "@NEIGHBOR@": "s000_honest",
+        "@MARK@": mark,
+        "@NOTE@": planted["note"],
+    }
+    students = seat_all(room, known, planted["neighbor"])
+    require_walls(room)
+    patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
+    places = [room.course.root, home, LIBRARY]
+    before, began = snapshot(places), time.time()
+    room.grade()
+    after = snapshot(places)
+    return Graded(
+        room=room,
+        students=students,
+        secrets=planted,
+        mark=mark,
+        table=table(room.worth, list(room.results.values())),
+        changed=sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+        + left_behind(mark),
+        survivors=survivors(began, mark),
+        callers=callers(server) + callers(unix),
+    )
+
+
+def enter(lesson: str, folder: Path) -> Classroom:
+    """Make a course with one lesson, bare of all that takes time and is nobody's to attack."""
+    root = folder / "course"
+    root.mkdir()
+    course = make_course(root, lesson)
+    path = course.written(lesson)
+    text = "\n".join(re.findall(ESSENTIAL, path.read_text("utf-8"), re.MULTILINE | re.DOTALL))
+    path.write_text(text if lesson in WITH_FIGURES else without_figures(text), "utf-8")
+    quietly(release, course, [lesson])
+    config = root / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = {CELL_SECONDS}\n")
+    return Classroom(course, lesson)
+
+
+def plant(room: Classroom, home: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Put a secret wherever a stranger should not look."""
+    names = ("environment", "home", "gradebook", "solutions", "source", "neighbor", "note", "log")
+    planted = {name: f"SECRET_{name}_{secrets.token_hex(16)}" for name in names}
+    planted["seed"] = str(10**17 + secrets.randbelow(10**17))
+    patch.setenv("ATTENTION_LIB_SEED", planted["seed"])
+    execution.seed_of_this_run.cache_clear()
+    patch.setenv("A_PASSWORD", planted["environment"])
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_ed25519").write_text(planted["home"])
+    patch.setenv("HOME", str(home))
+    course = room.course
+    with course.gradebook() as gradebook:
+        gradebook.add_student("somebody_else", first_name=planted["gradebook"])
+    with course.written(room.lesson).open("a") as file:
+        file.write(f"\n<!-- {planted['solutions']} -->\n")
+    source = nbformat.read(course.source(room.lesson), as_version=4)
+    source.metadata["secret"] = planted["source"]
+    nbformat.write(source, course.source(room.lesson))
+    (course.root / "classroom" / "earlier.log").write_text(planted["log"])
+    return planted
+
+
+def seat_all(
+    room: Classroom, known: dict[str, str], honest_secret: str
+) -> dict[str, Submission | None]:
+    """Let everyone hand in: a student's name says when it is their turn."""
+    honest = room.key()
+    honest.cells.append(new_code_cell(f"# {honest_secret}"))
+    mine = [one for one in CORPUS.values() if room.lesson == one.LESSON]
+    mine = [one for one in mine if one.NAME not in NEVER_ENDS]
+    students: dict[str, Submission | None] = {}
+    for number in range(len(mine) + 1):
+        students[f"s{2 * number:03d}_honest"] = None
+        room.seat(f"s{2 * number:03d}_honest", honest, room.most)
+    for number, submission in enumerate(mine):
+        student = f"s{2 * number + 1:03d}_{submission.NAME}"
+        students[student] = submission
+        room.deserved[student] = submission.points(room)
+        submission.hand_in(room, student, known)
+    return students
+
+
+def require_walls(room: Classroom) -> None:
+    """Run nothing hostile unless something harmless has been seen to run in a sandbox."""
+    notebook = room.blank()
+    look = f"import os\nprint('seen:', os.path.exists({str(room.course.root)!r}), os.getuid())"
+    notebook.cells.insert(0, new_code_cell(look, id="added-1"))
+    task = execution.Task(room.lesson, nbformat.writes(notebook), {}, 1)
+    shown = execution.run_notebook(task).outputs["added-1"]
+    if [output.get("text") for output in shown] != ["seen: False 65534\n"]:
+        pytest.fail(
+            f"There is no sandbox around a student's code ({shown}): nothing hostile is run."
+        )
+
+
+def snapshot(places: list[Path]) -> dict[str, tuple]:
+    """Describe every file that grading should leave alone."""
+    described = {}
+    for top in places:
+        classroom = top / "classroom"
+        written = {classroom / name for name in ("autograded", "feedback", "backups")}
+        for folder, folders, files in os.walk(top):
+            here = Path(folder)
+            folders[:] = [n for n in folders if here / n not in written and n != "__pycache__"]
+            for name in [*folders, *files]:
+                path = here / name
+                if here != classroom or not re.search(r"^gradebook\.db|\.(log|journal)$", name):
+                    described[str(path)] = _description(path)
+    for folder in filter(os.path.isdir, sys.path):
+        described[folder] = tuple(sorted(set(os.listdir(folder)) - {"__pycache__"}))
+    return described
+
+
+def _description(path: Path) -> tuple:
+    status = path.lstat()
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFLNK:
+        return kind, os.readlink(path)
+    if kind == stat.S_IFDIR:
+        return kind, status.st_mode
+    content = b""
+    if kind == stat.S_IFREG and status.st_size < LARGEST_PAGE:
+        content = hashlib.sha256(path.read_bytes()).digest()
+    return kind, status.st_mode, status.st_size, content
+
+
+def left_behind(mark: str) -> list[str]:
+    """List the files that bear the mark, where all processes may write."""
+    places = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/", Path.home())
+    return [str(path) for place in places for path in Path(place).glob(f"*{mark}*")]
+
+
+def survivors(began: float, mark: str) -> list[str]:
+    """List the processes that grading has left behind, but for the server of the sandbox."""
+    until = time.monotonic() + 3.0  # what was told to end may take a moment
+    while (found := _strays(began, mark)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+def _strays(began: float, mark: str) -> list[str]:
+    running = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (
+                (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            )
+            depth = re.search(r"^NSpid:(.*)$", (folder / "status").read_text(), re.MULTILINE)
+            new = folder.stat().st_ctime >= began
+        except OSError:
+            continue
+        if status[0] != "Z":
+            running[int(folder.name)] = (int(status[1]), command, len(depth[1].split()), new)
+    strays = []
+    for pid, (parent, command, depth, new) in running.items():
+        ours = mark in command or _descends(parent, running)
+        # The server lies one namespace deep, a submission two.
+        if new and ours and (mark in command or depth > len(_own_namespaces()) + 1):
+            strays.append(f"{pid} {command}")
+    return strays
+
+
+def _descends(parent: int, running: dict[int, tuple]) -> bool:
+    """Tell whether a process comes from this one, or has no parent left but the first."""
+    while parent not in (0, 1, os.getpid()):
+        if parent not in running:
+            return False
+        parent = running[parent][0]
+    return True
+
+
+def _own_namespaces() -> list[str]:
+    text = Path("/proc/self/status").read_text()
+    return re.search(r"^NSpid:(.*)$", text, re.MULTILINE)[1].split()
+
+
+def callers(server: socket.socket) -> int:
+    """Count who has called a server."""
+    server.setblocking(False)
+    count = 0
+    try:
+        while True:
+            server.accept()[0].close()
+            count += 1
+    except BlockingIOError:
+        return count
+
+
+class LiveHTML(HTMLParser):
+    """Collects what could run a stranger's script on a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._in_script = False
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._in_script = tag == "script"
+        if tag in ("iframe", "object", "embed", "form", "base"):
+            self.found.append(f"<{tag}>")
+        for name, value in attributes:
+            if "stolen" in name + (value or "") and not name.startswith(("title", "alt", "id")):
+                self.found.append(f"{tag} {name}={value}")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script and "stolen" in data:
+            self.found.append(f"<script>{data[:80]}")
+
+
+def test_each_file_says_what_it_tries_and_what_it_deserves():
+    for path in FILES:
+        text = re.search(r'^"""(.*?)"""', path.read_text("utf-8"), re.DOTALL)[1]
+        assert re.search(r"deserve|gets nothing", text), path.name
+        assert text.count(". ") + text.count(".\n") >= 2, path.name
+    assert len(CORPUS) >= 75
+
+
+@each_submission
+def test_a_submission_gets_what_it_deserves(graded, name):
+    seen = graded(CORPUS[name].LESSON)
+    student = seen.student(name)
+    shown = seen.shown(student)
+    assert seen.room.results[student].points == seen.room.deserved[student], shown_briefly(
+        seen, student
+    )
+    assert seen.mark[::-1] not in shown
+    for told in CORPUS[name].TOLD:
+        assert told in seen.room.feedback(student).replace("&#39;", "'").replace("&quot;", '"')
+
+
+def shown_briefly(seen: Graded, student: str) -> str:
+    """Return the table's note and the beginnings of what check cells showed."""
+    try:
+        cells = seen.room.autograded(student).cells
+    except OSError:
+        return seen.room.results[student].note
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    texts = [
+        o.get("evalue") or o.get("text") or o.get("data", {}).get("text/plain") for o in outputs
+    ]
+    return "\n".join([seen.room.results[student].note, *(str(text)[:300] for text in texts)])
+
+
+@each_class
+def test_the_honest_get_full_marks(graded, lesson):
+    seen = graded(lesson)
+    lost = {
+        student: seen.room.results[student]
+        for student, submission in seen.students.items()
+        if submission is None and seen.room.results[student].points != seen.room.most
+    }
+    assert lost == {}
+
+
+@each_class
+def test_the_instructors_files_stay_as_they_were(graded, lesson):
+    assert graded(lesson).changed == []
+
+
+@each_class
+def test_nothing_is_written_but_notebooks_and_pages(graded, lesson):
+    seen = graded(lesson)
+    for kind in ("autograded", "feedback"):
+        for student in seen.students:
+            for path in seen.written(kind, student):
+                assert path.is_file(), path
+                assert not path.is_symlink(), path
+                assert path.stat().st_size < LARGEST_PAGE, path
+
+
+@each_class
+def test_no_process_survives(graded, lesson):
+    assert graded(lesson).survivors == []
+
+
+@each_class
+def test_nobody_is_called(graded, lesson):
+    assert graded(lesson).callers == 0
+
+
+@each_class
+def test_no_secret_is_told(graded, lesson):
+    seen = graded(lesson)
+    told = list(secrets_told(seen))
+    assert told == []
+
+
+def secrets_told(seen: Graded) -> Iterator[tuple[str, str]]:
+    """Find secrets in what was written about students who did not hand them in themselves."""
+    classroom = seen.room.course.root / "classroom"
+    logs = "".join(p.read_text() for p in classroom.glob("*.log") if p.name != "earlier.log")
+    for name, secret in seen.secrets.items():
+        if secret in seen.table or secret in logs:
+            yield name, "the table or the log"
+        for student, submission in seen.students.items():
+            own = (
+                name == "neighbor"
+                if submission is None
+                else f"@{name.upper()}@" in submission.ABOVE
+            )
+            if not own and secret in seen.shown(student):
+                yield name, student
+
+
+@each_class
+def test_no_script_reaches_a_page(graded, lesson):
+    seen = graded(lesson)
+    for student, submission in seen.students.items():
+        if submission is None or submission.NAME not in OPEN:
+            page = LiveHTML()
+            page.feed(seen.room.feedback(student))
+            assert page.found == [], student
