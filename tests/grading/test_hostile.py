@@ -34,7 +34,7 @@ from attention_lib.grading.release import release
 from tests.grading.classroom import Classroom, make_course, quietly, without_figures
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 
-CELL_SECONDS = 1.0
+CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 2.0  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
@@ -115,7 +115,7 @@ def graded(tmp_path_factory):
         for function in (calling.observe, calling.observe_all):
             patch.setattr(function, "__defaults__", ((), ANSWER_SECONDS))
         patch.setattr(stand_in, "TIME_LIMIT", ANSWER_SECONDS)
-        patch.setattr(sandbox, "GRACE_SECONDS", 0.3)
+        patch.setattr(sandbox, "GRACE_SECONDS", 1.0)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
     execution.seed_of_this_run.cache_clear()
