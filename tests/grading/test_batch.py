@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy import text
 
 from attention_lib.grading.batch import Batch, uninterrupted
 from attention_lib.grading.course import Course
@@ -86,6 +87,12 @@ def test_nothing_is_done_twice(room):
         "cy": room.most,
     }
     assert "written_softmax waits for a human" in results["ada"].note
+
+
+def test_whoever_writes_the_gradebook_is_waited_for(room):
+    with room.course.gradebook() as gradebook:
+        assert gradebook.db.execute(text("PRAGMA busy_timeout")).scalar() == 60_000
+        assert gradebook.db.execute(text("PRAGMA journal_mode")).scalar() == "wal"
 
 
 def test_who_hands_in_again_is_graded_again_and_nobody_else_is_touched(room):
