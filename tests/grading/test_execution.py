@@ -257,3 +257,12 @@ def test_modules_in_the_folder_are_not_imported():
     files = {f"{name}.py": b"raise SystemExit" for name in ("statistics", "numpy", "attention_lib")}
     (cell,) = run("import statistics, numpy, attention_lib", files=files)
     assert errors(cell) == []
+
+
+def test_without_a_sandbox_the_same_is_judged_from_outside():
+    assert verdict(NUMPY, RIGHT, without_sandbox=True)[0]
+    borrowed = "import attention_lib as lib\nnormalize_by_sum = lib.normalize_by_sum"
+    assert not verdict(borrowed, without_sandbox=True)[0]
+    loop, check = run("while True: pass", seconds=1.0, checks=["softmax"], without_sandbox=True)
+    assert errors(loop) == ["KeyboardInterrupt", "CellTimeout"]
+    assert "softmax is not defined" in str(check.outputs)
