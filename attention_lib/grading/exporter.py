@@ -15,6 +15,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange
 
+from attention_lib.grading import execution
 from attention_lib.grading.execution import ExecuteSubmission
 from attention_lib.grading.folder import NotTaken, opened
 from attention_lib.grading.intake import FILES, read_submission, take_in
@@ -42,7 +43,7 @@ class SubmissionExporter(NotebookExporter):
 
     def _require_sandbox(self) -> None:
         """Refuse to begin where every submission would have to be refused."""
-        if not ExecuteSubmission(parent=self).without_sandbox:
+        if not execution.ready and not ExecuteSubmission(parent=self).without_sandbox:
             try:
                 require_sandbox()
             except NoSandbox as refusal:

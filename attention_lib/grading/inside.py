@@ -53,7 +53,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 
 # The fork server
 
 
-def serve(control: socket.socket, limits: dict[str, int], modules: list[str]) -> None:
+def serve(control: socket.socket, limits: dict[str, Any], modules: list[str]) -> None:
     """Fork a process for each pair of sockets that comes in, until the grader is gone."""
     if os.getuid() == 0:
         os.setgroups([])
@@ -93,7 +93,7 @@ def _never_return(function: Callable[..., None], *arguments: Any) -> None:
         os._exit(0)
 
 
-def supervise(shell: Shell, limits: dict[str, int], data: int, leash: int) -> None:
+def supervise(shell: Shell, limits: dict[str, Any], data: int, leash: int) -> None:
     """Start the student's process in namespaces of its own; interrupt and end it when told to."""
     user, group = os.getuid(), os.getgid()
     _libc("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # or /proc/self would be root's
@@ -123,12 +123,12 @@ def supervise(shell: Shell, limits: dict[str, int], data: int, leash: int) -> No
         os.kill(first, signal.SIGKILL)  # and with it everything in its namespace
 
 
-def begin(shell: Shell, limits: dict[str, int], data: int) -> None:
+def begin(shell: Shell, limits: dict[str, Any], data: int) -> None:
     """Be the first process of the namespace: all others end with this one."""
     _libc("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # when the supervisor ends
     limits["address"] = limits["memory"] + _bytes_of("self", whole=True)
     _libc("unshare", NEW_MOUNTS)
-    _mount("/tmp", f"size={limits['folder']},nr_inodes=10000,mode=0700")
+    _cover_tmp(f"size={limits['folder']},nr_inodes=10000,mode=0700", limits["keep"])
     _mount("/dev/shm", "size=1m")
     _mount("/proc", "size=0,mode=0555")  # it lists processes of others
     student = os.fork()
@@ -141,7 +141,7 @@ def begin(shell: Shell, limits: dict[str, int], data: int) -> None:
                 return
 
 
-def live(shell: Shell, limits: dict[str, int], data: int) -> None:
+def live(shell: Shell, limits: dict[str, Any], data: int) -> None:
     """Be the student's process: no rights, no file open but the socket, and little of all else."""
     os.setsid()
     os.dup2(data, 3)
@@ -157,7 +157,7 @@ def live(shell: Shell, limits: dict[str, int], data: int) -> None:
     converse(Channel(socket.socket(fileno=3)), shell)
 
 
-def _limit(limits: dict[str, int]) -> None:
+def _limit(limits: dict[str, Any]) -> None:
     import resource
 
     for which, amount in (
@@ -184,6 +184,17 @@ def _drop_rights() -> None:
 def _mount(where: str, options: str) -> None:
     nosuid_nodev = 2 | 4
     _libc("mount", b"tmpfs", where.encode(), b"tmpfs", nosuid_nodev, options.encode())
+
+
+def _cover_tmp(options: str, keep: list[str]) -> None:
+    """Put a folder of its own on /tmp; Python, if it is in there, stays where it is."""
+    places = {place: os.open(place, os.O_PATH) for place in keep}
+    _mount("/tmp", options)
+    for place, number in places.items():
+        os.makedirs(place)
+        bind_all_below = 4096 | 16384
+        source = f"/proc/self/fd/{number}".encode()
+        _libc("mount", source, place.encode(), None, bind_all_below, None)
 
 
 def _libc(name: str, *arguments: Any) -> None:

@@ -96,7 +96,8 @@ class Sandbox:
         """Start the server; it imports the modules before the first submission does."""
         bubblewrap = require_sandbox()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        settings = json.dumps({"limits": dict(limits), "modules": [*MODULES, *modules]})
+        keep = [str(place) for place in _shown() if Path("/tmp") in place.parents]
+        settings = json.dumps({"limits": {**limits, "keep": keep}, "modules": [*MODULES, *modules]})
         with contextlib.ExitStack() as stack, theirs, tempfile.TemporaryFile() as problems:
             files = _files_in_memory(visible_library(lesson), stack)
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
@@ -274,8 +275,7 @@ def _view(files: Mapping[str, int]) -> list[str]:
 
 def _python() -> list[str]:
     """Show Python and its packages, but neither the course around them nor this library."""
-    shown = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
-    shown = {place for place in shown if Path("/usr") not in (place, *place.parents)}
+    shown = _shown()
     hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
     visible = [Path(place) for place in SYSTEM] + list(shown)
     if PACKAGE.parent.name == "site-packages":
@@ -289,7 +289,18 @@ def _python() -> list[str]:
             arguments += ["--ro-bind", str(place), str(place)]
         elif any(outer in place.parents for outer in visible):
             arguments += ["--tmpfs", str(place)]
+    for prefix in {sys.prefix, sys.base_prefix}:
+        if Path(prefix) != Path(prefix).resolve():  # a link, which Python goes by
+            for folder in _parents(Path(prefix), made):
+                arguments += ["--perms", "0755", "--dir", folder]
+            arguments += ["--symlink", str(Path(prefix).resolve()), prefix]
     return arguments
+
+
+def _shown() -> set[Path]:
+    """Return where Python and its packages lie, outside the system's own folders."""
+    places = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
+    return {place for place in places if Path("/usr") not in (place, *place.parents)}
 
 
 def _parents(place: Path, made: set[Path]) -> list[str]:
