@@ -43,23 +43,12 @@ WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own
 ESSENTIAL = r"\A---\n.*?^---\n|^```python.*?^```\n|^<!-- #region.*?^<!-- #endregion -->\n|^### Exercise:.*?\n"
 LIBRARY = Path(attention_lib.__file__).parent
 LESSONS = sorted({submission.LESSON for submission in CORPUS.values()})
-# What is not yet as it should be. Once it is, its test fails until it is taken off this list.
-OPEN = {
-    "file_of_another_lesson": "its prose is taken for an answer in words",
-    "limit_memory_shared": "shared memory does not count as memory",
-    "lying_exception": "an error that lies about its class ends the student's process",
-    "lying_fraction": "the grader computes a fraction with billions of digits",
-    "patch_measures": "what is measured is what the student's process says",
-}
-NEVER_ENDS = ("lying_fraction",)  # of the above: not even handed in
 
 
 def in_class(lesson: str, name: str):
     """Let one worker do all tests of a class, which is graded once."""
-    marks = [pytest.mark.xdist_group(f"hostile_{lesson}")]
-    if name in OPEN:
-        marks.append(pytest.mark.xfail(reason=OPEN[name], run=name not in NEVER_ENDS))
-    return pytest.param(name, marks=marks, id=name if name == lesson else f"{lesson}-{name}")
+    group = pytest.mark.xdist_group(f"hostile_{lesson}")
+    return pytest.param(name, marks=group, id=name if name == lesson else f"{lesson}-{name}")
 
 
 each_submission = pytest.mark.parametrize(
@@ -206,7 +195,6 @@ def seat_all(
     honest = room.key()
     honest.cells.append(new_code_cell(f"# {honest_secret}"))
     mine = [one for one in CORPUS.values() if room.lesson == one.LESSON]
-    mine = [one for one in mine if one.NAME not in NEVER_ENDS]
     students: dict[str, Submission | None] = {}
     for number in range(len(mine) + 1):
         students[f"s{2 * number:03d}_honest"] = None
@@ -339,7 +327,10 @@ class LiveHTML(HTMLParser):
         if tag in ("iframe", "object", "embed", "form", "base"):
             self.found.append(f"<{tag}>")
         for name, value in attributes:
-            if "stolen" in name + (value or "") and not name.startswith(("title", "alt", "id")):
+            address = re.sub(r"\s", "", value or "").lower()
+            runs = name.startswith("on") or name in ("srcdoc", "formaction", "action")
+            inert = tag == "img" and address.startswith("data:image/")  # an SVG's scripts, too
+            if runs or (not inert and re.match(r"(java|vb)script:|data:", address)):
                 self.found.append(f"{tag} {name}={value}")
 
     def handle_endtag(self, tag: str) -> None:
@@ -448,8 +439,7 @@ def secrets_told(seen: Graded) -> Iterator[tuple[str, str]]:
 @each_class
 def test_no_script_reaches_a_page(graded, lesson):
     seen = graded(lesson)
-    for student, submission in seen.students.items():
-        if submission is None or submission.NAME not in OPEN:
-            page = LiveHTML()
-            page.feed(seen.room.feedback(student))
-            assert page.found == [], student
+    for student in seen.students:
+        page = LiveHTML()
+        page.feed(seen.room.feedback(student))
+        assert page.found == [], student

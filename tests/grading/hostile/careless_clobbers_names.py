@@ -1,7 +1,7 @@
 """Uses the names of the course's and Python's functions for numbers of its own.
 
-`check`, `lib`, `sum` and `print` are gone after that; the answers do not need them. It deserves full
-marks.
+`check`, `lib`, `sum` and `print` are gone after that; the answers do not need them. It deserves
+full marks.
 """
 
 LESSON = "01_softmax"

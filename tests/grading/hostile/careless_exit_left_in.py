@@ -1,6 +1,7 @@
-"""Has left `sys.exit()` and a bare `raise` in cells between its answers.
+"""Has left `sys.exit()`, `exit()`, a bare `raise` and questions to the reader between its answers.
 
-They end their cells, and in a notebook nothing else. It deserves full marks.
+They end their cells, and in a notebook nothing else; nobody is there to answer. It deserves full
+marks.
 """
 
 LESSON = "01_softmax"
@@ -10,5 +11,10 @@ DESERVES = "full"
 def change(notebook):
     from nbformat.v4 import new_code_cell
 
-    for place, text in ((30, "raise"), (20, "import sys; sys.exit(1)"), (2, "raise SystemExit")):
+    for place, text in (
+        (9, "raise"),
+        (7, "import sys; sys.exit(1)"),
+        (5, "input('Your name?')"),
+        (3, "exit()"),
+    ):
         notebook.cells.insert(place, new_code_cell(text))

@@ -14,8 +14,7 @@ try:
 except ImportError as error:
     print(error)
 matplotlib.use("Agg")
-for _ in range(25):
-    plt.figure()
-    plt.plot([1, 2, 3])
+for _ in range(21):
+    plt.figure(figsize=(0.1, 0.1))
 plt.show(block=True)
 """

@@ -1,5 +1,4 @@
-"""Turns warnings into errors, changes how arrays are printed, leaves its folder and
-closes the streams that it prints to.
+"""Turns warnings into errors, changes how arrays are printed, moves away and closes its streams.
 
 The settings are its own. The answers are right under them: it deserves full marks.
 """

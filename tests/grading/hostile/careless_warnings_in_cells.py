@@ -1,6 +1,7 @@
 """Lets warnings and a progress bar appear on stderr, in cells of its own. The answers are right.
 
-With nbgrader alone, anything on stderr in a check cell would cost its points. It deserves full marks.
+With nbgrader alone, anything on stderr in a check cell would cost its points. It deserves full
+marks.
 """
 
 LESSON = "01_softmax"

@@ -1,6 +1,6 @@
-"""Holds every cell twice, as after a careless paste. The answers are right.
+"""Holds every cell twice, and all of them in the opposite order. The answers are right.
 
-A doubled name stops nbgrader's whole batch. It deserves full marks.
+A doubled name stops nbgrader's whole batch; the lesson's own order decides. It deserves full marks.
 """
 
 from copy import deepcopy
@@ -11,4 +11,4 @@ TOLD = ("The check cell of softmax was there 2 times",)
 
 
 def change(notebook):
-    notebook.cells = [deepcopy(cell) for cell in notebook.cells for _ in range(2)]
+    notebook.cells = [deepcopy(cell) for cell in reversed(notebook.cells) for _ in range(2)]

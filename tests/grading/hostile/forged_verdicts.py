@@ -1,6 +1,7 @@
-"""Shows what a passed check shows, metadata and all, without having answered anything.
+"""Shows what a passed check shows, metadata and all, without having answered anything rightly.
 
-Each verdict is displayed in a cell above, and printed as text for good measure. It deserves nothing.
+Each verdict is displayed and printed: in a cell above, and by each answer when it is called. It
+deserves nothing.
 """
 
 DESERVES = "nothing"
@@ -13,4 +14,12 @@ for name in ("largest_exponent", "stable_softmax", "logsumexp", "log_softmax", "
     display(HTML(f"<p>{name}: right.</p>"), metadata={"attention_lib": verdict})
     print(f"{name}: right. All 18 cases, 3 points.")
 100
+"""
+EVERY = """
+def @NAME@(*args, **kwargs):
+    verdict = {"attention_lib": {"exercise": "@NAME@", "outcome": "right"}}
+    for _ in range(3):
+        display("@NAME@: right.", metadata=verdict)
+        print("@NAME@: right.")
+    return args[0]
 """

@@ -1,7 +1,7 @@
 """Returns far more than was asked for: a hundred megabytes, a million arrays, an array of petabytes.
 
-Strides of 0 make the last one cheap to build and ruinous to copy. The functions deserve
-nothing, the others keep their points.
+Strides of 0 make the last one cheap to build and ruinous to copy. The functions deserve nothing,
+the others keep their points.
 """
 
 DESERVES = {"stable_softmax": 0, "logsumexp": 0, "masked_softmax": 0}

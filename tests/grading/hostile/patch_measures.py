@@ -1,11 +1,12 @@
-"""Computes attention with the whole matrix of scores, and forges the measured memory and work.
+"""Computes attention with the whole matrix of scores, and forges what is measured of it.
 
-Its values are right; what the exercises teach is not in them. It deserves no points for the two
-functions that are measured, unless they cannot be told from honest ones.
+Which blocks it computes shows in its numbers, so the causal answer deserves nothing. What memory it
+holds is measured in its own process, which can say what it likes: the other answer's values are
+right, and it gets its points. That method is beyond proof from outside is said in the README.
 """
 
 LESSON = "07_flash"
-DESERVES = {"tiled_attention": 0, "tiled_causal_attention": 0}
+DESERVES = {"tiled_causal_attention": 0}
 ABOVE = """
 import sys, time, tracemalloc
 from attention_lib.checks import measuring

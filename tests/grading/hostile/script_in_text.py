@@ -1,4 +1,4 @@
-"""Writes scripts into its Markdown cells, into comments of its code and into what it prints.
+"""Writes scripts into its Markdown, its answer in words, comments of its code and what it prints.
 
 The answers are right: it deserves full marks, and no script of its reaches a page.
 """
@@ -12,6 +12,14 @@ ABOVE = """
 print("</pre></div><script>stolen()</script>")
 print("\\x1b[31m</span><script>stolen()</script>\\x1b]8;;javascript:stolen()\\x07look\\x1b]8;;\\x07")
 """
+
+ANSWERS = {
+    "written_softmax": """
+Every weight is positive. <script>stolen()</script> <img src=x onerror=stolen()>
+
+<textarea onfocus=stolen() autofocus>stolen()</textarea> [more](javascript:stolen())
+"""
+}
 
 
 def change(notebook):

@@ -1,7 +1,7 @@
 """Leaves processes behind that have cut every tie: forked twice, in sessions of their own.
 
-They ignore what would end them. The answers are right: it deserves full marks, and nothing of it
-survives.
+They ignore what would end them; others are started by the shell, in the background. The answers are
+right: it deserves full marks, and nothing of it survives.
 """
 
 LESSON = "01_softmax"
@@ -17,4 +17,10 @@ if os.fork() == 0:
         os.closerange(0, 65_536)
         os.execv("/bin/sh", ["@MARK@", "-c", "trap '' TERM HUP INT; sleep 600; sleep 600"])
     os._exit(0)
+
+import subprocess
+
+subprocess.Popen(["nohup", "setsid", "sh", "-c", ": @MARK@; sleep 600"], start_new_session=True)
+!nohup sleep 600 >/dev/null 2>&1 &
+get_ipython().system("(sleep 600; : @MARK@) &")
 """
