@@ -16,7 +16,6 @@ SHOWN_KINDS = {  # of output; anything else needs a program to be shown
     "image/png",
     "image/jpeg",
     "image/gif",
-    "image/svg+xml",
 }
 CUT = "\n[The rest of this cell's output is left out: it is too long.]\n"
 
