@@ -16,11 +16,12 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -132,10 +133,11 @@ def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
         "@NOTE@": planted["note"],
     }
     students = seat_all(room, known, planted["neighbor"])
+    there = processes()
     require_walls(room)
     patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
     places = [room.course.root, home, LIBRARY]
-    before, began = snapshot(places), time.time()
+    before = snapshot(places)
     room.grade()
     after = snapshot(places)
     return Graded(
@@ -146,7 +148,7 @@ def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
         table=table(room.worth, list(room.results.values())),
         changed=sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
         + left_behind(mark),
-        survivors=survivors(began, mark),
+        survivors=survivors(there, mark),
         callers=callers(server) + callers(unix),
     )
 
@@ -257,49 +259,56 @@ def left_behind(mark: str) -> list[str]:
     return [str(path) for place in places for path in Path(place).glob(f"*{mark}*")]
 
 
-def survivors(began: float, mark: str) -> list[str]:
+class Process(NamedTuple):
+    """What is asked of a running process."""
+
+    parent: int
+    command: str
+    depth: int  # in how many namespaces for processes it has a number
+    ended: bool
+
+
+def processes() -> dict[int, Process]:
+    """Return all processes that can be seen, by their numbers."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+            numbers = re.search(r"^NSpid:(.*)$", (folder / "status").read_text(), re.MULTILINE)
+        except OSError:
+            continue
+        depth = len(numbers[1].split())
+        text = command.decode("utf-8", "replace")
+        found[int(folder.name)] = Process(int(parent), text, depth, state == "Z")
+    return found
+
+
+def survivors(before: Iterable[int], mark: str) -> list[str]:
     """List the processes that grading has left behind, but for the server of the sandbox."""
     until = time.monotonic() + 3.0  # what was told to end may take a moment
-    while (found := _strays(began, mark)) and time.monotonic() < until:
+    while (found := _strays(set(before), mark)) and time.monotonic() < until:
         time.sleep(0.1)
     return found
 
 
-def _strays(began: float, mark: str) -> list[str]:
-    running = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (
-                (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            )
-            depth = re.search(r"^NSpid:(.*)$", (folder / "status").read_text(), re.MULTILINE)
-            new = folder.stat().st_ctime >= began
-        except OSError:
-            continue
-        if status[0] != "Z":
-            running[int(folder.name)] = (int(status[1]), command, len(depth[1].split()), new)
-    strays = []
-    for pid, (parent, command, depth, new) in running.items():
-        ours = mark in command or _descends(parent, running)
-        # The server lies one namespace deep, a submission two.
-        if new and ours and (mark in command or depth > len(_own_namespaces()) + 1):
-            strays.append(f"{pid} {command}")
-    return strays
+def _strays(before: set[int], mark: str) -> list[str]:
+    running = processes()
+    server = running[os.getpid()].depth + 1  # a submission lies one deeper
+    return [
+        f"{number} {process.command}"
+        for number, process in running.items()
+        if number not in before
+        and not process.ended
+        and (mark in process.command or (process.depth > server and _ours(number, running, before)))
+    ]
 
 
-def _descends(parent: int, running: dict[int, tuple]) -> bool:
-    """Tell whether a process comes from this one, or has no parent left but the first."""
-    while parent not in (0, 1, os.getpid()):
-        if parent not in running:
-            return False
-        parent = running[parent][0]
-    return True
-
-
-def _own_namespaces() -> list[str]:
-    text = Path("/proc/self/status").read_text()
-    return re.search(r"^NSpid:(.*)$", text, re.MULTILINE)[1].split()
+def _ours(number: int, running: dict[int, Process], before: set[int]) -> bool:
+    """Tell whether a process comes from this one, or has outlived all that it came from."""
+    while number in running and number not in before:
+        number = running[number].parent
+    return number in (0, 1, os.getpid())
 
 
 def callers(server: socket.socket) -> int:
