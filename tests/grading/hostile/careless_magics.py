@@ -15,7 +15,6 @@ ABOVE = """
 files = !ls
 np.exp?
 %config InlineBackend.figure_format = "svg"
-%pip install numpy
 import asyncio
 await asyncio.sleep(0.01)
 """

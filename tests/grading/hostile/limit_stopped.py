@@ -7,10 +7,10 @@ LESSON = "01_softmax"
 DESERVES = {"weighted_sum": 0}
 ANSWERS = {
     "weighted_sum": """
+@MODEL@
+
 import os, signal
 
-def weighted_sum(weights, values):
-    os.kill(os.getpid(), signal.SIGSTOP)
-    return weights @ values
+os.kill(os.getpid(), signal.SIGSTOP)
 """
 }
