@@ -46,14 +46,22 @@ def visible_library(lesson: str) -> dict[str, bytes]:
     }
     if lesson == list(LESSONS)[-1]:
         files[LAUNCHER] = (PACKAGE / LAUNCHER).read_bytes()
-    stub = b"from attention_lib.grading.withheld import __getattr__\n"
     for path in PACKAGE.glob("*.py"):
-        files.setdefault(path.name, stub)
+        files.setdefault(path.name, STUB)
     files["__init__.py"] = _exports(earlier).encode()
     files["checks/__init__.py"] = (PACKAGE / "grading" / "no_checks.py").read_bytes()
     return files
 
 
+STUB = b"""\
+from attention_lib.grading.withheld import Withheld
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Withheld(f"attention_lib.{name}")
+"""
 EXPORTS = """\
 from attention_lib.checks import check, hint, solution
 from attention_lib.grading.withheld import Withheld

@@ -25,9 +25,3 @@ class Withheld:
         if name.startswith("__"):
             raise AttributeError(name)
         return Withheld(f"{self.__name__}.{name}")
-
-
-def __getattr__(name: str) -> Withheld:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return Withheld(f"attention_lib.{name}")

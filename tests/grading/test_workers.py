@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,7 @@ def exit_with_blocked_signals():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be blocked here")
 def test_control_c_does_not_reach_a_worker_that_is_only_beginning():
+    forkserver._forkserver._stop()  # which another test may have started in another way
     with Workers(1) as workers:
         answers = ask_all(workers, {"later": (blocked_signals,)})
     assert answers["later"][0].value == set()
