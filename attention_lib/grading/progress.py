@@ -39,7 +39,7 @@ class Progress:
     def close(self) -> None:
         """Leave the line on the terminal for the next."""
         if self._out.isatty():
-            print("\n", file=self._out, flush=True)
+            print(file=self._out, flush=True)
 
     def __str__(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
