@@ -212,7 +212,8 @@ def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[Non
         yield
         return
 
-    imported: types.FrameType | None = None  # a module being imported: that is no work done
+    packages = {name.partition(".")[0] for name in forbidden}
+    imported: types.FrameType | None = None  # a module of theirs: to be imported is no work done
 
     def watch(frame: types.FrameType, event: str, called: Any) -> None:
         nonlocal imported
@@ -220,8 +221,9 @@ def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[Non
             if event == "return" and frame is imported:
                 imported = None
         elif event == "call":
-            name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_qualname}"
-            if name.startswith(forbidden) and frame.f_code.co_name == "<module>":
+            module = str(frame.f_globals.get("__name__", ""))
+            name = f"{module}.{frame.f_code.co_qualname}"
+            if frame.f_code.co_name == "<module>" and module.partition(".")[0] in packages:
                 imported = frame
             elif name.startswith(forbidden) and not seen.forbidden:
                 seen.forbidden = name

@@ -102,3 +102,20 @@ def test_a_report_shows_the_lines_of_an_error_that_crossed():
     report = judge(find("softmax"), ByValue(lambda scores, axis=-1: scores / np.ones((7, 11))), 0)
     assert report.outcome == "error"
     assert "scores / np.ones((7, 11))" in as_text(report)
+
+
+def test_a_package_imported_by_an_answer_has_not_been_called(tmp_path, monkeypatch):
+    (tmp_path / "their_lib").mkdir()
+    (tmp_path / "their_lib" / "__init__.py").write_text("import their_lib.work")
+    (tmp_path / "their_lib" / "work.py").write_text("class Work:\n    def do(self): ...")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports(works):
+        from their_lib.work import Work
+
+        if works:
+            Work().do()
+
+    forbidden = ("their_lib.work.Work",)
+    assert observe(imports, Case(False), forbidden).forbidden == ""
+    assert observe(imports, Case(True), forbidden).forbidden == "their_lib.work.Work.do"
