@@ -20,6 +20,7 @@ from attention_lib import (
     tiled_attention,
     tiled_attention_backward,
     tiled_causal_attention,
+    tiles,
 )
 
 TOLERANCE = {np.float16: 2e-3, np.float32: 2e-6, np.float64: 1e-13}
@@ -167,8 +168,8 @@ class TestTiledAttention:
 
     @pytest.mark.parametrize("vectorized", [True, False])
     def test_either_exponential_will_do(self, is_causal, vectorized, monkeypatch):
-        monkeypatch.setattr(flash, "_EXP", np.exp2 if vectorized else np.exp)
-        monkeypatch.setattr(flash, "_EXP_UNIT", 1 / np.log(2) if vectorized else 1.0)
+        monkeypatch.setattr(tiles, "_EXP", np.exp2 if vectorized else np.exp)
+        monkeypatch.setattr(tiles, "_EXP_UNIT", 1 / np.log(2) if vectorized else 1.0)
         query, key, value = drawn((20, 6), (20, 6), (20, 4))
         for spread in (1, 1000):
             expected, weights = attention(spread * query, key, value, is_causal=is_causal)
@@ -293,7 +294,7 @@ def test_what_a_helping_thread_raises_is_raised_here():
             raise MemoryError(job)
 
     with pytest.raises(MemoryError):
-        flash._run_all(run, [1, 2], threads=2)
+        tiles.run_all(run, [1, 2], threads=2)
 
 
 class TestWhatIsHeld:
@@ -324,14 +325,14 @@ class TestWhatIsHeld:
     @pytest.mark.parametrize(("length", "block_size"), [(64, 8), (61, 8), (50, 64), (2100, 128)])
     def test_no_block_of_the_future_is_computed(self, length, block_size, monkeypatch):
         computed = []
-        multiply = flash._multiply
+        multiply = tiles._multiply
 
         def counted(left, right, out, rows):
             if right.shape[0] == 3:  # queries times keys
                 computed.append(len(left) * right.shape[1])
             multiply(left, right, out, rows)
 
-        monkeypatch.setattr(flash, "_multiply", counted)
+        monkeypatch.setattr(tiles, "_multiply", counted)
         monkeypatch.setattr(flash, "PARALLEL_SCORES", np.inf)
         tiled_causal_attention(*drawn((length, 3), (length, 3), (length, 2)), block_size)
         blocks = [min(block_size, length - j) for j in range(0, length, block_size)]

@@ -72,15 +72,16 @@ def test_a_lesson_knows_only_earlier_ones(lesson):
     path = LIBRARY / f"{lesson}.py"
     if not path.exists():
         pytest.skip("this lesson is not written yet")
-    launch = {"gpu_launch"} if lesson == "gpu" else set()
-    assert own_parts(path) <= {"arguments", *launch, *LESSONS[: LESSONS.index(lesson)]}
+    beneath = {"flash": {"tiles"}, "gpu": {"gpu_launch"}}.get(lesson, set())
+    assert own_parts(path) <= {"arguments", *beneath, *LESSONS[: LESSONS.index(lesson)]}
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
     allowed = {"numpy"} if lesson != "gpu" else {"numpy", "torch"}
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 
-def test_arguments_know_nothing_else():
-    assert own_parts(LIBRARY / "arguments.py") == set()
+@pytest.mark.parametrize("module", ["arguments", "tiles"])
+def test_what_lessons_rest_on_knows_nothing_else(module):
+    assert own_parts(LIBRARY / f"{module}.py") == set()
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ LESSON_MODULES = (
     "attention",
     "multihead",
     "flash",
+    "tiles",  # what flash rests on
     "gpu",
 )
 FUSED = (  # attention that torch has ready

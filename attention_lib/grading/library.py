@@ -28,7 +28,9 @@ ALWAYS = (
     "grading/wire.py",
     "grading/withheld.py",
 )
-LAUNCHER = "gpu_launch.py"  # what starts the kernel that the last lesson asks for
+# What the last lesson's submissions see besides: what starts their kernel, and what tiled
+# attention computes with.
+FOR_THE_LAST = ("gpu_launch.py", "tiles.py")
 
 
 def visible_library(lesson: str) -> dict[str, bytes]:
@@ -45,7 +47,7 @@ def visible_library(lesson: str) -> dict[str, bytes]:
         for path in sorted(PACKAGE.glob(pattern))
     }
     if lesson == list(LESSONS)[-1]:
-        files[LAUNCHER] = (PACKAGE / LAUNCHER).read_bytes()
+        files |= {name: (PACKAGE / name).read_bytes() for name in FOR_THE_LAST}
     for path in PACKAGE.glob("*.py"):
         files.setdefault(path.name, STUB)
     files["__init__.py"] = _exports(earlier).encode()
