@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import json
@@ -135,6 +136,7 @@ def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
         return torch.cuda.max_memory_allocated(device) - before
     if device.type == "cpu":
         with contextlib.suppress(OSError):  # Linux keeps the largest size of a process
+            _return_freed_memory()
             Path("/proc/self/clear_refs").write_text("5")
             before = _size_of_process("VmRSS")
             call()
@@ -256,8 +258,8 @@ def _tried(variant: Variant, device: torch.device, dtype: torch.dtype, head_dim:
     """Run a variant on a few numbers; if it fails, keep the first line of the reason."""
     if variant.problem:
         return variant
-    few = [torch.ones(1, 1, 16, head_dim, device=device, dtype=dtype) for _ in range(3)]
     try:
+        few = [torch.ones(1, 1, 16, head_dim, device=device, dtype=dtype) for _ in range(3)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns of each reason, then fails
             variant.prepare(*few, False)()
@@ -303,6 +305,12 @@ def _free_memory() -> float:
         with contextlib.suppress(AttributeError, ValueError, OSError):
             return float(os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
     return 4.0 * 2**30
+
+
+def _return_freed_memory() -> None:
+    """Give back what earlier calls freed, or a call that reuses it would seem to hold nothing."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # glibc's own
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _size_of_process(entry: str) -> int:

@@ -356,6 +356,21 @@ class TestVariants:
         assert row.tflops == pytest.approx(row.operations / (row.median * 1e-3) / 1e12)
         assert row.variant in gpu_variants.text_table([row])
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process held")
+    def test_memory_that_is_used_again_counts_again(self):
+        device = torch.device("cpu")
+        for _ in range(2):  # the second finds what the first has freed
+            held = gpu_variants.peak_bytes(lambda: torch.ones(2**19).sum(), device)
+            assert held >= 2**20
+
+    def test_a_dtype_that_the_device_lacks_is_a_reason(self, monkeypatch):
+        def refuse(*_, **__):
+            raise TypeError("BFloat16 is not supported on MPS")
+
+        monkeypatch.setattr(gpu_variants.torch, "ones", refuse)
+        ways = gpu_variants.variants(torch.device("cpu"), torch.bfloat16, 64)
+        assert "TypeError: BFloat16 is not supported on MPS" in ways[0].problem
+
     @pytest.mark.parametrize(
         "failure",
         [

@@ -86,6 +86,12 @@ def test_each_curve_has_lengths_of_its_own_and_bytes_have_units():
     assert [len(line.get_xdata()) for line in axis.lines] == [2, 3]
 
 
+def test_no_program_is_left_out_from_under_the_roof():
+    points = {f"way {number}": (2.0 * number, 1e9) for number in range(1, 8)}
+    labels = plots.roofline(1e11, 1e10, points).axes[0].get_legend_handles_labels()[1]
+    assert labels == ["the roof", *points]
+
+
 def test_the_roof_is_the_lower_of_memory_and_arithmetic():
     figure = plots.roofline(1e11, 1e10, {"low": (2.0, 1e10), "high": (500.0, 6e10)})
     (axis,) = figure.axes

@@ -40,7 +40,11 @@ def maps():
     return plots.maps_while_learning({"raw": steps, "scaled by 1/√d_k": steps}, [0, 1, 2])
 
 
-FIGURES = [clocks, errors, costs, tiles, curves, maps]
+def maps_of_one_step():
+    return plots.maps_while_learning({"raw": {20: EYE}, "scaled by 1/√d_k": {20: EYE}}, [0, 1, 2])
+
+
+FIGURES = [clocks, errors, costs, tiles, curves, maps, maps_of_one_step]
 
 
 @pytest.mark.parametrize("draw", FIGURES)
@@ -68,6 +72,20 @@ def test_the_alt_texts_hold_the_numbers():
     assert "naive torch at 1,024 tokens 20 ms and 0.03 TFLOP/s with 32 MiB" in costs().alt
     assert "loss from 2.8 to 0.01" in curves().alt
     assert "0.33 at step 0, 1.00 at step 300" in maps().alt
+
+
+def test_maps_of_one_step_lie_side_by_side():
+    figure = maps_of_one_step()
+    figure.draw_without_rendering()
+    left, right = (axes.get_position() for axes in figure.axes[:2])
+    assert left.y0 == pytest.approx(right.y0)
+    assert left.x1 < right.x0
+
+
+def test_lengths_stay_on_the_axis_where_a_measure_is_missing():
+    rows = [(256, 1.5, 0.02, 0), (1024, 20.0, 0.03, 2**25)]  # no place for 0 on such an axis
+    time, _, memory, *_ = plots.cost_by_length({"naive torch": rows}, "a CPU").axes
+    assert memory.get_xlim() == time.get_xlim()
 
 
 def test_every_block_of_a_launch_is_counted_once():

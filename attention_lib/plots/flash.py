@@ -265,7 +265,10 @@ def roofline(
     axis.annotate("waiting for memory", (ridge, 0), (-8, 6), ha="right", **_BY_THE_AXIS)
     axis.annotate("busy computing", (ridge, 0), (8, 6), ha="left", **_BY_THE_AXIS)
     for (name, (x, y)), color, mark in zip(
-        points.items(), (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY), "os^DvP", strict=False
+        points.items(),
+        (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY) * 2,
+        "os^DvPX*" * 2,
+        strict=False,
     ):
         top = min(peak, bandwidth * x)
         axis.plot([x, x], [y / 1e9, top / 1e9], color=color, linewidth=1, linestyle="--")

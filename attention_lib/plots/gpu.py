@@ -119,6 +119,7 @@ def cost_by_length(
         f"Three panels against the length, {title}: time, speed and memory. {said}.",
         height=3.9,
         ncols=3,
+        sharex=True,
     )
     labels = ("milliseconds", "TFLOP/s", "MiB beyond the inputs")
     for panel, label in zip(panels, labels, strict=True):
@@ -228,7 +229,8 @@ def maps_while_learning(
 ) -> LessonFigure:
     """Draw attention maps of several runs (rows) at several steps (columns), (queries, keys) each.
 
-    `answer[i]` is the key that query i should attend to; it gets a frame.
+    `answer[i]` is the key that query i should attend to; it gets a frame. A single step has its
+    runs side by side.
     """
     parts = []
     for name, steps in maps.items():
@@ -239,15 +241,18 @@ def maps_while_learning(
         ]
         parts.append(f"{name}, {', '.join(shares)}")
     columns = max(len(steps) for steps in maps.values())
+    side_by_side = columns == 1
+    shape = (1, len(maps)) if side_by_side else (len(maps), columns)
     figure, panels = new_figure(
-        "Attention maps while a model learns, one row a run, the right key of each query framed. "
-        f"Mean weight on the right key: {'; '.join(parts)}.",
-        height=0.7 + 2.1 * len(maps),
-        nrows=len(maps),
-        ncols=columns,
+        "Attention maps while a model learns, one for each run and step, the right key of each "
+        f"query framed. Mean weight on the right key: {'; '.join(parts)}.",
+        height=3.4 if side_by_side else 0.7 + 2.1 * len(maps),
+        nrows=shape[0],
+        ncols=shape[1],
         squeeze=False,
     )
-    for line, (name, steps) in zip(panels, maps.items(), strict=True):
+    lines = panels.T if side_by_side else panels
+    for line, (name, steps) in zip(lines, maps.items(), strict=True):
         for panel, (step, weights) in zip(line, steps.items(), strict=True):
             image = panel.imshow(np.asarray(weights), cmap=WEIGHT_COLORS, vmin=0, vmax=1)
             for query, key in enumerate(answer):

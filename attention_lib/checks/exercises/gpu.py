@@ -747,12 +747,12 @@ FLASH_KERNEL = Exercise(
         "first + tl.arange(0, BLOCK); those below stop are there.",
         "tl.load(key_pointers + first * key_stride, mask=there, other=0.0), with there = "
         "columns[:, None] < stop, loads a block of keys; values go the same way. The scores are "
-        "tl.dot(query, tl.trans(key)).",
+        "tl.dot(query, tl.trans(key)) * scale.",
         "If MASKED, keep scores where columns[None, :] < limit[:, None] and put float('-inf') "
-        "elsewhere. Then larger = tl.maximum(maximum, tl.max(scores, axis=1) * scale).",
-        "weights = tl.exp2(scores * scale - larger[:, None]) and shrink = tl.exp2(maximum - "
-        "larger). Both total and output are multiplied by shrink before this block's share is "
-        "added; tl.dot wants weights.to(value.dtype). At the end of the turn, maximum = larger.",
+        "elsewhere. Then larger = tl.maximum(maximum, tl.max(scores, axis=1)).",
+        "weights = tl.exp2(scores - larger[:, None]) and shrink = tl.exp2(maximum - larger). Both "
+        "total and output are multiplied by shrink before this block's share is added; tl.dot "
+        "wants weights.to(value.dtype). At the end of the turn, maximum = larger.",
     ),
     mistakes=(
         Mistake(
