@@ -266,7 +266,7 @@ def _distinguished(got: Any, right: Any) -> tuple[str, str]:
     if isinstance(right, (bool, np.bool_)):
         return str(bool(got)), str(bool(right))
     for digits in range(4, 18):
-        pair = f"{got:.{digits}g}", f"{right:.{digits}g}"
+        pair = f"{got + 0.0:.{digits}g}", f"{right + 0.0:.{digits}g}"  # + 0.0 writes -0 as 0
         if pair[0] != pair[1]:
             break
     return pair

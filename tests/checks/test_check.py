@@ -493,3 +493,11 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
     report = verdict(lambda query, key, value, cache=None: (value, None), "decode_step")
     assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
     assert "right is, part 2 of result 2" in as_text(report)
+
+
+def test_minus_zero_is_written_as_zero():
+    def one_for_zero(query, key, scale=None):
+        scale = query.shape[-1] ** -0.5 if scale is None else scale or 1.0
+        return query @ np.swapaxes(key, -1, -2) * scale
+
+    assert sentence_of(one_for_zero, "scaled_scores").endswith("; it should be 0.")
