@@ -83,7 +83,7 @@ def softmax(scores: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
 
     Subtracting the largest score first changes no weight and keeps every exponential at or
     below 1 (lesson 02). float32 and float16 are computed in float64 and rounded once, so
-    each weight is within 1 unit in the last place of the exact one. The method is analysed in
+    each weight is within 1 unit in the last place of the exact one. The method is analyzed in
     Blanchard, Higham and Higham, "Accurately computing the log-sum-exp and softmax functions",
     IMA Journal of Numerical Analysis 41 (2021).
 

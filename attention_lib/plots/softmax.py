@@ -252,8 +252,8 @@ def mixtures(
     )
     figure, axes = new_figure(alt, height=3.8)
     axes.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
-    _named_points(axes, values, value_names, "o", INK)
-    _named_points(axes, mixed, mixed_names, "D", VERMILLION)
+    _named_points(axes, values, value_names, "o", INK, rises=[6])
+    _named_points(axes, mixed, mixed_names, "D", VERMILLION, rises=[6, -14])
     axes.set(xlabel="first component", ylabel="second component", aspect="equal")
     axes.margins(0.15)
     axes.grid()
@@ -271,11 +271,18 @@ def _weight_lines(
 
 
 def _named_points(
-    axes: Any, points: NDArray, names: Sequence[str], marker: str, color: str
+    axes: Any,
+    points: NDArray,
+    names: Sequence[str],
+    marker: str,
+    color: str,
+    rises: Sequence[float],
 ) -> None:
+    """Draw points (M, 2) with their names to the right, by turns as high as `rises` says."""
     axes.plot(*points.T, marker, color=color, markersize=7)
-    for point, name in zip(points, names, strict=True):
-        axes.annotate(name, point, (8, 6), textcoords="offset points", color=color)
+    for place, (point, name) in enumerate(zip(points, names, strict=True)):
+        offset = (8, rises[place % len(rises)])
+        axes.annotate(name, point, offset, textcoords="offset points", color=color)
 
 
 def _moves(curve: NDArray) -> str:
