@@ -358,9 +358,11 @@ def masked_rows(
     for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
         axis.set_title(title)
         axis.set_facecolor(GRID)  # forbidden entries show the ground
-        axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+        axis.set_xticks(range(len(keys)), keys)
         axis.set_yticks(range(len(queries)), queries)
         axis.tick_params(length=0)
+        axis.set_xlabel("key")
+    axes[0].set_ylabel("query")
     return figure
 
 
