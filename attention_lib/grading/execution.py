@@ -33,7 +33,8 @@ from attention_lib.grading.stand_in import StandIn
 
 SEED = "ATTENTION_LIB_SEED"
 CELL_SECONDS = 60.0
-MOST_SHOWN = 20_000_000  # characters that all of a submission's cells show together
+MOST_SENT = 8_000_000  # bytes in which a student's process says what one cell has shown
+MOST_SHOWN = 20_000_000  # and those that all of a submission's cells show together
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
 UNPROTECTED = (
     "Students' code is run WITHOUT A SANDBOX (c.ExecuteSubmission.without_sandbox = True): it may "
@@ -140,13 +141,15 @@ def _run_cells(
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name:
-            ran.outputs[cell.id] = check_answer(EXERCISES[name], session, task.seed)
+            outputs = check_answer(EXERCISES[name], session, task.seed)
         elif cell.id in to_run and not session.ended:
             outputs = run_source(cell.source, session, task.cell_seconds)
-            left -= len(json.dumps(outputs))
-            ran.outputs[cell.id] = outputs if left > 0 else [new_output("stream", text=CUT)]
         else:
             continue
+        text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
+        left -= len(text)
+        # Read again, since a Python text can hold surrogates, which no file takes.
+        ran.outputs[cell.id] = json.loads(text) if left > 0 or name else _cut()
         ran.counts[cell.id] = len(ran.counts) + 1
 
 
@@ -182,7 +185,10 @@ def run_source(source: str, session: Session, seconds: float) -> list[dict[str, 
 def _outputs(sent: Any) -> list[dict[str, Any]]:
     """Read the outputs of a cell: of what a student's process sent, only what is one."""
     try:
-        listed = json.loads(np.asarray(sent, np.uint8).tobytes())
+        data = np.asarray(sent, np.uint8).tobytes()
+        if len(data) > MOST_SENT:
+            return _cut()
+        listed = json.loads(data)
     except (TypeError, ValueError, RecursionError):
         return []
     outputs = Outputs()
@@ -196,6 +202,10 @@ def _outputs(sent: Any) -> list[dict[str, Any]]:
             case {"output_type": "display_data" | "execute_result", "data": dict(data)}:
                 outputs.display(data)
     return outputs.shown
+
+
+def _cut() -> list[dict[str, Any]]:
+    return [new_output("stream", text=CUT)]
 
 
 def _list(value: Any) -> list[Any]:

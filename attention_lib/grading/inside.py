@@ -284,7 +284,7 @@ class Student:
                 return self._begin(request["files"])
             case "run":
                 outputs = run_cell(self._shell, request["source"])
-                text = json.dumps(outputs).encode("utf-8", "replace")
+                text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
                 count = self._shell.execution_count - 1
                 return {"outputs": np.frombuffer(text, np.uint8), "count": count}
             case "look":

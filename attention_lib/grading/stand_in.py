@@ -45,7 +45,7 @@ class StandIn(Elsewhere):
             return [Observation(out_of_time=True)]
         if "unsendable" in reply:
             return [_untaken(reply) for _ in cases]
-        observations = [_observation(one) for one in reply["observations"]]
+        observations = [_observation(one) for one in reply["observations"][: len(cases)]]
         if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
             return observations
         missing = Observation(error=TypeError("nothing came back"))
@@ -78,7 +78,7 @@ def _observation(reply: Message) -> Observation:
         return _untaken(reply)
     error = reply.get("error")
     frames = [
-        traceback.FrameSummary("<answer>", int(line), str(name), line=str(text)[:500])
+        traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
         for line, name, text in reply.get("frames") or []
     ]
     return Observation(

@@ -27,9 +27,12 @@ from attention_lib.checks.exercise import Stream
 from attention_lib.checks.simulated import Work
 
 MOST_BYTES = 64 << 20  # of one message
+MOST_JSON = 4 << 20  # bytes of it, which take twenty times as much once they are read
 MOST_VALUES = 20_000  # in one message
 DEEPEST = 20  # containers inside containers
+MOST_ENTRIES = 1_000_000  # of arrays whose numbers do not cross, all of a message together
 LONGEST_TEXT = 100_000  # characters of one string
+LONGEST_DTYPE = 30  # characters; a longer name could be that of a thousand fields
 MOST_BITS = 10_000  # of one integer
 INTERRUPT = b"i"  # to the supervisor of a student's process
 SECRET = "ATTENTION_LIB_SECRET"  # without a sandbox, the variable with what proves who connects
@@ -107,6 +110,8 @@ def unpack(data: bytes | bytearray, ask: Ask | None = None) -> Message:
     """Turn bytes into a message, or raise Malformed."""
     try:
         (length,) = LENGTH.unpack_from(data)
+        if length > MOST_JSON:
+            raise Malformed(f"{length:,} bytes of JSON; {MOST_JSON:,} are allowed")
         end = LENGTH.size + length
         head = json.loads(bytes(data[LENGTH.size : end]).decode())
         unpacking = _Unpacking(memoryview(data)[end:], ask)
@@ -144,7 +149,7 @@ class _Packing:
         if isinstance(value, (tuple, list)):
             tag = "tuple" if isinstance(value, tuple) else "list"
             return {tag: [self.value(item, depth + 1) for item in value]}
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             pairs = [[self.value(part, depth + 1) for part in pair] for pair in value.items()]
             return {"dict": pairs}
         if isinstance(value, Stream):
@@ -212,6 +217,8 @@ class _Unpacking:
         self._buffers = buffers
         self._ask = ask
         self._count = 0
+        self._bytes = len(buffers)  # none is read twice
+        self._entries = MOST_ENTRIES
 
     def value(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
@@ -228,6 +235,8 @@ class _Unpacking:
                 return {"tuple": tuple, "list": list, "stream": Stream}[tag](items)
             case "dict":
                 pairs = [[self.value(part, depth + 1) for part in pair] for pair in content]
+                if not all(isinstance(key, str) for key, _ in pairs):
+                    raise Malformed("a name that is no text")  # numbers could be made to collide
                 return dict(pairs)
             case "array":
                 return self._array(*content)
@@ -236,9 +245,9 @@ class _Unpacking:
             case "tensor":
                 return self._tensor(*content)
             case "dtype":
-                return np.dtype(str(content))
+                return _dtype(content)
             case "type":
-                return _number_type(str(content))
+                return _number_type(content)
             case "Decimal":
                 return decimal.Decimal(content)
             case "Fraction":
@@ -260,8 +269,8 @@ class _Unpacking:
         if any(length < 0 for length in lengths) or len(lengths) > 32:
             raise Malformed("an array of an impossible shape")
         if place is None:  # of Python objects, which do not cross
-            return np.full(_of_bounded_size(lengths), None, object)
-        kind = np.dtype(dtype)
+            return np.full(self._of_bounded_size(lengths), None, object)
+        kind = _dtype(dtype)
         if kind.kind not in "biufcSU":
             raise Malformed(f"an array of dtype {kind}")
         flat = np.frombuffer(self._buffer(place), kind)
@@ -271,35 +280,44 @@ class _Unpacking:
         torch = sys.modules.get("torch")
         if torch is None:
             return _stranger("Tensor")
-        dtype = getattr(torch, name)
+        dtype = vars(torch).get(name)
         if not isinstance(dtype, torch.dtype):
             raise Malformed("a tensor without a dtype")
         lengths = tuple(map(int, shape))
         if place is None:
-            return torch.empty(_of_bounded_size(lengths), dtype=dtype, device="meta")
+            return torch.empty(self._of_bounded_size(lengths), dtype=dtype, device="meta")
         data = bytearray(self._buffer(place))
         if not data:
-            return torch.empty(lengths, dtype=dtype)
+            return torch.empty(0, dtype=dtype).reshape(lengths)
         return torch.frombuffer(data, dtype=dtype).reshape(lengths).clone()
 
     def _buffer(self, place: list[int]) -> memoryview:
         start, length = map(int, place)
         if start < 0 or length < 0 or start + length > len(self._buffers):
             raise Malformed("numbers that lie outside the message")
+        self._bytes -= length
+        if self._bytes < 0:
+            raise Malformed("numbers that are there once and are used several times")
         return self._buffers[start : start + length]
 
+    def _of_bounded_size(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
+        """Pass the shape of an array whose numbers did not cross, if all of them fit in memory."""
+        self._entries -= math.prod(lengths)
+        if self._entries < 0:
+            raise Malformed(f"an array of shape {lengths}")
+        return lengths
 
-def _of_bounded_size(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    """Pass the shape of an array whose numbers did not cross, unless it would fill the memory."""
-    if math.prod(lengths) > MOST_VALUES * 50:
-        raise Malformed(f"an array of shape {lengths}")
-    return lengths
+
+def _dtype(name: Any) -> np.dtype:
+    if not isinstance(name, str) or len(name) > LONGEST_DTYPE:
+        raise Malformed("a dtype without a name")
+    return np.dtype(name)
 
 
-def _number_type(name: str) -> type[np.generic]:
-    kind = np.dtype(name)
+def _number_type(name: Any) -> type[np.generic]:
+    kind = _dtype(name)
     if kind.kind not in "biufc":
-        raise Malformed(f"the type {name[:40]!r}")
+        raise Malformed(f"the type {name!r}")
     return kind.type
 
 
@@ -344,7 +362,7 @@ def error_by_value(error: BaseException) -> Message:
 
 def error_again(message: Message) -> Exception:
     """Make an error like the one described: of the nearest built-in type, by the same name."""
-    names, text = [str(name)[:80] for name in message["names"]], str(message["text"])
+    names, text = [str(name)[:80] for name in message["names"]], str(message["text"])[:2000]
     known = (getattr(builtins, name, None) for name in names)
     base = next((k for k in known if isinstance(k, type) and issubclass(k, Exception)), Exception)
     if base.__name__ == names[0]:

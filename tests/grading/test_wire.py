@@ -64,7 +64,7 @@ def test_arrays_cross_with_their_dtype_shape_and_values(array):
         float("inf"),
         "text",
         (1, [2.0, ("x",)]),
-        {"key": np.float32(1.5), 3: None},
+        {"key": np.float32(1.5), "3": None},
         np.float64(0.1),
         np.int32(7),
         np.float32,
@@ -145,6 +145,13 @@ def crafted(value, buffers=b""):
         {"array": [[0, 8], "<f8", [2], "C"]},
         {"array": [None, "O", [10**9], "C"]},
         {"tensor": [None, "float32", [10**9]]},
+        {"tensor": [[0, 0], "float32", [10**9]]},
+        {"list": [{"array": [[0, 8], "<f8", [1], "C"]}] * 2},  # the same bytes twice
+        {"list": [{"array": [None, "O", [10**6], "C"]}] * 2},
+        {"list": [{"tensor": [None, "float32", [10**6]]}] * 2},
+        {"dict": [[number * (2**61 - 1), 0] for number in range(9)]},  # all of the same hash
+        {"dtype": "f8," * 1000},
+        " " * (5 << 20),
         {"tensor": [[0, 4], "__class__", [1]]},
         {"type": "object"},
         {"Fraction": [1, 10**4000]},
@@ -235,3 +242,7 @@ def test_no_error_from_there_can_end_this_process():
         back = error_again(error_by_value(error))
         assert isinstance(back, Exception)
         assert type(back).__name__ == type(error).__name__
+
+
+def test_the_text_of_an_error_is_cut():
+    assert len(str(error_again({"names": ["E"], "args": [], "text": "x" * 10_000}))) == 2000

@@ -1,6 +1,6 @@
 """Sends values that strain whoever reads them: NaN, surrogates, numbers of many digits, other types.
 
-Each call returns another one. The function deserves nothing, the other answers keep their points.
+Each call returns another one, and a cell prints half a character. The function deserves nothing, the other answers keep their points.
 """
 
 DESERVES = {"logsumexp": 0}
@@ -17,3 +17,4 @@ def logsumexp(scores, axis=-1, keepdims=False):
     return [next(turns), next(turns)]
 """
 }
+BELOW = 'print("half a character: \\ud800")'
