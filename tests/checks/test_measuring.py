@@ -45,16 +45,27 @@ def test_peak_stops_tracing_even_when_the_call_fails():
     assert not tracemalloc.is_tracing()
 
 
+class Clocks:
+    """Time of a test's own, which passes when it is called."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.process_tick = self.thread_tick = 0.0
+
+    def __call__(self, seconds):
+        self.now += seconds
+
+    def read(self, tick):
+        return self.now // tick * tick if tick else self.now
+
+
 @pytest.fixture
 def work(monkeypatch):
-    """Return a function that passes CPU time on a clock of the test's own."""
-    now = [0.0]
-    monkeypatch.setattr(measuring.time, "process_time", lambda: now[0])
-
-    def spend(seconds):
-        now[0] += seconds
-
-    return spend
+    """Return a function that passes CPU time on clocks of the test's own."""
+    clocks = Clocks()
+    monkeypatch.setattr(measuring.time, "process_time", lambda: clocks.read(clocks.process_tick))
+    monkeypatch.setattr(measuring.time, "thread_time", lambda: clocks.read(clocks.thread_tick))
+    return clocks
 
 
 def only_the_size(size):
@@ -89,6 +100,28 @@ def test_quadratic_work_is_found_as_soon_as_it_can_be_measured(work, seconds_eac
     size, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
     assert factor == pytest.approx(256)
     assert size == next(n for n in SIZES[4:] if seconds_each * n**2 > measuring.ENOUGH_TO_MEASURE)
+
+
+@pytest.mark.parametrize("begun", [0.0, 0.001, 0.003])
+@pytest.mark.parametrize("seconds_each", [8e-6, 1e-5, 3e-5])
+def test_linear_work_is_not_called_slow_by_a_coarse_clock(work, seconds_each, begun):
+    work.process_tick = work.thread_tick = 1 / 64  # as on Windows
+    work(begun)
+
+    def linear(size):
+        work(seconds_each * size)
+
+    assert grows_faster_than_its_input(linear, only_the_size, SIZES) is None
+
+
+def test_the_clock_of_the_thread_goes_on_where_that_of_the_process_ticks(work):
+    work.process_tick = 0.004  # as in the sandbox, which limits the processor's time
+
+    def quadratic(size):
+        work(1e-8 * size**2)
+
+    _, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
+    assert factor == pytest.approx(256, rel=0.2)
 
 
 class Abroad(ByValue):
