@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -150,10 +150,10 @@ def histograms_by_size(
         above.set(title=f"$d_k$ = {size:,}", xlabel="score")
         below.set(xlabel="largest weight")
         below.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-        for panel in (above, below):
-            panel.set_yticks([])
-    panels[0, 0].set_ylabel("share of the scores")
-    panels[1, 0].set_ylabel("share of the rows")
+    for panel, of_what in zip(panels[:, 0], ("scores", "rows"), strict=True):
+        panel.set_ylabel(f"share of the {of_what}")
+        panel.yaxis.set_major_locator(MaxNLocator(4))
+        panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     figure.legend(
         handles=[
             Line2D([], [], color=color, linewidth=5, label=_typeset(way))
