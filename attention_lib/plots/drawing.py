@@ -91,6 +91,11 @@ def short(weight: float) -> str:
     return f"{weight:.0e}" if 0 < weight < 0.001 else f"{weight:.3g}"
 
 
+def typeset(name: str) -> str:
+    """Write the root of d_k as mathematics; alt text keeps the plain form."""
+    return name.replace("√d_k", r"$\sqrt{d_k}$")
+
+
 def listed(values: ArrayLike, form: str = "g") -> str:
     return "[" + ", ".join(f"{value:{form}}" for value in np.asarray(values).tolist()) + "]"
 

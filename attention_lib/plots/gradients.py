@@ -57,7 +57,7 @@ def weights_along_score(
         axis.annotate(
             f"slope {drawing.number(slopes[place])}",
             (here + 0.8, tangent[1]),
-            (6, -3),
+            (9, -16 if slopes[place] > 0 else 7),  # clear of the curve
             textcoords="offset points",
         )
     axis.axvline(here, color=GRAY, linewidth=1, linestyle="--", zorder=0)
@@ -134,7 +134,7 @@ def pulls_on_scores(
     mean = float(weights @ gradient)
     figure, (before, after) = new_figure(
         f"On the left the gradients of the weights of {drawing.words(keys)}, {drawing.numbers(gradient)}, as "
-        f"arrows from their weighted mean, {drawing.number(mean)}. On the right the gradients of the "
+        f"lengths from their weighted mean, {drawing.number(mean)}. On the right the gradients of the "
         f"scores: {drawing.numbers(result)}.",
         height=3.1,
         ncols=2,
@@ -215,7 +215,9 @@ def gradient_lines(
     )
     looks = zip(curves.items(), CYCLE, ("-", "--", ":", "-."), strict=False)
     for (name, values), color, dashes in looks:
-        axis.plot(x, values, color=color, linestyle=dashes, label=name, linewidth=2.5)
+        axis.plot(
+            x, values, color=color, linestyle=dashes, linewidth=2.5, label=drawing.typeset(name)
+        )
     axis.set_yscale(y_scale)
     if x_scale == "log":
         axis.set_xscale("log", base=2)

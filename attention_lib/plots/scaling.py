@@ -156,7 +156,7 @@ def histograms_by_size(
         panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     figure.legend(
         handles=[
-            Line2D([], [], color=color, linewidth=5, label=_typeset(way))
+            Line2D([], [], color=color, linewidth=5, label=drawing.typeset(way))
             for way, color in zip(scores, (_RAW, _SCALED), strict=True)
         ],
         loc="outside lower center",
@@ -188,7 +188,7 @@ def one_row_at_size(
         line.axhline(0, color=GRID)
         line.axvline(0, color=GRID)
         line.plot(row, np.zeros_like(row), "o", color=color, alpha=0.8, markersize=8)
-        line.set(title=_typeset(way), xlim=(-reach, reach), ylim=(-1, 1), yticks=[])
+        line.set(title=drawing.typeset(way), xlim=(-reach, reach), ylim=(-1, 1), yticks=[])
         line.spines["left"].set_visible(False)
         bars.bar(range(len(shares)), shares, color=color, width=0.8)
         bars.set(ylim=(0, 1.05), xticks=[], ylabel="weight")
@@ -240,7 +240,7 @@ def lines_by_size(
         height=3.1,
     )
     for (way, values), color, mark in zip(lines.items(), (_RAW, _SCALED), "os", strict=True):
-        axes.plot(sizes, values, mark + "-", color=color, label=_typeset(way))
+        axes.plot(sizes, values, mark + "-", color=color, label=drawing.typeset(way))
     axes.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
     axes.annotate(limit_name, (sizes[0], limit), (0, 4), textcoords="offset points", color=INK)
     _logarithmic_sizes(axes, sizes)
@@ -366,7 +366,7 @@ def growing_scores(
     marks = "osD^"
     for place, way in enumerate(largest):
         style = {"color": CYCLE[place], "marker": marks[place], "markersize": 5}
-        style["label"] = _typeset(way)
+        style["label"] = drawing.typeset(way)
         left.plot(factors, largest[way], **style)
         right.plot(factors, entropies[way], **style)
     left.set_yscale("log")
@@ -383,11 +383,6 @@ def growing_scores(
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
-
-
-def _typeset(way: str) -> str:
-    """Write the root of d_k as mathematics; alt text keeps the plain form."""
-    return way.replace("√d_k", r"$\sqrt{d_k}$")
 
 
 def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
