@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,13 +20,19 @@ from attention_lib.checks.tensors import as_numbers
 
 
 def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
-    """Find the known mistake whose numbers are the learner's own, on every case."""
+    """Find the known mistake whose numbers are the learner's own, on every case.
+
+    One that stops with the same words comes before one that stops with others.
+    """
+    nearest = None
     for mistake in exercise.mistakes:
-        if not mistake.measured and any(
-            _agrees(exercise, variant, trials) for variant in mistake.variants
-        ):
-            return mistake
-    return None
+        for variant in () if mistake.measured else mistake.variants:
+            agreement = _agreement(exercise, variant, trials)
+            if agreement == "whole":
+                return mistake
+            if agreement and nearest is None:
+                nearest = mistake
+    return nearest
 
 
 def fails(exercise: Exercise, trial: Trial) -> bool:
@@ -36,26 +42,36 @@ def fails(exercise: Exercise, trial: Trial) -> bool:
     return problem_with_result(exercise, trial) is not None
 
 
-def _agrees(exercise: Exercise, variant: Answer, trials: list[Trial]) -> bool:
+def _agreement(
+    exercise: Exercise, variant: Answer, trials: list[Trial]
+) -> Literal["whole", "but for words"] | None:
     """Tell whether a mistake does what the answer did on every case, errors included.
 
-    An error alone proves little, nor does a dtype: one wrong number at least must be shared.
+    An error alone proves little, and its words depend on how the answer is written; nor does
+    a dtype prove anything. One wrong number at least must be shared.
     """
     variant = on_cases(exercise, variant)
-    shared_a_wrong_number = False
+    shared_a_wrong_number, same_words = False, True
     for trial in trials:
         with np.errstate(all="ignore"):
             other = observe(variant, trial.case, limit=1.0)
         asked_for = trial.case.raises or ()  # in words of the learner's own
         if isinstance(other.error, asked_for) and isinstance(trial.seen.error, asked_for):
             continue
-        if other.out_of_time or repr(other.error) != repr(trial.seen.error):
-            return False
+        if other.out_of_time or _kind(other.error) != _kind(trial.seen.error):
+            return None
+        same_words &= repr(other.error) == repr(trial.seen.error)
         if other.error is None:
             if not _alike(trial.seen.value, other.value, trial.allowed, trial.precision):
-                return False
+                return None
             shared_a_wrong_number |= _wrong_in_numbers(trial)
-    return shared_a_wrong_number
+    if not shared_a_wrong_number:
+        return None
+    return "whole" if same_words else "but for words"
+
+
+def _kind(error: BaseException | None) -> str:
+    return type(error).__name__  # a class of the same name, where it came from another process
 
 
 def _alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
@@ -79,8 +95,10 @@ def _alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
         return False
     size = np.abs(np.where(np.isfinite(other), other, 0.0))
     rounding = 8 * SLACK * float(precision.eps) * size
-    if allowed is not None and _broadcasts(allowed, other.shape):
-        rounding = rounding + allowed
+    for part in allowed if isinstance(allowed, tuple) else (allowed,):
+        if part is not None and _broadcasts(part, other.shape):
+            rounding = rounding + part
+            break
     both_nan = np.isnan(value) & np.isnan(other)
     return not (differing(value, other, rounding) & ~both_nan).any()
 

@@ -33,3 +33,40 @@ def as_a_learner_writes_it(variant):
     if hasattr(variant, "kernel"):  # Triton compiles a kernel's text, and no function around it
         return variant.kernel
     return lambda *args, **kwargs: variant(*args, **kwargs)
+
+
+def plain_attention(query, key, value, mask=None):
+    scores = query @ key.swapaxes(-1, -2) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    with np.errstate(invalid="ignore"):
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(weights) @ value
+
+
+def values_of_x(x, context, w_q, w_k, w_v, mask=None):
+    return plain_attention(x @ w_q, context @ w_k, x @ w_v, mask)
+
+
+def attention_within_x(x, context, w_q, w_k, w_v, mask=None):
+    return plain_attention(x @ w_q, x @ w_k, x @ w_v, mask)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(values_of_x, "The values come from x"), (attention_within_x, "context is ignored")],
+)
+def test_a_mistake_is_recognized_where_the_answer_stops_in_words_of_its_own(answer, said):
+    report = judge(EXERCISES["cross_attention"], answer, seed=0)
+    assert report.sentence.startswith(said)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_one_result_of_two_is_compared_by_the_rounding_of_one(seed):
+    def output_alone(query, key, value, mask=None, scale=None):
+        scale = query.shape[-1] ** -0.5 if scale is None else scale
+        return plain_attention(query * (scale * query.shape[-1] ** 0.5), key, value, mask)
+
+    report = judge(EXERCISES["attention"], output_alone, seed)
+    assert report.sentence == "Only the output is returned: return the pair (output, weights)."
