@@ -38,10 +38,11 @@ if os.environ.get("NBGRADER_DB_URL"):
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
 # Files to collect are named STUDENT_LESSON.ipynb (ada_01_softmax.ipynb), or LESSON.ipynb inside a
-# folder or archive named after the student (ada.zip).
+# folder or archive named after the student (ada.zip). What browsers and learning platforms add to
+# LESSON, such as " (1)", does no harm.
 c.FileNameCollectorPlugin.named_regexp = (
     r".*[/\\]extracted[/\\](?:.*[/\\])?"
-    r"(?P<student_id>[^/\\]+?)[_/\\](?P<file_id>\d\d_\w+)\.ipynb$"
+    r"(?P<student_id>[^/\\]+?)[_/\\](?P<file_id>\d\d_[^/\\]+)\.ipynb$"
 )
 
 # Files that are never copied along with a notebook: hand-written lessons beside a source, and
@@ -66,7 +67,7 @@ c.ExchangeFactory.collect = "attention_lib.grading.collecting.CollectFiles"
 # What was handed in is read warily and put in order, which leaves nbgrader's other steps nothing
 # to do but to bring the hidden checks, ...
 c.Autograde.exporter_class = "attention_lib.grading.exporter.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.OverwriteCells"]
+c.Autograde.sanitize_preprocessors = ["attention_lib.grading.exporter.BringHiddenChecks"]
 c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
 # ... run in a sandbox, and checked from outside it.
 c.Autograde.autograde_preprocessors = [

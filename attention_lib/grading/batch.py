@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 import signal
 import sys
 import threading
@@ -17,6 +18,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from nbgrader.utils import capture_log, temp_attrs
 
 from attention_lib.grading import execution
 from attention_lib.grading.course import Course, CourseError
@@ -28,11 +31,12 @@ from attention_lib.grading.execution import (
     Task,
     run_notebook,
 )
-from attention_lib.grading.exporter import SubmissionCourse
+from attention_lib.grading.exporter import AutogradeFolder, SubmissionCourse
 from attention_lib.grading.fingerprints import digest, of_lesson, of_submission
 from attention_lib.grading.gradebook import Standing, prepare_to_write, read_standings
-from attention_lib.grading.intake import prepare
+from attention_lib.grading.intake import Prepared, prepare
 from attention_lib.grading.journal import Entry, Journal
+from attention_lib.grading.marks import read_answers, settle, still_settled
 from attention_lib.grading.progress import Progress
 from attention_lib.grading.sandbox import NoSandbox
 from attention_lib.grading.workers import Answer, Call, WorkerDied, Workers
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 TICK = 1.0  # seconds from one word about the progress to the next
+# What nbgrader says of whoever is graded: a dozen lines each.
+_STEPS = re.compile(r"^\[(INFO\]|WARNING\] Removing existing ).*\n?", re.MULTILINE)
 
 
 class Batch:
@@ -79,7 +85,8 @@ class Batch:
             if again or not self._is_graded(student, standings):
                 self.to_grade.append(student)
             elif not self._is_shown(student, standings):
-                self.to_show.append(student)
+                # What it costs to be late may depend on what a human has given meanwhile.
+                (self.to_grade if standings[student].late else self.to_show).append(student)
         return len(self.to_grade) + len(self.to_show)
 
     def standings(self, student: str | None = None) -> dict[str, Standing]:
@@ -153,10 +160,10 @@ class Batch:
             without_sandbox=self._settings.without_sandbox,
             cell_seconds=self._settings.cell_seconds,
         )
-        then = functools.partial(self._write, student, prepared.problem)
+        then = functools.partial(self._write, student, prepared)
         self._workers.ask(Call(run_notebook, (task,), then))
 
-    def _write(self, student: str, problem: str | None, answer: Answer) -> None:
+    def _write(self, student: str, prepared: Prepared, answer: Answer) -> None:
         """Write the grade of a submission that has been run."""
         if isinstance(answer.error, NoSandbox):
             raise CourseError(str(answer.error))
@@ -166,26 +173,40 @@ class Batch:
             self._fail(student, "could not be run", answer.error)
         else:
             with uninterrupted():
-                standing = self._grade(student, problem, answer.value)
+                standing = self._grade(student, prepared, answer.value)
             if standing is not None:
                 self._show(student, standing)
 
-    def _grade(self, student: str, problem: str | None, ran: Ran) -> Standing | None:
+    def _grade(self, student: str, prepared: Prepared, ran: Ran) -> Standing | None:
+        graded = self._course.autograded(self._lesson, student)
+        before = self.standings(student).get(student, Standing())
+        answers = read_answers(graded)
         execution.ready[ran.digest] = ran
-        outcome = self._nbgrader.autograde(self._lesson, student)
+        outcome = self._autograde(student)
         execution.ready.clear()
         self._log(student, outcome)
         if not outcome["success"]:
             self._fail(student, "could not be graded")
             return None
         standing = self.standings(student)[student]
+        settled = still_settled(before, standing, answers, read_answers(graded))
+        if settled:
+            settle(self._gradebook, self._lesson, student, settled)
         self._journal.note(
             student,
             work=self._work[student],
             automatic=standing.automatic,
-            note=_note(problem, ran),
+            note=_note(prepared, ran),
         )
         return standing
+
+    def _autograde(self, student: str) -> dict[str, Any]:
+        """Do what nbgrader's API does, for a folder of any kind."""
+        course = self._nbgrader.coursedir
+        with temp_attrs(course, assignment_id=self._lesson, student_id=student):
+            autograde = AutogradeFolder(coursedir=course, parent=self._nbgrader)
+            autograde.force = True
+            return capture_log(autograde)
 
     def _show(self, student: str, standing: Standing) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
@@ -213,9 +234,11 @@ class Batch:
         self._progress.count(failed=True)
 
     def _log(self, student: str, outcome: dict[str, Any]) -> None:
-        """Keep what nbgrader said; that it was interrupted it takes for one more failure."""
-        with self._course.log(self._lesson).open("a", encoding="utf-8") as file:
-            file.write(f"== {student}\n{outcome.get('log', '')}{outcome.get('error', '')}\n")
+        """Keep what nbgrader warned of; an interruption it takes for one more failure."""
+        said = _STEPS.sub("", outcome.get("log", "")) + outcome.get("error", "")
+        if said:
+            with self._course.log(self._lesson).open("a", encoding="utf-8") as file:
+                file.write(f"== {student}\n{said}\n")
         if "KeyboardInterrupt" in outcome.get("error", ""):
             raise KeyboardInterrupt
 
@@ -225,10 +248,11 @@ def write_page(root: Path, lesson: str, student: str) -> dict[str, Any]:
     return Course(root).nbgrader().generate_feedback(lesson, student)
 
 
-def _note(problem: str | None, ran: Ran) -> str:
-    """Return what an instructor should know about how a submission ran."""
-    if problem:
-        return f"nothing to grade: {problem}"
+def _note(prepared: Prepared, ran: Ran) -> str:
+    """Return what an instructor should know about a submission and how it ran."""
+    time = [prepared.time_problem.rstrip(".")] if prepared.time_problem else []
+    if prepared.problem:
+        return "; ".join([f"nothing to grade: {prepared.problem}", *time])
     shown = [output for outputs in ran.outputs.values() for output in outputs]
     stops = [
         output["evalue"]
@@ -238,7 +262,7 @@ def _note(problem: str | None, ran: Ran) -> str:
     said = [output.get("metadata", {}).get("attention_lib", {}) for output in shown]
     advised = [word["exercise"] for word in said if word.get("advice")]
     flag = [f"see the remark on {', '.join(advised)}"] if advised else []
-    return "; ".join(stops[:1] + flag)
+    return "; ".join(stops[:1] + flag + time)
 
 
 @contextlib.contextmanager

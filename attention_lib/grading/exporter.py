@@ -14,6 +14,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange
+from nbgrader.preprocessors import OverwriteCells
 
 from attention_lib.grading import execution
 from attention_lib.grading.execution import ExecuteSubmission
@@ -77,6 +78,27 @@ class SubmissionExporter(NotebookExporter):
         Path(graded, TIMESTAMP).unlink(missing_ok=True)  # it is made read-only, not to be written
         time = self.course.time_of(student, lesson)
         return {TIMESTAMP: f"{time.isoformat(' ')} UTC\n".encode()} if time else {}
+
+
+class AutogradeFolder(Autograde):
+    """nbgrader's Autograde for the folder of one student, who may have put no notebook there.
+
+    nbgrader looks for notebooks before it makes its exporter, and would give such a folder no
+    grade, not even a zero.
+    """
+
+    def init_notebooks(self) -> None:
+        folder = self._format_source(self.coursedir.assignment_id, self.coursedir.student_id)
+        self.assignments = {folder: []}
+        self.notebooks = []
+
+
+class BringHiddenChecks(OverwriteCells):
+    """nbgrader's OverwriteCells, which does not warn that hidden checks were hidden."""
+
+    def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
+        if attr != "checksum":  # the check cells are the released ones, and differ from these
+            super().report_change(name, attr, old, new)
 
 
 class SubmissionCourse(CourseDirectory):

@@ -6,7 +6,9 @@ import argparse
 import os
 import sys
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from attention_lib.grading.course import Course, CourseError
 from attention_lib.grading.gradebook import Standing
@@ -20,12 +22,13 @@ class Result:
 
     student: str
     points: dict[str, float | None] = field(default_factory=dict)  # None waits for a human
+    penalty: float = 0.0  # for being late
     note: str = ""
     failed: bool = False
 
     @property
     def total(self) -> float:
-        return sum(points or 0 for points in self.points.values())
+        return sum(points or 0 for points in self.points.values()) - self.penalty
 
 
 def grade(
@@ -95,12 +98,21 @@ def _result(
 ) -> Result:
     if student in failures:
         return Result(student, note=failures[student], failed=True)
-    points = standings[student].points
-    waiting = [name for name, own in points.items() if own is None]
-    notes = [journal.entries.get(student, Entry()).note]
-    if waiting:
-        notes.append(f"{', '.join(waiting)} waits for a human")
-    return Result(student, points, "; ".join(note for note in notes if note))
+    standing = standings[student]
+    notes = [journal.entries.get(student, Entry()).note, _lateness(standing)]
+    if standing.in_doubt:
+        doubtful = [name.removeprefix("check_") for name in standing.in_doubt]
+        notes.append(f"look again at your mark for {', '.join(doubtful)}")
+    note = "; ".join(note for note in notes if note)
+    return Result(student, standing.points, standing.penalty, note)
+
+
+def _lateness(standing: Standing) -> str:
+    if not standing.late and not standing.penalty:
+        return ""
+    late = timedelta(seconds=round(standing.late.total_seconds()))
+    costs = f", which costs {standing.penalty:g}" if standing.penalty else ""
+    return f"late by {late}{costs}"
 
 
 def _points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
@@ -130,6 +142,21 @@ def table(most: dict[str, float], results: list[Result]) -> str:
     )
 
 
+def summary(results: list[Result]) -> str:
+    """Say in a line how many there are, and who or what needs attention."""
+    failed = [result.student for result in results if result.failed]
+    waiting = Counter(
+        name for result in results for name, own in result.points.items() if own is None
+    )
+    sentences = [f"{len(results)} handed in."]
+    if failed:
+        sentences.append(f"Not graded: {', '.join(failed)}.")
+    if waiting:
+        counts = ", ".join(f"{name} of {count}" for name, count in waiting.items())
+        sentences.append(f"Waiting for a human (?): {counts}.")
+    return " ".join(sentences)
+
+
 def _number(points: float | None) -> str:
     return "?" if points is None else f"{points:g}"
 
@@ -153,9 +180,11 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 130
     print(table(most, results))
+    print(f"\n{summary(results)}")
+    log = course.log(lesson)
+    warnings_in = f", warnings in {log.relative_to(course.root)}" if log.stat().st_size else ""
     print(
-        "\nFeedback is in classroom/feedback, the log in "
-        f"{course.log(lesson).relative_to(course.root)}. "
+        f"Feedback is in classroom/feedback{warnings_in}. "
         "Grade by hand in JupyterLab: Nbgrader > Formgrader."
     )
     return 1 if any(result.failed for result in results) else 0

@@ -7,7 +7,7 @@ import hashlib
 import json
 import sqlite3
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,10 @@ class Standing:
 
     points: dict[str, float | None] = field(default_factory=dict)  # None waits for a human
     automatic: dict[str, float | None] = field(default_factory=dict)  # what the grader gave
+    settled: list[str] = field(default_factory=list)  # marked by hand
+    in_doubt: list[str] = field(default_factory=list)  # marked by hand, but for an earlier answer
+    late: timedelta = timedelta()
+    penalty: float = 0.0  # for being late
     marks: str = ""  # a digest of all that a feedback page shows of it
 
 
@@ -94,17 +98,29 @@ def read_standings(
 
     standings: dict[str, Standing] = {}
     shown: dict[str, list] = {}
-    lateness = about(Notebook.late_submission_penalty).order_by(Work.student_id)
-    for who, penalty in gradebook.db.execute(lateness):
-        standings[who] = Standing()
+    lateness = about(
+        Notebook.late_submission_penalty, Work.timestamp, Assignment.duedate, Work.extension
+    )
+    for who, penalty, time, due, extension in gradebook.db.execute(
+        lateness.order_by(Work.student_id)
+    ):
+        late = time - due - (extension or timedelta()) if time and due else timedelta()
+        standings[who] = Standing(late=max(late, timedelta()), penalty=penalty or 0.0)
         shown[who] = [penalty]
     grades = about(
-        BaseCell.name, Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
+        BaseCell.name,
+        Grade.auto_score,
+        Grade.manual_score,
+        Grade.extra_credit,
+        Grade.score,
+        Grade.needs_manual_grade,
     )
     grades = grades.join(Grade, Grade.notebook_id == Notebook.id)
     grades = grades.join(BaseCell, BaseCell.id == Grade.cell_id).order_by(BaseCell.name)
-    for who, name, automatic, manual, extra, score in gradebook.db.execute(grades):
+    for who, name, automatic, manual, extra, score, doubt in gradebook.db.execute(grades):
         waits = automatic is None and manual is None
+        if manual is not None:
+            (standings[who].in_doubt if doubt else standings[who].settled).append(name)
         standings[who].automatic[name] = automatic
         standings[who].points[name.removeprefix("check_")] = None if waits else score
         shown[who].append([name, automatic, manual, extra])

@@ -21,6 +21,7 @@ from attention_lib.grading.folder import (
     Missing,
     NotTaken,
     TooLarge,
+    names,
     opened,
     read_file,
     walk,
@@ -59,6 +60,7 @@ class Submission:
     problem: str | None = None  # why there is no notebook, as the end of a sentence
     files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
+    time_problem: str | None = None  # one of these: why timestamp.txt was not used
 
     def is_copy_of(self, other: Submission) -> bool:
         """Tell whether all of this is in the other one, which may hold more."""
@@ -73,6 +75,7 @@ class Prepared:
     files: dict[str, bytes]
     problem: str | None
     notes: list[str]
+    time_problem: str | None = None
 
 
 def prepare(course: Course, lesson: str, student: str) -> Prepared:
@@ -107,7 +110,7 @@ def take_in(folder: Path, released: Path, source: Path) -> Prepared:
         notebook = deepcopy(ours)
     if problem or notes:
         notebook.cells.insert(0, _note(problem, notes))
-    return Prepared(notebook, files_of(submission, source), problem, notes)
+    return Prepared(notebook, files_of(submission, source), problem, notes, submission.time_problem)
 
 
 @functools.lru_cache(maxsize=16)
@@ -126,31 +129,52 @@ def read_submission(folder: Path, lesson: str) -> Submission:
     folder
         submitted/STUDENT/LESSON, of which the last two may not be links either.
     lesson
-        The name of the notebook to find in it.
+        The name of the notebook to find in it. Browsers and students change it: the only
+        notebook in the folder is taken under any name.
     """
     submission = Submission()
+    wanted = f"{lesson}.ipynb"
     try:
         with opened(folder, below=folder.parent.parent) as place:
-            _take_notebook(place, f"{lesson}.ipynb", submission)
-            _, told = read_time(place)
+            name = _take_notebook(place, wanted, submission)
+            _, submission.time_problem = read_time(place)
     except NotTaken as reason:
         submission.problem = f"its folder is {reason}; hand in the folder itself"
         return submission
-    submission.files, left = _take_files(folder, f"{lesson}.ipynb")
-    submission.notes = [told] if told else []
+    submission.files, left = _take_files(folder, name)
+    if submission.time_problem:
+        submission.notes.append(submission.time_problem)
+    if name != wanted:
+        submission.notes.append(f"{_shown(name)}, the only notebook there, is taken for {wanted}.")
     submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
     return submission
 
 
-def _take_notebook(place: Folder, name: str, submission: Submission) -> None:
+def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
+    """Read the notebook, whatever its name if it is the only one, and return the name."""
+    name, others = wanted, []
     try:
-        submission.notebook = read_file(place, name, NOTEBOOK_BYTES)
+        try:
+            submission.notebook = read_file(place, wanted, NOTEBOOK_BYTES)
+        except Missing:
+            others = _notebooks(place)
+            if len(others) != 1:
+                raise
+            name = others[0]
+            submission.notebook = read_file(place, name, NOTEBOOK_BYTES)
     except Missing:
-        submission.problem = f"there is no {name} in the folder"
+        but = f", but {_listed(others)}" if others else ""
+        submission.problem = f"there is no {wanted} in the folder{but}"
     except TooLarge as reason:
-        submission.problem = f"{name} is {reason}; clear its outputs and hand it in again"
+        submission.problem = f"{wanted} is {reason}; clear its outputs and hand it in again"
     except NotTaken as reason:
-        submission.problem = f"{name} is {reason}; hand in the notebook itself"
+        submission.problem = f"{wanted} is {reason}; hand in the notebook itself"
+    return name
+
+
+def _notebooks(place: Folder) -> list[str]:
+    found = names(place, MOST_ENTRIES)
+    return [name for name in found if name.lower().endswith(".ipynb") and name[0] != "."]
 
 
 def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:

@@ -86,7 +86,7 @@ def test_nothing_is_done_twice(room):
         "bo": room.nothing,
         "cy": room.most,
     }
-    assert "written_softmax waits for a human" in results["ada"].note
+    assert [result.note for result in results.values()] == ["", "", ""]
 
 
 def test_whoever_writes_the_gradebook_is_waited_for(room):
@@ -191,15 +191,22 @@ def test_all_can_be_graded_again(room):
     assert [result.points for result in results] == [room.most, room.nothing, room.most]
     after = written(room)
     assert before.keys() == after.keys()
+    assert room.course.log(LESSON).read_text() == ""  # nothing went wrong
     assert all(before[path] != after[path] for path in after)
     assert planned(room) == ([], [])
 
 
+def mark(room, student, points):
+    """Mark the answer in words, as formgrader does."""
+    with room.course.gradebook() as gradebook:
+        grade = gradebook.find_grade("written_softmax", LESSON, LESSON, student)
+        grade.manual_score, grade.needs_manual_grade = points, False
+        gradebook.db.commit()
+
+
 def test_marks_given_by_hand_are_shown_and_kept(room):
     graded = room.course.autograded(LESSON, "cy").stat().st_mtime_ns
-    with room.course.gradebook() as gradebook:
-        gradebook.find_grade("written_softmax", LESSON, LESSON, "cy").manual_score = 1.5
-        gradebook.db.commit()
+    mark(room, "cy", 1.5)
     before = written(room)
     assert room.grade()["cy"].points == {**room.most, "written_softmax": 1.5}
     after = written(room)
@@ -207,10 +214,30 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     assert [path for path in after if after[path] != before[path]] == [page]
     assert "(Score: 1.5 / 2.0)" in page.read_text("utf-8")
 
-    add_file(room)
-    shutil.copy(notebook_of(room, "bo"), notebook_of(room, "cy"))
-    assert room.grade()["cy"].points == {**room.nothing, "written_softmax": 1.5}
+    (room.course.submission(LESSON, "cy") / "data.csv").write_text("1")
+    result = room.grade()["cy"]
+    assert (result.points["written_softmax"], result.note) == (1.5, "")
     assert room.course.autograded(LESSON, "cy").stat().st_mtime_ns != graded
+
+    shutil.copy(notebook_of(room, "bo"), notebook_of(room, "cy"))
+    result = room.grade()["cy"]
+    assert result.points == {**room.nothing, "written_softmax": 1.5}
+    assert result.note == "look again at your mark for written_softmax"
+
+
+def test_being_late_is_told_and_costs_what_the_settings_say(room):
+    config = room.course.root / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    set_due_date(room)
+    (room.course.submission(LESSON, "cy") / "timestamp.txt").write_text("2026-01-02 12:00 UTC")
+    results = room.grade()
+    assert results["cy"].note == "late by 1 day, 12:00:00, which costs 7"
+    assert [result.total for result in results.values()] == [7, 0, 0]
+
+    mark(room, "cy", 1.5)
+    result = room.grade()["cy"]
+    assert result.note == "late by 1 day, 12:00:00, which costs 8.5"
+    assert result.total == 0
 
 
 TROUBLE = """
@@ -232,7 +259,11 @@ def test_who_cannot_be_graded_stops_nobody_and_is_tried_again(room, monkeypatch,
     config.write_text(settings + TROUBLE)
     monkeypatch.chdir(room.course.root)
     assert quietly(main, [LESSON, "--jobs", "0"]) == 1
-    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2] == (
+        "3 handed in. Not graded: bo. Waiting for a human (?): written_softmax of 2."
+    )
+    told = {line.split()[0]: line for line in lines if line}
     assert f"could not be graded; classroom/{LESSON}.log says more" in told["bo"]
     assert told["ada"].split()[6] == "7"
     assert "no room" in room.course.log(LESSON).read_text()

@@ -36,10 +36,18 @@ def room(tmp_path_factory) -> Classroom:
     for make in (notebook_is_a_link, lesson_is_a_link, student_is_a_link, notebook_has_two_names):
         make(room, source)
         room.deserved[make.__name__] = room.nothing
-    for make in (notebook_is_a_pipe, notebook_is_a_folder, notebook_is_huge, misnamed):
+    for make in (notebook_is_a_pipe, notebook_is_a_folder, notebook_is_huge, no_notebook):
         make(room)
         room.deserved[make.__name__] = room.nothing
-    for make in (deep, crowded, brings_files, time_is_a_pipe, time_is_garbage, forges_the_time):
+    for make in (
+        misnamed,
+        deep,
+        crowded,
+        brings_files,
+        time_is_a_pipe,
+        time_is_garbage,
+        forges_the_time,
+    ):
         make(room)
         room.deserved[make.__name__] = room.most
     (exchange / CLASS / "inbound" / record("forges_the_time", "2026-03-02 12:00:00")).mkdir(
@@ -91,6 +99,11 @@ def notebook_is_a_folder(room):
 def notebook_is_huge(room):
     room.hand_in("notebook_is_huge", room.key())
     os.truncate(folder_of(room, "notebook_is_huge") / NOTEBOOK, 10**11)
+
+
+def no_notebook(room):
+    folder_of(room, "no_notebook").mkdir(parents=True)
+    (folder_of(room, "no_notebook") / "answers.txt").write_text("softmax")
 
 
 def misnamed(room):
@@ -167,7 +180,7 @@ def test_everyone_gets_what_they_deserve(room):
         ("notebook_is_a_pipe", "something other than a file"),
         ("notebook_is_a_folder", "something other than a file"),
         ("notebook_is_huge", "larger than 20 MB"),
-        ("misnamed", f"there is no {NOTEBOOK} in the folder"),
+        ("no_notebook", f"there is no {NOTEBOOK} in the folder"),
     ],
 )
 def test_what_could_not_be_graded_says_why(room, student, told):
@@ -178,7 +191,7 @@ def test_what_could_not_be_graded_says_why(room, student, told):
 @pytest.mark.parametrize(
     ("student", "told"),
     [
-        ("misnamed", f"Left out as a notebook other than {NOTEBOOK}: <code>Untitled.ipynb</code>."),
+        ("misnamed", "<code>Untitled.ipynb</code>, the only notebook there, is taken"),
         ("crowded", "beyond 2,000 files and folders"),
         ("brings_files", "Left out as a link: <code>passwd</code>."),
         ("time_is_a_pipe", "timestamp.txt is something other than a file, and was not used."),

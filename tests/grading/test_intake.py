@@ -95,13 +95,27 @@ def test_what_is_no_text_is_told():
         read_notebook(b"\x89PNG\xff\xfe")
 
 
-def test_a_folder_without_the_notebook_says_so(folder):
-    (folder / f"{LESSON}.ipynb").rename(folder / "Untitled.ipynb")
+@pytest.mark.parametrize("name", [f"{LESSON} (1).ipynb", "final.ipynb", "Untitled.IPYNB"])
+def test_the_only_notebook_is_taken_under_any_name(folder, name):
+    (folder / f"{LESSON}.ipynb").rename(folder / name)
+    put(folder, "data.csv", f"._{LESSON}.ipynb")  # the latter is left by archives from a Mac
     submission = read(folder)
-    assert submission.problem == f"there is no {LESSON}.ipynb in the folder"
-    assert submission.notes == [
-        f"Left out as a notebook other than {LESSON}.ipynb: `Untitled.ipynb`."
-    ]
+    assert (submission.problem, submission.notebook) == (None, TEXT.encode())
+    assert list(submission.files) == ["data.csv"]
+    assert submission.notes == [f"`{name}`, the only notebook there, is taken for {LESSON}.ipynb."]
+
+
+def test_of_several_notebooks_the_one_of_the_lessons_name_is_taken(folder):
+    put(folder, f"{LESSON} (1).ipynb")
+    assert read(folder).notebook == TEXT.encode()
+    (folder / f"{LESSON}.ipynb").rename(folder / "final.ipynb")
+    both = f"`{LESSON} (1).ipynb`, `final.ipynb`"
+    assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder, but {both}"
+
+
+def test_a_folder_without_a_notebook_says_so(folder):
+    (folder / f"{LESSON}.ipynb").unlink()
+    assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder"
 
 
 def test_a_notebook_that_is_too_large_is_not_read(folder):

@@ -27,6 +27,7 @@ def room(tmp_path_factory) -> Classroom:
     archive.mkdir(parents=True)
     (archive / f"ada_lovelace_{LESSON}.ipynb").write_text(nbformat.writes(room.key()))
     (archive / f"broken_{LESSON}.ipynb").write_text("{")
+    (archive / f"cy_{LESSON} (1).ipynb").write_text(nbformat.writes(room.key()))
     with zipfile.ZipFile(archive / "bo.zip", "w") as file:
         file.writestr(f"{LESSON}.ipynb", nbformat.writes(room.blank()))
     return room
@@ -52,7 +53,7 @@ def test_a_class_is_collected_graded_and_exported(room):
     """One test, since each step takes up what the one before it left."""
     course = room.course
     python(course, "-m", "nbgrader", "zip_collect", LESSON)
-    assert course.submitted(LESSON) == ["ada_lovelace", "bo", "broken"]
+    assert course.submitted(LESSON) == ["ada_lovelace", "bo", "broken", "cy"]
 
     python(course, "-m", "nbgrader", "autograde", LESSON)
     python(course, "-m", "nbgrader", "generate_feedback", LESSON)
@@ -64,9 +65,10 @@ def test_a_class_is_collected_graded_and_exported(room):
     with (course.root / "classroom" / "grades.csv").open() as file:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert scores == {
-        "ada_lovelace": sum(points or 0 for points in room.most.values()),
+        "ada_lovelace": 7,
         "bo": 0,
         "broken": 0,
+        "cy": 7,
     }
     assert {path.name for path in course.root.iterdir()} == {
         "classroom",

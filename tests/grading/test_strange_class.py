@@ -138,7 +138,6 @@ def test_everyone_in_the_strange_class_gets_what_they_deserve(room):
         ("ends_python", "Python ended while this ran"),
         ("never_ends", "could not be interrupted"),
         ("noisy", "see the remark on softmax"),
-        ("zz_last", "written_softmax waits for a human"),
     ],
 )
 def test_the_table_says_what_an_instructor_should_know(room, student, told):
