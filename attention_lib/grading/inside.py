@@ -85,6 +85,8 @@ def import_all(modules: list[str]) -> None:
     for name in modules:
         with contextlib.suppress(ImportError):
             __import__(name)
+    if torch := sys.modules.get("torch"):  # it asks /proc about the processor, which a child lacks
+        torch.ones(1).half().float()
 
 
 def _never_return(function: Callable[..., None], *arguments: Any) -> None:

@@ -165,6 +165,17 @@ def test_it_ends_with_the_grader(walls):
     session.close()
 
 
+def test_torch_knows_the_processor_without_proc():
+    """It asks once, and its conversions from float16 fail without an answer."""
+    with contextlib.closing(Sandbox("08_gpu", ["torch"])) as other:
+        session = other.open({})
+        source = "print(__import__('torch').ones(2).half().float().sum().item())"
+        reply = session.ask({"do": "run", "source": source}, 20)
+        session.close()
+    (output,) = json.loads(reply["outputs"].tobytes())
+    assert output.get("text") == "2.0\n", output
+
+
 def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     with pytest.raises(NoSandbox, match=r"install the package bubblewrap.*without_sandbox = True"):
