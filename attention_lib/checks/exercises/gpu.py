@@ -610,8 +610,11 @@ TIME_MILLISECONDS = Exercise(
         Mistake("These are microseconds: a second has 1000 milliseconds.", _timer(unit=1e6)),
         Mistake(
             "The clock stops before the device has done its work: synchronize before you read it.",
-            _timer(after=False),
-            _timer(before=False, after=False),
+            *(
+                _timer(before=before, after=False, of=of)
+                for before in (True, False)
+                for of in (statistics.median, statistics.median_high)
+            ),
         ),
         Mistake(
             "The clock starts while the device still does earlier work: synchronize before the "
@@ -725,7 +728,7 @@ class Edited:
 SHRINK_TOTAL = ("total = total * shrink + ", "total = total + ")
 SHRINK_OUTPUT = ("output * shrink[:, None] + ", "output + ")
 LARGER = "larger = tl.maximum(maximum, tl.max(scores, axis=1) * scale)"
-MASK = 'columns[None, :] < limit[:, None], scores, float("-inf")'
+MASK = 'columns[None, :] < limit[:, None] - first, scores, float("-inf")'
 
 FLASH_KERNEL = Exercise(
     name="flash_kernel",
