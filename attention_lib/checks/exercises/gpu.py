@@ -728,7 +728,7 @@ class Edited:
 SHRINK_TOTAL = ("total = total * shrink + ", "total = total + ")
 SHRINK_OUTPUT = ("output * shrink[:, None] + ", "output + ")
 LARGER = "larger = tl.maximum(maximum, tl.max(scores, axis=1) * scale)"
-MASK = 'columns[None, :] < limit[:, None] - first, scores, float("-inf")'
+MASK = 'columns[None, :] < limit[:, None], scores, float("-inf")'
 
 FLASH_KERNEL = Exercise(
     name="flash_kernel",
