@@ -225,8 +225,8 @@ def _bad_manners(exercise: Exercise, seen: Observation) -> dict[str, str]:
         )
     if seen.warnings:
         sentences["warnings"] = (
-            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns where its result '
-            "is not used."
+            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns or, where its '
+            "result is what you want, keep it quiet with np.errstate."
         )
     if seen.printed:
         text = seen.printed.strip().splitlines()

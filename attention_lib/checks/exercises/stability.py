@@ -298,6 +298,8 @@ LOGSUMEXP = Exercise(
         "Shift by each row's maximum m: the sum of exp(s - m) is at least 1.",
         "e^m is a common factor of the sum, so its logarithm comes out in front: m + log(sum).",
         "A row of -inf has maximum -inf, and -inf - (-inf) is NaN: shift such a row by 0 instead.",
+        "Then its sum is 0, and np.log(0) is -inf, as it should be, but warns: take the logarithm "
+        'under `with np.errstate(divide="ignore"):`.',
     ),
     mistakes=(
         Mistake(
