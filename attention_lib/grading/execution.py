@@ -36,6 +36,7 @@ CELL_SECONDS = 60.0
 MOST_SENT = 8_000_000  # bytes in which a student's process says what one cell has shown
 MOST_SHOWN = 20_000_000  # and those that all of a submission's cells show together
 STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
+TIMEOUT = "CellTimeout"
 UNPROTECTED = (
     "Students' code is run WITHOUT A SANDBOX (c.ExecuteSubmission.without_sandbox = True): it may "
     "read, change and delete whatever you may."
@@ -144,6 +145,8 @@ def _run_cells(
             outputs = check_answer(EXERCISES[name], session, task.seed)
         elif cell.id in to_run and not session.ended:
             outputs = run_source(cell.source, session, task.cell_seconds)
+            if not _is_the_students(cell):
+                outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
             continue
         text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
@@ -159,6 +162,15 @@ def _is_code(cell: NotebookNode) -> bool:
 
 def _is_the_students(cell: NotebookNode) -> bool:
     return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _is_a_failure(output: dict[str, Any]) -> bool:
+    """Tell whether an output is an error that stopped nothing.
+
+    A cell of the lesson fails where it calls what is withheld, for which the student can do
+    nothing.
+    """
+    return output["output_type"] == "error" and output["ename"] not in (STOPPED, TIMEOUT)
 
 
 def checked_exercise(cell: NotebookNode) -> str | None:
@@ -178,7 +190,7 @@ def run_source(source: str, session: Session, seconds: float) -> list[dict[str, 
     outputs = _outputs(reply.get("outputs"))
     if reply.get("interrupted"):
         sentence = f"This cell was still running after {seconds:g} seconds and was stopped."
-        outputs.append(_error("CellTimeout", sentence))
+        outputs.append(_error(TIMEOUT, sentence))
     return outputs
 
 

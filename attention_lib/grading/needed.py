@@ -15,6 +15,8 @@ from nbformat import NotebookNode
 
 # What may use any name without saying so.
 ANY_NAME = {"eval", "exec", "globals", "locals", "vars", "get_ipython", "__main__", "dir"}
+# IPython's own commands, but for those that use no name that is not written there.
+_COMMANDS = r"%(?!%?(?:matplotlib|pip|conda|config|load_ext|time|timeit|capture)\b)"
 # Calls that show something and change nothing.
 SHOWING = {"print", "display", "plots", "plt", "check", "hint", "solution"}
 
@@ -66,8 +68,9 @@ def names_used(source: str) -> frozenset[str]:
 
 
 def _magics(source: str) -> set[str]:
-    """Treat IPython's own commands, which can run anything, as using every name."""
-    return {"get_ipython"} if re.search(r"^\s*[%!]|=\s*[%!]", source, re.MULTILINE) else set()
+    """Treat IPython's own commands, of which many can run anything, as using every name."""
+    found = re.search(rf"(?:^|=)[ \t]*{_COMMANDS}", source, re.MULTILINE)
+    return {"get_ipython"} if found else set()
 
 
 def _globals_read(table: symtable.SymbolTable) -> set[str]:

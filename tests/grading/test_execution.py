@@ -55,6 +55,19 @@ def test_what_a_cell_shows_comes_back():
     assert [cell.execution_count for cell in (first, second, third)] == [1, 2, 3]
 
 
+def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
+    lesson = "import attention_lib as lib\nprint('begun')\nlib.softmax([1.0])"
+    cells = [
+        new_code_cell(lesson, id="lesson"),
+        new_code_cell(f"eval('1')\n{lesson}", id="added-1"),
+    ]
+    notebook = new_notebook(cells=cells)
+    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
+    own, added = notebook.cells
+    assert (texts(own), errors(own)) == ("begun\n", [])
+    assert errors(added) == ["NotThere"]
+
+
 @pytest.mark.parametrize(
     "source",
     ["%timeit -n1 -r1 pass", "x = !echo 5\nprint(x)", "import asyncio\nawait asyncio.sleep(0)"],

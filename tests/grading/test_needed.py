@@ -46,10 +46,21 @@ def test_what_shows_something_is_not_needed():
 
 @pytest.mark.parametrize(
     "source",
-    ["eval('scores')", "f = globals()['scores']", "%whos", "!ls", "x = %sql", "get_ipython().x"],
+    ["eval('scores')", "f = globals()['scores']", "%whos", "x = %sql", "get_ipython().x"],
 )
 def test_what_may_use_any_name_needs_all(source):
     assert run(source) == set(LESSON)
+
+
+@pytest.mark.parametrize(
+    "source", ["!pip install torch", "%pip install torch", "%matplotlib inline", "files = !ls"]
+)
+def test_commands_of_the_shell_and_settings_need_nothing(source):
+    assert run(source) == set()
+
+
+def test_a_cell_that_is_timed_needs_what_it_names():
+    assert run("%%time\nnp.ones(3)") == {"imports"}
 
 
 def test_a_cell_with_an_error_may_mean_any_word_in_it():
