@@ -27,6 +27,7 @@ from attention_lib.checks import measuring, staging
 from attention_lib.checks.calling import Observation, observe, observe_all
 from attention_lib.checks.exercise import Case
 from attention_lib.grading.shell import Shell, make_shell, run_cell
+from attention_lib.grading.system_calls import refuse_system_calls
 from attention_lib.grading.wire import (
     INTERRUPT,
     SECRET,
@@ -182,6 +183,7 @@ def _drop_rights() -> None:
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     _libc("capset", header, (ctypes.c_uint32 * 6)())
+    refuse_system_calls()
 
 
 def _mount(where: str, options: str) -> None:
@@ -227,15 +229,7 @@ def _bytes_below(first: int, at_the_start: int) -> int:
     while len(below) > found:
         found = len(below)
         below |= {process for process, parent in parents.items() if parent in below}
-    own = sum(max(0, _bytes_of(process) - at_the_start) for process in below)
-    return own + _shared_bytes()
-
-
-def _shared_bytes() -> int:
-    """Add up the segments of shared memory that belong to no process in particular."""
-    header, *segments = Path("/proc/sysvipc/shm").read_text().splitlines()
-    place = header.split().index("rss")
-    return sum(int(segment.split()[place]) for segment in segments)
+    return sum(max(0, _bytes_of(process) - at_the_start) for process in below)
 
 
 # The conversation with the grader

@@ -259,7 +259,9 @@ def _view(files: Mapping[str, int]) -> list[str]:
     arguments += ["--perms", "0755", "--dir", "/etc"]
     for place in SETTINGS:
         arguments += ["--ro-bind-try", place, place]
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
+    # Of /dev/zero a mapping can be made that is memory shared between processes.
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
+    arguments += ["--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
     arguments += _python()
     made = set()
     for name, number in files.items():

@@ -6,9 +6,11 @@ survives, and no secret is told. What is handed in stands in hostile/, one file 
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import logging
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -178,6 +180,8 @@ def plant(room: Classroom, home: Path, patch: pytest.MonkeyPatch) -> dict[str, s
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_ed25519").write_text(planted["home"])
     patch.setenv("HOME", str(home))
+    join = {"x86_64": 250, "aarch64": 219}.get(platform.machine(), 0)  # keyctl
+    ctypes.CDLL(None).syscall(join, 1, None)  # a keyring for what is started here, as a login has
     course = room.course
     with course.gradebook() as gradebook:
         gradebook.add_student("somebody_else", first_name=planted["gradebook"])

@@ -6,7 +6,7 @@ deserves full marks, and the note reaches nobody.
 
 DESERVES = "full"
 ABOVE = """
-import os, sys, socket
+import ctypes, os, sys, socket
 from multiprocessing import shared_memory
 
 note = b"@NOTE@"
@@ -26,5 +26,8 @@ except Exception:
 line = socket.socket(socket.AF_UNIX)
 line.bind("\\0@MARK@")
 line.listen()
+add_key = {"x86_64": 248, "aarch64": 217}.get(os.uname().machine, 0)
+for ring in (-3, -4, -5):
+    ctypes.CDLL(None).syscall(add_key, b"user", b"@MARK@", note, len(note), ctypes.c_long(ring))
 np.note = lib.note = sys.note = note
 """
