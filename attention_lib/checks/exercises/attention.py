@@ -116,6 +116,7 @@ PADDING_MASK = Exercise(
         Mistake(
             "One token too few is True: position length − 1 is still a real token.",
             lambda lengths, max_length: np.arange(max_length) < lengths[:, None] - 1,
+            lambda lengths, max_length: np.arange(max_length) < (lengths[:, None] - 1) % max_length,
         ),
         Mistake(
             "The padding stands in front: the real tokens come first.",
@@ -188,6 +189,7 @@ def _attention_cases(rng: Generator) -> Iterator[Case]:
     yield Case(draw(3, 3, 5), draw(3, 7, 5), draw(3, 7, 2), rng.random((3, 7)) < 0.5)
     yield Case(draw(6, 3), draw(7, 3), draw(7, 2), np.array([[True]] * 4 + [[False]] * 2))
     yield Case(draw(3, 6), draw(5, 6), draw(5, 2), draw(5))
+    yield Case(draw(2, 3), draw(5, 3), draw(5, 6), np.zeros((2, 5), dtype=bool))  # no key at all
     # What is added is no verdict: -2000 for every key of a row forbids none of them.
     yield Case(draw(2, 6), draw(3, 6), draw(3, 5), draw(2, 3) - np.array([[0.0], [2000.0]]))
     yield Case(
@@ -476,6 +478,14 @@ ATTENTION = Exercise(
             _constant(1.0),
         ),
         Mistake(
+            "The scores are not scaled at all: multiply them by scale, or by 1/√d_k when it is None.",
+            _pipeline(rescale=lambda default, scale: 1.0),
+        ),
+        Mistake(
+            "The scale is taken twice: multiply by it once.",
+            _pipeline(rescale=lambda default, scale: (default if scale is None else scale) ** 2),
+        ),
+        Mistake(
             "The scores are divided by √d_v: d_k, the length of a query, is query.shape[-1].",
             _pipeline(default=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
         ),
@@ -591,6 +601,14 @@ ATTENTION = Exercise(
                     if _is_boolean(mask) is False and mask is not None
                     else _masked(s, mask)
                 )
+            ),
+            _pipeline(
+                masked=lambda s, mask: (
+                    s * mask
+                    if _is_boolean(mask) is False and mask is not None
+                    else _masked(s, mask)
+                ),
+                weigh=stable_softmax,
             ),
         ),
         Mistake(
@@ -898,6 +916,13 @@ def _cross_cases(rng: Generator) -> Iterator[Case]:
             )
         )
     )
+    # Scores far beyond what exp can take, exact in every order of operations.
+    x, w_q = np.array([[1.0, 3000.0], [2.0, -3000.0]]), np.array([[0.0] * 4, [1.0, 0, 0, 0]])
+    context, w_k = (
+        np.array([[8.0, 1.0], [-2.0, 1.0], [1.0, 1.0], [0.0, -1.0]]),
+        w_q[:, [0, 2, 1, 3]],
+    )
+    yield Case(x, context, w_q, w_k, np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.5]]))
 
 
 def _cross_size(
@@ -923,6 +948,13 @@ def _self_size(
 def _projected(attend: Callable[..., tuple[NDArray, NDArray]]) -> Answer:
     """Make self-attention of a wrong attention."""
     return lambda x, w_q, w_k, w_v, mask=None: attend(x @ w_q, x @ w_k, x @ w_v, mask)[0]
+
+
+def _crossed(attend: Callable[..., tuple[NDArray, NDArray]]) -> Answer:
+    """Make cross-attention of a wrong attention."""
+    return lambda x, context, w_q, w_k, w_v, mask=None: attend(
+        x @ w_q, context @ w_k, context @ w_v, mask
+    )[0]
 
 
 def _scaled_by_width(
@@ -1015,6 +1047,12 @@ SELF_ATTENTION = Exercise(
             _projected(_pipeline(weigh=stable_softmax)),
         ),
         Mistake(
+            "exp overflows for large scores: subtract the row's maximum first, or use your "
+            "attention.",
+            _projected(_pipeline(weigh=_plain_softmax)),
+            _projected(_pipeline(weigh=_plain_softmax_or_zeros)),
+        ),
+        Mistake(
             "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
             _projected(_pipeline(weigh=lambda scores: stable_softmax(scores, -2))),
             _projected(_pipeline(weigh=lambda s: masked_softmax(s, s > -np.inf, -2))),
@@ -1090,11 +1128,19 @@ CROSS_ATTENTION = Exercise(
             ),
         ),
         Mistake(
+            "The scores are not scaled: divide them by √d_k, the width of the queries.",
+            _crossed(_constant(1.0)),
+        ),
+        Mistake(
+            "exp overflows for large scores: subtract the row's maximum first, or use your "
+            "attention.",
+            _crossed(_pipeline(weigh=_plain_softmax)),
+            _crossed(_pipeline(weigh=_plain_softmax_or_zeros)),
+        ),
+        Mistake(
             "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
             "attention_lib.masked_softmax, can see to that.",
-            lambda x, context, w_q, w_k, w_v, mask=None: _pipeline(weigh=stable_softmax)(
-                x @ w_q, context @ w_k, context @ w_v, mask
-            )[0],
+            _crossed(_pipeline(weigh=stable_softmax)),
         ),
     ),
 )

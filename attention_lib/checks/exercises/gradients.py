@@ -409,6 +409,15 @@ def _never_put_back(f: Answer, x: NDArray, eps: float = 1e-6, left_at: float = -
     return result
 
 
+def _both_never_put_back(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    above, below, result = x.copy(), x.copy(), np.zeros(x.shape)
+    for index in np.ndindex(x.shape):
+        above[index] += eps
+        below[index] -= eps
+        result[index] = (f(above) - f(below)) / (2 * eps)
+    return result
+
+
 def _whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     result = np.zeros(x.shape)
     for i in range(len(x)):
@@ -464,6 +473,11 @@ NUMERICAL_GRADIENT = Exercise(
             _differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2 * eps),
         ),
         Mistake(
+            "All differences are 0, as if the points above and below were one and the same array: "
+            "give each a copy of its own, x.copy().",
+            _differences(lambda f, here, eps: 0.0),
+        ),
+        Mistake(
             "The sign is reversed: subtract f(x − eps) from f(x + eps).",
             _differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
         ),
@@ -477,6 +491,7 @@ NUMERICAL_GRADIENT = Exercise(
             "a fresh copy of x.",
             lambda f, x, eps=1e-6: _never_put_back(f, x, eps, -1.0),
             lambda f, x, eps=1e-6: _never_put_back(f, x, eps, 1.0),
+            _both_never_put_back,
         ),
         Mistake(
             "x[i] is a whole row when x has two axes: move one entry, such as x[index] for index "
@@ -533,6 +548,8 @@ def _loss_cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 2.0, (3, 5)).astype(np.float32), rng.integers(5, size=3))
     yield Case(rng.normal(0.0, 2.0, (1, 7)), np.array([6]))
     yield Case(rng.normal(0.0, 9.0, (5, 2)), rng.integers(2, size=5))
+    # Far beyond what exp can take, and close together.
+    yield Case(np.array([[3000.0, 3001.0, 3003.0], [-2000.0, -2001.0, -2000.5]]), np.array([1, 0]))
 
 
 def _one_hot(scores: NDArray, targets: NDArray) -> NDArray:
@@ -624,6 +641,13 @@ CROSS_ENTROPY_GRAD = Exercise(
         Mistake(
             "This is the gradient with respect to the weights, −1/p: carry it back to the scores.",
             lambda scores, targets: -_one_hot(scores, targets) / softmax(scores) / len(targets),
+            lambda scores, targets: np.where(
+                _one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
+            ),
+        ),
+        Mistake(
+            "The weights are divided by N before 1 is subtracted: subtract first, and divide both.",
+            lambda scores, targets: softmax(scores) / len(targets) - _one_hot(scores, targets),
         ),
         Mistake(
             "1/p has no answer where a weight has underflowed to 0. On paper p cancels: what is left "
@@ -768,6 +792,12 @@ def _scaled_by(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
     )
 
 
+def _times_root(which: int, *args: NDArray, power: float = 0.5) -> Gradients:
+    """Compute the three gradients, and multiply one of them by a power of d_k."""
+    factor = args[0].shape[-1] ** power
+    return tuple(g * (factor if i == which else 1.0) for i, g in enumerate(_backward(*args)))
+
+
 def _plain_softmax(scores: NDArray) -> NDArray:
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
@@ -864,6 +894,17 @@ ATTENTION_BACKWARD = Exercise(
         Mistake(
             "You multiply by √d_k: divide by it.",
             _scaled_by(lambda query, key, value: math.sqrt(query.shape[-1])),
+        ),
+        Mistake(
+            "grad_query and grad_key carry the factor 1/√d_k both, and here only one of them does.",
+            lambda query, key, value, grad_output: _times_root(0, query, key, value, grad_output),
+            lambda query, key, value, grad_output: _times_root(1, query, key, value, grad_output),
+        ),
+        Mistake(
+            "grad_value is divided by √d_k as well: the values were not scaled on the way forward.",
+            lambda query, key, value, grad_output: _times_root(
+                2, query, key, value, grad_output, power=-0.5
+            ),
         ),
         Mistake(
             "The factor 1/√d_k is taken twice on the way back: once is enough.",

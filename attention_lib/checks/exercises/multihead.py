@@ -21,7 +21,7 @@ from attention_lib.multihead import (
     split_heads,
 )
 from attention_lib.scaling import scaled_scores
-from attention_lib.stability import stable_softmax
+from attention_lib.stability import masked_softmax, stable_softmax
 
 # split_heads
 
@@ -317,6 +317,22 @@ def _plain_softmax(scores: NDArray) -> NDArray:
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def _plain_softmax_or_zeros(scores: NDArray) -> NDArray:
+    total = (exponentials := np.exp(scores)).sum(axis=-1, keepdims=True)
+    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total != 0)
+
+
+def _weighing_along(axis: int, zeros: bool = False) -> Callable[..., NDArray]:
+    """Attend with softmax along a wrong axis; with `zeros` where all of it is forbidden."""
+
+    def weigh(scores: NDArray) -> NDArray:
+        if zeros:
+            return masked_softmax(scores, scores > -np.inf, axis)
+        return stable_softmax(scores, axis)
+
+    return lambda *args: _attend(*args, weigh=weigh)
+
+
 def _filled(fill: float) -> Callable[..., NDArray]:
     """Attend with a large negative number in place of -inf."""
 
@@ -589,15 +605,13 @@ MULTI_HEAD_ATTENTION = Exercise(
         Mistake(NO_STAND_IN, *(_layer_with(attend=attend) for attend in STAND_INS)),
         Mistake(
             "Softmax runs over the queries: it must run over the keys, the last axis.",
-            _layer_with(
-                attend=lambda *args: _attend(*args, weigh=lambda scores: stable_softmax(scores, -2))
-            ),
+            _layer_with(attend=_weighing_along(-2)),
+            _layer_with(attend=_weighing_along(-2, zeros=True)),
         ),
         Mistake(
             "Softmax runs over the heads: it must run over the keys, the last axis.",
-            _layer_with(
-                attend=lambda *args: _attend(*args, weigh=lambda scores: stable_softmax(scores, -3))
-            ),
+            _layer_with(attend=_weighing_along(-3)),
+            _layer_with(attend=_weighing_along(-3, zeros=True)),
         ),
         Mistake(
             "The scores are mixed without softmax: turn each row into weights first.",
@@ -607,6 +621,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             "The exponentials overflow for large scores: use the stable softmax of lesson 02, or "
             "attention.",
             _layer_with(attend=lambda *args: _attend(*args, weigh=_plain_softmax)),
+            _layer_with(attend=lambda *args: _attend(*args, weigh=_plain_softmax_or_zeros)),
         ),
     ),
 )
@@ -836,20 +851,19 @@ GROUPED_QUERY_ATTENTION = Exercise(
         ),
         Mistake(
             "Softmax runs over the queries: it must run over the keys, the last axis.",
-            _sharing(
-                attend=lambda *args: _attend(*args, weigh=lambda scores: stable_softmax(scores, -2))
-            ),
+            _sharing(attend=_weighing_along(-2)),
+            _sharing(attend=_weighing_along(-2, zeros=True)),
         ),
         Mistake(
             "Softmax runs over the heads: it must run over the keys, the last axis.",
-            _sharing(
-                attend=lambda *args: _attend(*args, weigh=lambda scores: stable_softmax(scores, -3))
-            ),
+            _sharing(attend=_weighing_along(-3)),
+            _sharing(attend=_weighing_along(-3, zeros=True)),
         ),
         Mistake(
             "The exponentials overflow for large scores: use the stable softmax of lesson 02, or "
             "attention.",
             _sharing(attend=lambda *args: _attend(*args, weigh=_plain_softmax)),
+            _sharing(attend=lambda *args: _attend(*args, weigh=_plain_softmax_or_zeros)),
         ),
     ),
 )
@@ -1116,6 +1130,7 @@ def _step_cases(rng: Generator) -> Iterator[Case]:
     query, key, value, cache = _token(rng, (2,), 4, 3, 6).args
     yield Case(query, key, value, cache=cache)
     yield Case(*map(_single, (query, key, value)), tuple(map(_single, cache)))
+    yield Case(*map(_single, (query, key, value)))
     yield Case(1e3 * query, key, value, cache)
     integers = [rng.integers(-2, 3, (1, size)) for size in (3, 3, 2)]
     earlier = tuple(rng.integers(-2, 3, (4, size)) for size in (3, 2))

@@ -201,6 +201,9 @@ WRONG = {
             lambda mask, query: mask if mask.dtype == bool else np.sign(mask)
         ),
         "exponents clipped": with_weights(clipped_exponents),
+        "no mask where no key is allowed at all": with_mask(
+            lambda mask, query: mask if mask.any() else None
+        ),
         "an empty row empties all": with_weights(all_zeros_where_one_row_is_empty),
         "NaN without a warning": quiet_nan,
         "small weights dropped": with_weights(lambda s: np.where(softmax(s) < 1e-3, 0, softmax(s))),
@@ -239,6 +242,7 @@ WRONG = {
         "not scaled": crossed(by(lambda q, k, v: 1.0)),
         "divided by √S": crossed(by(lambda q, k, v: k.shape[-2] ** -0.5)),
         "the mask inverted": crossed(with_mask(inverted)),
+        "exp overflows": crossed(with_weights(overflowing)),
         "equal weights in an empty row": crossed(
             with_weights(lambda s: np.where((s == -np.inf).all(-1)[..., None], 0.25, softmax(s)))
         ),

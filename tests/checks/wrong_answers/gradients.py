@@ -238,6 +238,7 @@ WRONG = {
         "targets from 1": lambda s, t: loss_gradient(s, t - 1),
         "sorted targets": lambda s, t: loss_gradient(s, np.sort(t)),
         "clipped": lambda s, t: np.clip(loss_gradient(s, t), -0.4, 0.4),
+        "scores clipped at 500": lambda s, t: loss_gradient(np.clip(as_float(s), -500, 500), t),
         "twice": lambda s, t: 2 * loss_gradient(s, t),
         "weights floored": lambda s, t: np.where(
             one_hot(s, t) > 0, loss_gradient(s, t), np.maximum(loss_gradient(s, t), 1e-12)
