@@ -7,11 +7,11 @@ import itertools
 import threading
 import time
 import timeit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LAUNCH = 1e-5  # seconds it takes to hand work to a device
+LAUNCH = 1e-6  # seconds it takes to hand work to a device
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,20 @@ class Machine:
         self._device = device
         self._on_device = device != "cpu"
         self._now = 1000.0
+        self._worked = 1.0  # of the processor, which does little while it waits for a device
         self._busy_until = 0.0
 
     def call(self) -> None:
         """Do the work once."""
         seconds = next(self._seconds)
-        self._now += LAUNCH if self._on_device else seconds
+        here = LAUNCH if self._on_device else seconds
+        self._now += here
+        self._worked += here
         self._busy_until = max(self._busy_until, self._now) + self._on_device * seconds
 
     def wait(self, *_: Any, **__: Any) -> None:
         """Let time pass until the device is idle."""
+        self._worked += max(0.0, self._busy_until - self._now) / 10
         self._now = max(self._now, self._busy_until)
 
     @contextlib.contextmanager
@@ -57,35 +61,66 @@ class Machine:
         import torch
 
         fakes = [(time, name, self._clock(name)) for name in CLOCKS]
-        fakes.append((timeit, "default_timer", self._clock("perf_counter")))
-        for module in (torch.cuda, torch.mps, torch.cpu, torch.accelerator):
-            fakes.append((module, "synchronize", self.wait))
-        for module in (torch.cuda, torch.mps, torch.mps.event, torch):
-            fakes.append((module, "Event", lambda *_, **__: _Event(self)))
-        fakes.append((torch.cuda, "current_stream", lambda *_: self))
+        timer = self._clock("perf_counter")
+        fakes.append((timeit, "default_timer", timer))
+        fakes += [(timeit, name, _timed_by(timer, getattr(timeit, name))) for name in TIMEIT]
+        fakes.append((torch, "Event", self._event))
+        for module, device in ((torch.cuda, "cuda"), (torch.mps, "mps"), (torch.cpu, "cpu")):
+            fakes.append((module, "synchronize", self._only_on(device, self.wait)))
+            fakes.append((module, "Event", self._only_on(device, self._event)))
+            fakes.append((module, "current_stream", self._only_on(device, lambda *_: self)))
+        fakes.append((torch.mps.event, "Event", self._only_on("mps", self._event)))
+        accelerated = self._only_on(self._device if self._on_device else "none", self.wait)
+        fakes.append((torch.accelerator, "synchronize", accelerated))
         fakes += availability(self._device == "cuda", self._device == "mps")
         with replaced(fakes, answer):
             yield
 
     synchronize = wait  # of a stream
 
+    def _event(self, *_: Any, **__: Any) -> _Event:
+        return _Event(self)
+
+    def _only_on(self, device: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, or where this machine has no such device one that says so."""
+
+        def there_is_none(*_: Any, **__: Any) -> Any:
+            raise RuntimeError(f"there is no {NAMES[device]} on this machine.")
+
+        return function if device in (self._device, "cpu") else there_is_none
+
     def _clock(self, name: str) -> Any:
         real, owner = getattr(time, name), threading.get_ident()
         unit = 1e9 if name.endswith("_ns") else 1.0
+        of_the_processor = name.startswith(("process", "thread"))
 
         def clock() -> float:
             if threading.get_ident() != owner:  # Jupyter's own threads
                 return real()
-            return int(self._now * unit) if name.endswith("_ns") else self._now
+            now = self._worked if of_the_processor else self._now
+            return int(now * unit) if name.endswith("_ns") else now
 
         return clock
 
 
 CLOCKS = [
     name + unit
-    for name in ("perf_counter", "monotonic", "time", "process_time")
+    for name in ("perf_counter", "monotonic", "time", "process_time", "thread_time")
     for unit in ("", "_ns")
 ]
+TIMEIT = ("Timer", "timeit", "repeat")
+NAMES = {"cuda": "CUDA", "mps": "MPS", "none": "accelerator"}
+
+
+def _timed_by(clock: Callable[[], float], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function of timeit another clock to go by, where none is asked for."""
+
+    def timed(
+        stmt: Any = "pass", setup: Any = "pass", timer: Any = clock, *args: Any, **kwargs: Any
+    ) -> Any:
+        return function(stmt, setup, timer, *args, **kwargs)
+
+    return timed
 
 
 class _Event:
@@ -115,10 +150,11 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
     return [
         (torch.cuda, "is_available", lambda: cuda),
         (torch.cuda, "device_count", lambda: int(cuda)),
+        (torch.cuda, "current_device", lambda: 0),
         (torch.mps, "is_available", lambda: mps),
         (torch.mps, "device_count", lambda: int(mps)),
         (torch.backends.mps, "is_available", lambda: mps),
-        (torch.backends.mps, "is_built", lambda: mps),
+        (torch.backends.mps, "is_built", lambda: True),  # every Mac's torch is, old machines too
         (torch.accelerator, "is_available", lambda: accelerator is not None),
         (torch.accelerator, "device_count", lambda: int(accelerator is not None)),
         (torch.accelerator, "current_accelerator", lambda *_, **__: accelerator),

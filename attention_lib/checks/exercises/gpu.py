@@ -110,7 +110,7 @@ PICK_DEVICE = Exercise(
             lambda: _device(_first_of("cuda", "cpu")),
         ),
         Mistake(
-            "Only MPS is looked for: torch.cuda.is_available() comes first.",
+            "CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
             lambda: _device(_first_of("mps", "cpu")),
         ),
         Mistake(
@@ -122,11 +122,13 @@ PICK_DEVICE = Exercise(
             lambda: _device("cpu"),
         ),
         Mistake(
-            "It is always CUDA, also where there is none: ask torch.cuda.is_available().",
+            "It is always CUDA, also where there is none: ask torch.cuda.is_available(), with its "
+            "parentheses.",
             lambda: _device("cuda"),
         ),
         Mistake(
-            "The CPU comes last: take it only where there is neither CUDA nor MPS.",
+            "MPS is taken where there is none: ask torch.backends.mps.is_available(), with its "
+            "parentheses; the CPU comes last.",
             lambda: _device("cuda" if _cuda() else "mps"),
         ),
     ),
@@ -168,9 +170,13 @@ def _attention_cases(rng: Generator) -> Iterator[Case]:
     yield Case(*_qkv(rng, (2, 3), (5, 7, 6, 2), "float32"))
     yield Case(*_qkv(rng, (3,), (5, 5, 7, 2), "float32"), is_causal=True)
     yield Case(*_qkv(rng, (2,), (3, 6, 5, 7), "float16"))
+    yield Case(*_qkv(rng, (2,), (4, 4, 3, 5), "float16"), is_causal=True)
     yield Case(*_qkv(rng, (2,), (6, 6, 5, 3), "bfloat16"), is_causal=True)
     query, key, value = _qkv(rng, (2,), (3, 5, 6, 7))
     yield Case(query * 1000.0, key, value)  # exponentials that overflow
+    slope = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64)[:, None]
+    rising = slope * (1.0 + key.abs())  # the future would take all the weight
+    yield Case(1000.0 * (1.0 + query.abs()), rising, value, is_causal=True)
     yield Case(query + 0 * query[:, :1], key - 40.0 * query.mean(), value, False)
 
 
@@ -188,7 +194,12 @@ def _differentiable(answer: Answer) -> str | None:
     for is_causal in (False, True):
         inputs = _qkv(rng, (2,), (3, 5, 6, 7))
         (toward,) = _tensors(rng, (2, 3, 7))
-        got = staging.gradients(answer, inputs, toward, is_causal=is_causal)
+        try:
+            got = staging.gradients(answer, inputs, toward, is_causal=is_causal)
+        except RuntimeError as error:
+            if "inplace operation" in str(error):
+                return CHANGED_IN_PLACE
+            raise
         if got is None:
             return NO_GRADIENT
         right = staging.gradients(TORCH_ATTENTION.reference, inputs, toward, is_causal=is_causal)
@@ -207,9 +218,13 @@ NO_GRADIENT = (
     "No gradient flows back through the output: leave detach, no_grad, .item() and NumPy out, and "
     "compute with tensors from the inputs to the output."
 )
+CHANGED_IN_PLACE = (
+    "A tensor that autograd needs for the gradient is changed in place: write x = x / y in place "
+    "of x /= y, and leave out functions whose names end with an underscore."
+)
 WRONG_DEVICE = (
-    "A tensor made inside torch_attention is on the CPU whatever device the inputs are on: give "
-    "device=query.device where you make it."
+    "A tensor inside torch_attention is on the CPU whatever device the inputs are on: give "
+    "device=query.device where you make one, and leave .cpu() out."
 )
 
 
@@ -223,10 +238,11 @@ def _stays_on_its_device(answer: Answer) -> str | None:
             output = answer(*inputs, is_causal)
         except RuntimeError as error:
             # An answer may look at values, which are not there; devices it may not mix.
-            if "expected device" in str(error) or "same device" in str(error):
+            texts = ("expected device", "same device", "Cannot copy out of meta tensor")
+            if any(text in str(error) for text in texts):
                 return WRONG_DEVICE
             continue
-        except (TypeError, NotImplementedError):
+        except TypeError:
             continue
         if is_tensor(output) and not output.is_meta:
             return WRONG_DEVICE
@@ -243,6 +259,7 @@ def _torch_attention(
     mask: Callable[[Any], Any] | None = None,
     forbidden: float = -math.inf,
     dim: int = -1,
+    late: Callable[[Any], Any] | None = None,
     out: Callable[[Any, Any], Any] = lambda output, value: output.to(value.dtype),
     shift: bool = True,
 ) -> Any:
@@ -251,13 +268,15 @@ def _torch_attention(
 
     query, key, wide = query.double(), key.double(), value.double()
     scores = query @ key.transpose(-2, -1) / scale(query, key, value)
-    if is_causal:
+    if is_causal and not late:
         allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
         scores = scores.masked_fill(~(mask(scores) if mask else allowed), forbidden)
     if shift:
         weights = torch.softmax(scores, dim=dim)
     else:
         weights = torch.exp(scores) / torch.exp(scores).sum(dim=dim, keepdim=True)
+    if is_causal and late:
+        weights = late(weights)
     return out(weights @ wide, value)
 
 
@@ -298,6 +317,11 @@ def _on_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> An
     return torch.softmax(scores, dim=-1) @ value
 
 
+def _back_from_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    inputs = [tensor.cpu() for tensor in (query, key, value)]
+    return _torch_attention(*inputs, is_causal)
+
+
 def _through_numpy(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
     import torch
 
@@ -308,6 +332,18 @@ def _through_numpy(query: Any, key: Any, value: Any, is_causal: bool = False) ->
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     return torch.from_numpy(weights @ arrays[2]).to(query.dtype)
+
+
+def _divided_in_place(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    import torch
+
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if is_causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
+    weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    weights /= weights.sum(dim=-1, keepdim=True)
+    return weights @ value
 
 
 def _in_float32(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
@@ -370,8 +406,9 @@ TORCH_ATTENTION = Exercise(
             _with(mask=_lower(lambda length, keys: keys)),
         ),
         Mistake(
-            "The mask is reversed: these weights look at the present and the future.",
+            "The mask is reversed: it hides the past, and the future is seen.",
             _with(mask=_upper),
+            _with(mask=lambda scores: ~_lower(lambda length, keys: 0)(scores)),
         ),
         Mistake(
             "Each query misses its own key: key i may be seen by query i.",
@@ -384,6 +421,16 @@ TORCH_ATTENTION = Exercise(
         Mistake(
             "Masked scores are set to 0, which softmax turns into a weight: fill in -inf.",
             _with(forbidden=0.0),
+        ),
+        Mistake(
+            "The mask comes after the softmax: fill -inf into the scores before it, so that what "
+            "is hidden takes no part in the sum.",
+            _with(late=lambda weights: weights.tril()),
+            _with(late=lambda weights: weights.tril() / weights.tril().sum(-1, keepdim=True)),
+        ),
+        Mistake(
+            "Keys are hidden without is_causal, too: mask only where it is True.",
+            lambda query, key, value, is_causal=False: _torch_attention(query, key, value, True),
         ),
         Mistake(
             "The softmax runs over the queries: it must run over the keys, dim=-1.",
@@ -399,7 +446,8 @@ TORCH_ATTENTION = Exercise(
             _in_float32,
         ),
         Mistake(NO_GRADIENT, _without_gradient, _through_numpy, measured=True),
-        Mistake(WRONG_DEVICE, _on_the_cpu, measured=True),
+        Mistake(CHANGED_IN_PLACE, _divided_in_place, measured=True),
+        Mistake(WRONG_DEVICE, _on_the_cpu, _back_from_the_cpu, measured=True),
     ),
 )
 
@@ -443,7 +491,8 @@ ATTENTION_FLOPS = Exercise(
     ),
     mistakes=(
         Mistake(
-            "Half of it: a multiplication and an addition are two operations.",
+            "Half of it: there are two products, and a multiplication and an addition are two "
+            "operations.",
             _flops(2),
         ),
         Mistake(
@@ -463,6 +512,12 @@ ATTENTION_FLOPS = Exercise(
             "A causal mask halves the pairs, and so the operations, once: not the two products each "
             "by four.",
             _flops(4, causal=0.25),
+        ),
+        Mistake(
+            "The batch or the heads are left out: every head of every sequence has its own products.",
+            lambda b, h, n, d, is_causal=False: _flops(4)(1, h, n, d, is_causal),
+            lambda b, h, n, d, is_causal=False: _flops(4)(b, 1, n, d, is_causal),
+            lambda b, h, n, d, is_causal=False: _flops(4)(1, 1, n, d, is_causal),
         ),
         Mistake(
             "This grows with the length and not with its square: every query meets every key.",
@@ -495,8 +550,8 @@ ATTENTION_FLOPS = Exercise(
 def _timing_cases(rng: Generator) -> Iterator[Case]:
     yield _timing_case("cpu", 400.0, 20.0, 30.0, 70.0)
     yield _timing_case("cuda", 900.0, 12.0, 10.0, 45.0, 11.0, 80.0)
-    yield _timing_case("mps", 900.0, 20.0, 30.0, 70.0)
-    yield _timing_case("cpu", 500.0, 80.0, 81.0, 82.0, 10.0, 11.0, 12.0, 30.0)
+    yield _timing_case("mps", 900.0, 0.2, 0.4, 0.9)  # less than a millisecond
+    yield _timing_case("cpu", 500.0, 80.0, 10.0, 82.0, 11.0, 12.0, 81.0, 30.0)
     yield _timing_case("cuda", 600.0, 15.0, 60.0, 16.0, 90.0)  # even: between 16 and 60
     drawn = rng.permutation([10.0, 12.0, 14.0, 16.0, 17.0, 18.0, 40.0, 50.0, 70.0, 95.0])
     for device in ("cpu", "cuda"):  # as many as the default
@@ -534,8 +589,14 @@ def _timer(
     before: bool = True,
     after: bool = True,
     repeats_given: bool = True,
+    waits_on: Sequence[str] = ("cuda", "mps"),
+    clock: str = "perf_counter",
 ) -> Answer:
     """Build the reference with one thing changed."""
+
+    def wait(device: Any) -> None:
+        if device.type in waits_on:
+            _wait(device)
 
     def time_milliseconds(fn: Answer, device: Any, repeats: int = 10) -> Any:
         times = []
@@ -543,12 +604,12 @@ def _timer(
             fn()
         for _ in range(repeats if repeats_given else 10):
             if before:
-                _wait(device)
-            start = time.perf_counter()
+                wait(device)
+            start = getattr(time, clock)()
             fn()
             if after:
-                _wait(device)
-            times.append(unit * (time.perf_counter() - start))
+                wait(device)
+            times.append(unit * (getattr(time, clock)() - start))
         return of(times)
 
     return time_milliseconds
@@ -583,7 +644,7 @@ TIME_MILLISECONDS = Exercise(
     run=staging.on_simulated_machine,
     run_as="def time_milliseconds(fn, device, repeats=10)",
     cases=_timing_cases,
-    tolerance=0.05,
+    tolerance=0.005,
     hints=(
         "First call fn() once and throw the time away: the first call compiles and allocates.",
         "On CUDA, fn() returns before the work is done. torch.cuda.synchronize() waits for it: "
@@ -620,6 +681,19 @@ TIME_MILLISECONDS = Exercise(
             "The clock starts while the device still does earlier work: synchronize before the "
             "first timed call, too.",
             _timer(before=False),
+        ),
+        Mistake(
+            "Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
+            _timer(waits_on=("cuda",)),
+        ),
+        Mistake(
+            "Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
+            _timer(waits_on=("mps",)),
+        ),
+        Mistake(
+            "process_time counts what the processor works, and not what it waits for a device: "
+            "read time.perf_counter().",
+            _timer(clock="process_time"),
         ),
         Mistake(
             "repeats is ignored: time as many calls as asked for.",
@@ -821,7 +895,12 @@ FLASH_KERNEL = Exercise(
         Mistake(
             "Every turn loads the first block: move the pointers on by first * key_stride and "
             "first * value_stride.",
-            Edited((" + first * key_stride", ""), (" + first * value_stride", "")),
+            Edited(
+                ("key_pointers += start * key_stride", "pass"),
+                ("value_pointers += start * value_stride", "pass"),
+                ("        key_pointers += BLOCK * key_stride\n", ""),
+                ("        value_pointers += BLOCK * value_stride\n", ""),
+            ),
         ),
         Mistake(
             "NaN: the loads read on behind the last key. Give tl.load mask=there, other=0.0.",
