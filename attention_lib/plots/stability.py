@@ -221,7 +221,7 @@ def error_bars_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigur
         bars = axis.bar(at, values, 0.92 * width, color=CYCLE[place], label=method)
         axis.bar_label(bars, [f"{value:.2g}" for value in values], padding=2, fontsize=9)
     axis.set_yscale("log")
-    axis.set(ylabel="worst error (ulp)", ylim=(0.1, 4 * max(axis.get_ylim())))
+    axis.set(ylabel="worst error (ulp, logarithmic)", ylim=(0.1, 4 * max(axis.get_ylim())))
     axis.set_xticks(range(len(errors)), list(errors))
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
     axis.yaxis.set_minor_locator(NullLocator())
