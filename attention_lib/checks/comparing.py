@@ -250,6 +250,8 @@ def described(value: Any) -> str:
         return f"the number {value}"
     if value is None:
         return "None"
+    if callable(value):
+        return "a function"
     return f"an object of type {type(value).__name__}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -149,8 +150,17 @@ def _judge_calls(exercise: Exercise, trials: list[Trial]) -> Report | None:
             if exercise.accelerated:
                 whose = "fused attention" if package == "torch" else whose
                 write_it = "write it with matrix products and other plain tensor operations"
-            return Report(exercise, "wrong", f"{exercise.name} calls {name}, {whose}: {write_it}.")
+            sentence = f"{exercise.name} calls {known_name(name)}, {whose}: {write_it}."
+            return Report(exercise, "wrong", sentence)
     return None
+
+
+def known_name(name: str) -> str:
+    """Return the name of a function as a learner knows it, without a library's private parts."""
+    package, *inner = name.partition(".<locals>")[0].split(".")
+    last = [] if "<locals>" in name else inner[-1:]
+    parts = [part for part in inner[: len(inner) - len(last)] if not part.startswith("_")]
+    return ".".join([package, *parts, *last])
 
 
 def _judge_reading(exercise: Exercise, trials: list[Trial]) -> Report | None:
@@ -182,15 +192,28 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
             frames = trial.seen.frames
             line = f" in line {frames[-1].lineno}" if frames else ""
             stopped = f"stopped{line} with {type(error).__name__}"
-            stopped += f": {error}" if str(error) else "."
+            stopped += f": {error}".rstrip() if str(error) else "."
             if trial.case.raises:
                 asked_for = f"should raise {trial.case.raises.__name__} here; it {stopped}"
                 return Report(exercise, "wrong", f"{exercise.name} {asked_for}", trial)
-            return Report(exercise, "error", f"{exercise.name} {stopped}", trial)
+            sentence = f"{exercise.name} {stopped}{_remedy(exercise, error)}"
+            return Report(exercise, "error", sentence, trial)
         sentence = problem_with_result(exercise, trial)
         if sentence:
             return Report(exercise, "wrong", sentence, trial)
     return None
+
+
+def _remedy(exercise: Exercise, error: BaseException) -> str:
+    """Return what to do about an error whose own words, NumPy's, do not tell a beginner."""
+    said = str(error)
+    if "with casting rule 'same_kind'" in said:
+        return ". An integer array takes no fractions: write x = x / y instead of x /= y."
+    if said.startswith("cannot convert float") and said.endswith("to integer"):
+        return ". An integer array has no place for -inf or NaN: use np.where, or a float array."
+    if said.startswith("operands could not be broadcast") and "axis" in exercise.first_line:
+        return ". Should a sum or maximum keep its axis? keepdims=True keeps it."
+    return ""
 
 
 def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:
@@ -259,13 +282,17 @@ def _probe(exercise: Exercise, answer: Answer) -> Report | None:
 def _judge_value(exercise: Exercise, answer: Any) -> Report:
     expected = np.asarray(exercise.reference, float)
     try:
-        got = np.asarray(answer, float)
-    except (TypeError, ValueError):
-        got = np.array(np.nan)
-    if got.shape != expected.shape or np.isnan(got).any():
+        entries = np.asarray(answer, object)
+    except ValueError:  # arrays whose shapes do not fit together
+        entries = np.array(None)
+    fits = entries.shape == expected.shape
+    got = np.array([_number(entry) for entry in entries]) if fits else np.array(np.nan)
+    if np.isnan(got).any():
+        found = f"it is {described(answer)}"
+        if fits:
+            found = f"{repr(entries[np.argmax(np.isnan(got))])[:40]} is none"
         sentence = (
-            f"{exercise.name} should be {expected.size} numbers, such as "
-            f"[0.1, 0.2, 0.7]; it is {described(answer)}."
+            f"{exercise.name} should be {expected.size} numbers, such as [0.1, 0.2, 0.7]; {found}."
         )
         return Report(exercise, "wrong", sentence)
     if (np.abs(got - expected) <= exercise.tolerance).all():
@@ -278,6 +305,16 @@ def _judge_value(exercise: Exercise, answer: Any) -> Report:
     spot = int(np.argmax(np.abs(got - expected)))
     sentence = f"Number {spot + 1} of {exercise.name}, {got[spot]:g}, is not right to 3 decimals."
     return Report(exercise, "wrong", sentence)
+
+
+def _number(entry: Any) -> float:
+    """Return an entry of a value as a number: NaN for one that is none."""
+    if isinstance(entry, (str, bytes)):
+        return math.nan
+    try:
+        return float(entry)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:

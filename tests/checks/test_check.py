@@ -18,7 +18,7 @@ from attention_lib.checks import CheckFailed, calling
 from attention_lib.checks.calling import observe
 from attention_lib.checks.catalogue import EXERCISES, find
 from attention_lib.checks.exercise import Case
-from attention_lib.checks.judging import judge
+from attention_lib.checks.judging import judge, known_name
 from attention_lib.checks.report import as_html, as_text
 
 
@@ -168,6 +168,47 @@ def _with_torch_methods(scores, axis=-1):
 )
 def test_calls_that_do_the_work_are_named(answer, named):
     assert named in sentence_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("scipy.special._logsumexp.softmax", "scipy.special.softmax"),
+        ("scipy.stats._policy._policy_factory.<locals>.decorator.<locals>.wra", "scipy.stats"),
+        ("torch._scaled_dot_product", "torch._scaled_dot_product"),
+        ("attention_lib.softmax.softmax", "attention_lib.softmax.softmax"),
+    ],
+)
+def test_calls_have_the_names_that_learners_know(name, known):
+    assert known_name(name) == known
+
+
+def _divided_in_place(scores, axis=-1):
+    scores /= 1
+    return right(scores, axis)
+
+
+def _filled_in_place(scores, axis=-1):
+    scores[scores < -99] = -np.inf
+    return right(scores, axis)
+
+
+def _maximum_without_its_axis(scores, axis=-1):
+    return right(scores - scores.max(axis=axis), axis)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (_divided_in_place, "casting rule 'same_kind'. An integer array takes no fractions"),
+        (_filled_in_place, "infinity to integer. An integer array has no place for -inf"),
+        (_maximum_without_its_axis, "(2,3) (2,). Should a sum or maximum keep its axis?"),
+    ],
+)
+def test_errors_of_numpy_have_their_remedy(answer, said):
+    report = verdict(answer)
+    assert report.outcome == "error"
+    assert said in report.sentence
 
 
 def _with_a_ufunc(scores, axis=-1):
@@ -395,13 +436,24 @@ def test_a_written_answer_is_read_by_a_person(capsys):
         ([0.1, 0.2], "should be 3 numbers"),
         (["a", "b", "c"], "should be 3 numbers"),
         ({"study": 1}, "should be 3 numbers"),
-        ([np.nan] * 3, "should be 3 numbers"),
+        (lambda: [0.063, 0.468, 0.468], "it is a function"),
+        (
+            ["0.063", "0.468", "0.468"],
+            "should be 3 numbers, such as [0.1, 0.2, 0.7]; '0.063' is none",
+        ),
+        ([0.063, [0.468], 0.468], "[0.468] is none"),
+        ([0.063, 0.468, np.nan], "nan is none"),
         ([0.063, 0.468, 0.47], "Number 3 of study_weights"),
         ([0.064, 0.468, 0.468], "Number 1 of study_weights"),
     ],
 )
 def test_values_have_their_sentences(value, expected):
     assert expected in sentence_of(value, "study_weights")
+
+
+def test_an_entropy_in_place_of_a_temperature_is_named():
+    sentence = sentence_of(lambda scores, target: target, "temperature_for_entropy")
+    assert sentence.endswith("you returned an entropy. Return the temperature that leads to it.")
 
 
 def test_hints_come_one_at_a_time(capsys):

@@ -204,7 +204,7 @@ def _scaled_cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]]), np.array([[2.0, 2.0], [4.0, 0.0]]))
     yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)))
     yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)), scale=0.3)
-    yield Case(rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), 2.0)
+    yield Case(rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), -2.0)
     yield Case(rng.normal(size=(3, 6)), rng.normal(size=(5, 6)), scale=0.0)
     yield Case(rng.normal(size=(2, 3, 7)), rng.normal(size=(2, 5, 7)))
     yield Case(rng.normal(size=(2, 3, 5, 6)), rng.normal(size=(2, 3, 7, 6)))
@@ -596,7 +596,7 @@ SOFTMAX_WITH_TEMPERATURE = Exercise(
             lambda scores, temperature, axis=-1: _tempered(np.multiply, scores, temperature, axis),
         ),
         Mistake(
-            "The temperature is ignored: divide the scores by it before softmax.",
+            "The temperature changes nothing: divide the scores by it before softmax.",
             lambda scores, temperature, axis=-1: _tempered(
                 lambda s, t: s, scores, temperature, axis
             ),
@@ -722,6 +722,8 @@ def _entropy_verdict(scores: NDArray, target: float, got: object) -> str | None:
     if abs(reached - target) <= CLOSE_ENOUGH:
         return None
     told = f"At the temperature {temperature:.6g} the entropy is {reached:.7g}, not {target:.7g}"
+    if math.isclose(temperature, target, abs_tol=1e-5):
+        return f"{told}: you returned an entropy. Return the temperature that leads to it."
     misses = {
         1 / temperature: "you returned 1/T: return what the scores are divided by.",
         temperature

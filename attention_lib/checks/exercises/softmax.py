@@ -61,6 +61,10 @@ NORMALIZE_BY_SUM = Exercise(
             lambda scores: scores / scores.max(axis=-1, keepdims=True),
         ),
         Mistake(
+            "You divide by the mean of the row: divide by its sum.",
+            lambda scores: scores / scores.mean(axis=-1, keepdims=True),
+        ),
+        Mistake(
             "You divide by the sum of absolute values: here the plain sum is asked for, signs and all.",
             lambda scores: scores / np.abs(scores).sum(axis=-1, keepdims=True),
         ),

@@ -442,6 +442,26 @@ LOG_SOFTMAX = Exercise(
             lambda scores, axis=-1: stable_softmax(scores, axis),
         ),
         Mistake(
+            "The maximum is subtracted inside exp only: subtract it from the scores as well.",
+            lambda scores, axis=-1: (
+                scores
+                - np.log(
+                    np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(
+                        axis=axis, keepdims=True
+                    )
+                )
+            ),
+        ),
+        Mistake(
+            "You subtract the maximum of the whole array: a row far below it underflows to log(0). "
+            "Take each row's own maximum, along axis.",
+            lambda scores, axis=-1: (
+                scores
+                - scores.max()
+                - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
+            ),
+        ),
+        Mistake(
             "Only the maximum is subtracted: the logarithm of the sum is missing.",
             lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
         ),
@@ -521,6 +541,21 @@ CROSS_ENTROPY = Exercise(
             lambda scores, targets: _naive_loss(
                 scores, targets, np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
             ),
+            lambda scores, targets: (
+                np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(targets)), targets]
+            ).mean(),
+        ),
+        Mistake(
+            "The maximum is subtracted inside exp only: add it to the logarithm of the sum again.",
+            lambda scores, targets: (_losses(scores, targets) - scores.max(axis=-1)).mean(),
+        ),
+        Mistake(
+            "One maximum is subtracted from all rows: an example far below it underflows to log(0). "
+            "Subtract each row's own.",
+            lambda scores, targets: (
+                np.log(np.exp(scores - scores.max()).sum(axis=-1))
+                - (scores - scores.max())[np.arange(len(targets)), targets]
+            ).mean(),
         ),
         Mistake(
             "A small constant inside the logarithm changes the loss: use log_softmax.",
@@ -554,6 +589,10 @@ CROSS_ENTROPY = Exercise(
         Mistake(
             "The sign is reversed: the loss is the negative log-likelihood.",
             lambda scores, targets: -_losses(scores, targets).mean(),
+        ),
+        Mistake(
+            "The sum is divided by the number of classes, C: divide by that of the examples, N.",
+            lambda scores, targets: _losses(scores, targets).sum() / scores.shape[-1],
         ),
         Mistake(
             "The mean runs over all N × C entries: only the right class of each example counts, "
@@ -649,6 +688,8 @@ def _masked_cases(rng: Generator) -> Iterator[Case]:
     )
     yield Case(np.array([[1e300, -1e300, 0.0]]), np.array([[False, True, False]]))
     yield Case(np.array([-500.0, -502.0, -501.0]), np.array([True, True, False]))
+    # Small weights are right in every digit too.
+    yield Case(np.array([[0.0, -30.0, -80.0, 5.0]]), np.array([True, True, True, False]))
     yield Case(np.array([1.0, 9.0, 2.0]), np.array([False, True, True]))
 
 
@@ -657,9 +698,17 @@ def _masked_size(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
     return masked_softmax(scores, mask, axis) * (1.0 + _finite_size(allowed, axis))
 
 
+LARGE_NEGATIVES = (-1e9, -1e10, -1e20, -1e30, -1e4, -1e5, -1e6, -1e8)
+
+
 def _masked_by(scores: NDArray, mask: NDArray, axis: int, fill: float) -> NDArray:
     filled = np.where(mask, scores, np.array(fill, np.result_type(scores, np.float32)))
     return softmax(filled, axis)
+
+
+def _over_its_sum(exponentials: NDArray, axis: int) -> NDArray:
+    total = exponentials.sum(axis=axis, keepdims=True)
+    return exponentials / np.where(total == 0, 1, total)
 
 
 def _zeroed_after(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
@@ -694,7 +743,29 @@ MASKED_SOFTMAX = Exercise(
             "negative number is not -inf. Such a row gets all zeros.",
             *(
                 lambda scores, mask, axis=-1, fill=fill: _masked_by(scores, mask, axis, fill)
-                for fill in (-1e9, -1e10, -1e20, -1e30, -1e4, -1e5, -1e6, -1e8)
+                for fill in LARGE_NEGATIVES
+            ),
+        ),
+        Mistake(
+            "A row with nothing allowed gets equal weights: such a row gets all zeros.",
+            lambda scores, mask, axis=-1: np.where(
+                np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
+                masked_softmax(scores, mask, axis),
+                1.0 / scores.shape[axis],
+            ),
+        ),
+        Mistake(
+            "A large negative number is not -inf: an allowed score may lie below it. Forbidden "
+            "scores are -inf.",
+            *(
+                lambda scores, mask, axis=-1, fill=fill: _masked_by(scores, mask, axis, fill) * mask
+                for fill in LARGE_NEGATIVES
+            ),
+            *(
+                lambda scores, mask, axis=-1, fill=fill: (
+                    softmax(scores + fill * (1.0 - mask), axis) * mask
+                )
+                for fill in LARGE_NEGATIVES
             ),
         ),
         Mistake(
@@ -744,6 +815,8 @@ MASKED_SOFTMAX = Exercise(
                 np.where(mask, np.exp(scores), 0.0)
                 / np.where(mask, np.exp(scores), 0.0).sum(axis=axis, keepdims=True)
             ),
+            lambda scores, mask, axis=-1: _over_its_sum(np.where(mask, np.exp(scores), 0), axis),
+            lambda scores, mask, axis=-1: _over_its_sum(np.exp(scores) * mask, axis),
         ),
         Mistake(
             "A small constant is added to every sum: rows with something allowed no longer sum to 1. "

@@ -201,6 +201,9 @@ WRONG = {
         "a tuple": lambda d_k, component_std=1.0: (math.sqrt(d_k) * component_std**2,),
     },
     "scaled_scores": {
+        "sign of the scale": lambda q, k, scale=None: scaled(
+            q, k, None if scale is None else abs(scale)
+        ),
         "constant under the root": lambda q, k, scale=None: scaled(
             q, k, 1 / math.sqrt(q.shape[-1] + 1e-9) if scale is None else scale
         ),

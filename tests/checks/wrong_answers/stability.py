@@ -69,6 +69,12 @@ def tiny_weights_dropped(scores, axis=-1):
     return weights
 
 
+def small_masked_weights_dropped(scores, mask, axis=-1):
+    weights = masked_softmax(scores, mask, axis)
+    weights[weights < 1e-6] = 0
+    return weights
+
+
 def every_single_axis_dropped(scores, axis=-1, keepdims=False):
     result = logsumexp(scores, axis, keepdims=True)
     return result if keepdims else np.squeeze(result)
@@ -253,6 +259,7 @@ WRONG = {
         "rounded": lambda s, t: round(float(losses(s, t).mean()), 8),
     },
     "masked_softmax": {
+        "small weights dropped": small_masked_weights_dropped,
         "-1e2, then the mask": filled(-1e2),
         "-1e9, then the mask": filled(-1e9),
         "-1e30, then the mask": filled(-1e30),
