@@ -119,7 +119,7 @@ def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
         _close_sandboxes()  # lessons come one after the other
-        ours = [cell.source for cell in cells if not _is_the_students(cell)]
+        ours = [cell.source for cell in cells if not _came_in(cell)]
         modules = sorted({module for source in ours for module in imports(source).values()})
         sandbox = (
             Unprotected(task.lesson) if task.without_sandbox else Sandbox(task.lesson, modules)
@@ -162,6 +162,11 @@ def _is_code(cell: NotebookNode) -> bool:
 
 def _is_the_students(cell: NotebookNode) -> bool:
     return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _came_in(cell: NotebookNode) -> bool:
+    """Tell whether a student could have written the cell, whatever it says of itself."""
+    return _is_the_students(cell) or cell.id.startswith("earlier-")
 
 
 def _is_a_failure(output: dict[str, Any]) -> bool:

@@ -102,7 +102,7 @@ def take_in(folder: Path, released: Path, source: Path) -> Prepared:
     problem, notes = submission.problem, submission.notes
     if not problem:
         try:
-            notebook, changes = rebuild(ours, read_notebook(submission.notebook))
+            notebook, changes = rebuild(ours, read_notebook(submission.notebook), released.stem)
             notes = notes + changes
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)

@@ -13,6 +13,8 @@ from typing import Any
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from attention_lib.grading.cell_ids import id_of
+
 START = -1  # the place of cells that stand before the first cell of the lesson
 
 # What is taken of one notebook at most: enough for any work, and little enough to show again.
@@ -39,6 +41,7 @@ class Cell:
     pictures: dict[str, dict[str, str]]
     too_long: bool = False  # if so, its text was not kept
     home: int | None = None  # the released cell that this is, or was made from
+    is_earlier: bool = False  # a cell of the lesson, as it was before it was changed
 
     @property
     def name(self) -> object:
@@ -52,7 +55,9 @@ class Cell:
         return self.plain == _plain_released(own.source)
 
 
-def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[NotebookNode, list[str]]:
+def rebuild(
+    released: NotebookNode, submitted: Mapping[str, Any], lesson: str = ""
+) -> tuple[NotebookNode, list[str]]:
     """Put what a student wrote into the released notebook.
 
     Layout, metadata, points and check cells are those of the release. From the submission come
@@ -66,6 +71,9 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
         The notebook that was given out.
     submitted
         A notebook as read from a file in nbformat 3 or 4, of any state. It is not changed.
+    lesson
+        The lesson's name, by which cells of its earlier versions are known. Of these the text
+        is left out, and the code stays: a student's may rest on it.
 
     Returns
     -------
@@ -82,6 +90,8 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
     if len(cells) > MOST_CELLS:
         raise ForeignNotebook(f"it has more than {MOST_CELLS:,} cells")
     _find_homes(released.cells, cells)
+    for cell in cells:
+        cell.is_earlier = cell.home is None and _is_of_the_lesson(cell, lesson)
     taken, changes = _take(released.cells, cells)
     added, left_out = _added(released.cells, cells, taken)
     notebook = from_dict({**released, "cells": []})
@@ -92,7 +102,8 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any]) -> tuple[Noteb
             notebook.cells.append(_released_cell(released.cells[place], answer))
         for cell in added.get(place, []):
             count += 1
-            notebook.cells.append(_plain_cell(cell, f"added-{count}"))
+            whose = "earlier" if cell.is_earlier else "added"
+            notebook.cells.append(_plain_cell(cell, f"{whose}-{count}"))
     return notebook, changes + left_out
 
 
@@ -190,6 +201,12 @@ def _find_homes(released: list[NotebookNode], cells: list[Cell]) -> None:
             _adopt_words(place, cells)
 
 
+def _is_of_the_lesson(cell: Cell, lesson: str) -> bool:
+    """Tell whether a cell was given out just so: its id is the one that its text has."""
+    made = (cell.cell_id or "").partition("-")[0]
+    return made == id_of(lesson, cell.kind, cell.text.replace("\r\n", "\n"))
+
+
 def _adopt(answer: NotebookNode, place: int, cells: list[Cell]) -> None:
     """Take cells that define what a missing answer cell should have for copies of it."""
     name = re.escape(_grade_id(answer))
@@ -234,6 +251,10 @@ def _take(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, Ce
             edited += 1
     if not any(_is_answer(released[place]) for place in taken):
         raise ForeignNotebook("it has none of this lesson's answer cells")
+    earlier = sum(cell.is_earlier for cell in cells)
+    if earlier:
+        changes.append(f"Cells of an earlier version of the lesson ({earlier}) were replaced.")
+    missing -= min(missing, earlier)
     if missing:
         changes.append(f"Missing cells of the lesson ({missing}) were put back.")
     if edited:
@@ -270,6 +291,8 @@ def _added(
                 continue
         too_long += cell.too_long
         if not cell.text.strip() or (own is not None and cell.is_as_given_out(own)):
+            continue
+        if cell.is_earlier and cell.kind == "markdown":
             continue
         if count == MOST_ADDED or characters + len(cell.text) > MOST_TEXT:
             too_many += 1

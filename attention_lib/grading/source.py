@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from attention_lib.grading.cell_ids import id_of
 from attention_lib.grading.course import CourseError
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -206,8 +206,7 @@ def _give_ids(cells: list[NotebookNode], lesson: str) -> None:
         if "nbgrader" in cell.metadata:
             name = cell.metadata.nbgrader.grade_id
         else:
-            text = f"{lesson}\n{cell.cell_type}\n{cell.source}"
-            name = hashlib.sha256(text.encode()).hexdigest()[:12]
+            name = id_of(lesson, cell.cell_type, cell.source)
         seen[name] = seen.get(name, 0) + 1
         cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
 

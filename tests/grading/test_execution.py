@@ -68,6 +68,21 @@ def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
     assert errors(added) == ["NotThere"]
 
 
+@pytest.mark.parametrize(("whose", "imported"), [("lesson", True), ("earlier-1", False)])
+def test_only_the_lessons_own_cells_say_what_the_sandbox_imports(whose, imported):
+    """A student can make a cell that passes for one of an earlier version of the lesson."""
+    execution._close_sandboxes()
+    cells = [
+        new_code_cell("import sys\nprint('colorsys' in sys.modules)", id="added-0"),
+        new_code_cell("import colorsys", id=whose),
+        new_code_cell("colorsys", id="added-1"),
+    ]
+    notebook = new_notebook(cells=cells)
+    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
+    assert [texts(cell) for cell in notebook.cells] == [f"{imported}\n", "", ""]
+    assert [errors(cell) for cell in notebook.cells] == [[], [], []]
+
+
 @pytest.mark.parametrize(
     "source",
     ["%timeit -n1 -r1 pass", "x = !echo 5\nprint(x)", "import asyncio\nawait asyncio.sleep(0)"],

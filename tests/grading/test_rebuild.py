@@ -8,6 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from nbgrader.nbgraderformat import MetadataValidator
 
 from attention_lib.grading import rebuild as limits
+from attention_lib.grading.cell_ids import id_of
 from attention_lib.grading.rebuild import ForeignNotebook, rebuild
 
 STUB = "def double(x):\n    raise NotImplementedError()"
@@ -300,6 +301,21 @@ def test_answers_are_found_in_a_multitude_up_to_a_point(submitted):
 def test_a_foreign_notebook_is_refused(cells):
     with pytest.raises(ForeignNotebook, match="none of this lesson's answer cells"):
         rebuild(RELEASED, {"cells": cells})
+
+
+def test_cells_of_an_earlier_version_are_not_the_students(submitted):
+    """Their ids tell that they are as they were given out; one that was edited is the student's."""
+    title, demo, edited = "# Leson", "print(2)", "print(3)"
+    submitted.cells[0] = new_markdown_cell(title, id=id_of("lesson", "markdown", title))
+    submitted.cells[-1] = new_code_cell(demo, id=f"{id_of('lesson', 'code', demo)}-2")
+    submitted.cells.append(new_code_cell(f"{edited} # mine", id=id_of("lesson", "code", edited)))
+    notebook, changes = rebuild(RELEASED, submitted, "lesson")
+    extra = [cell for cell in notebook.cells if cell.id not in {own.id for own in RELEASED.cells}]
+    assert [(cell.id, cell.source) for cell in extra] == [
+        ("earlier-1", demo),
+        ("added-2", f"{edited} # mine"),
+    ]
+    assert changes == ["Cells of an earlier version of the lesson (2) were replaced."]
 
 
 def test_rebuilding_twice_changes_nothing_more(submitted):

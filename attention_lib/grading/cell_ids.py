@@ -1,0 +1,10 @@
+"""The ids of a lesson's plain cells: digests of their texts, by which they are known again."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def id_of(lesson: str, kind: str, text: str) -> str:
+    """Return the id that a lesson gives to a code or markdown cell with this text."""
+    return hashlib.sha256(f"{lesson}\n{kind}\n{text}".encode()).hexdigest()[:12]
