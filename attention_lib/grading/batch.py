@@ -79,6 +79,10 @@ class Batch:
         times.assignment_id = self._lesson
         standings = self.standings()
         for student in students:
+            problem = self._course.problem_with_name(student)
+            if problem:
+                self.failures[student] = problem
+                continue
             folder = self._course.submission(self._lesson, student)
             time = times.time_of(student, self._lesson)
             self._work[student] = digest([lesson, of_submission(folder, self._lesson, time)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
 CONFIG = "nbgrader_config.py"
+
+
+FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
 
 
 class CourseError(Exception):
@@ -64,6 +68,17 @@ class Course:
         """The names of the students who handed in something for the lesson."""
         folders = (self.root / "classroom" / "submitted").glob(f"*/{lesson}")
         return sorted(path.parent.name for path in folders if path.is_dir())
+
+    @staticmethod
+    def problem_with_name(student: str) -> str | None:
+        """Say why nbgrader cannot tell a student of that name from others, if so."""
+        if any(unicodedata.category(character) in ("Cc", "Cs") for character in student):
+            return "not graded: its folder's name is no readable text; rename it"
+        if set(student) & set(FOR_PATTERNS):
+            return f"not graded: its folder's name has one of {FOR_PATTERNS} in it; rename it"
+        if student != student.strip():
+            return "not graded: its folder's name begins or ends with a space; rename it"
+        return None
 
     def submission(self, lesson: str, student: str) -> Path:
         """The folder that a student handed in."""

@@ -131,7 +131,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
     for result in results:
         points = ["-" if result.failed else _number(result.points.get(name)) for name in most]
         total = "-" if result.failed else f"{result.total:g}"
-        rows.append([result.student, *points, total, result.note])
+        rows.append([_printable(result.student), *points, total, _printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -144,7 +144,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 
 def summary(results: list[Result]) -> str:
     """Say in a line how many there are, and who or what needs attention."""
-    failed = [result.student for result in results if result.failed]
+    failed = [_printable(result.student) for result in results if result.failed]
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None
     )
@@ -155,6 +155,11 @@ def summary(results: list[Result]) -> str:
         counts = ", ".join(f"{name} of {count}" for name, count in waiting.items())
         sentences.append(f"Waiting for a human (?): {counts}.")
     return " ".join(sentences)
+
+
+def _printable(text: str) -> str:
+    """Return a text that a terminal shows as it is."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _number(points: float | None) -> str:

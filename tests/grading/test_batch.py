@@ -18,7 +18,7 @@ from sqlalchemy import text
 from attention_lib.grading.batch import Batch, uninterrupted
 from attention_lib.grading.course import Course
 from attention_lib.grading.execution import UNPROTECTED
-from attention_lib.grading.grade import grade, main
+from attention_lib.grading.grade import grade, main, table
 from attention_lib.grading.journal import Journal
 from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course, quietly
 from tests.grading.rows import read_rows, rows_of_others
@@ -105,6 +105,19 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else_is_touched(room):
     assert rows_of_others(room.course, "bo", LESSON) == others
     after = written(room)
     assert {path for path in after if after[path] != before[path]} == set(written(room, "bo"))
+
+
+def test_a_name_that_nbgrader_takes_for_others_is_nobodys(room):
+    before = written(room), read_rows(room.course)
+    names = ["*", "b[ao]", "ada ", "a\x1b[31m", "b\nc", "c\udcff"]
+    for name in names:
+        room.hand_in(name, room.key())
+    results = room.grade()
+    assert (written(room), read_rows(room.course)) == before
+    assert [student for student, one in results.items() if "rename it" in one.note] == sorted(names)
+    shown = table(room.worth, list(results.values()))
+    assert len(shown.splitlines()) == 2 + len(results)
+    assert "\x1b" not in shown
 
 
 def add_file(room):
