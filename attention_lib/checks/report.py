@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import reprlib
 import sys
 from typing import Any
 
@@ -23,6 +24,7 @@ TITLES = {
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
 REMARK = "A remark:"  # what begins each line of advice below a right verdict
 MOST_CELLS = 8  # a larger array is abbreviated
+MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
 
 
 class CheckFailed(AssertionError):
@@ -158,7 +160,7 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, A
         marked = differing(numbers, right.values, allowed) if fits else None
         rows.append((_labelled(f"you returned{which}", got), numbers, marked))
     elif got is not None:
-        rows.append((f"you returned{which}", repr(got)[:200], None))
+        rows.append((f"you returned{which}", _Repr().repr(got)[:200], None))
     values = right.values if right.device else right.values.astype(right.dtype)
     rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
     return rows
@@ -202,7 +204,20 @@ def _labelled(name: str, array: Any, dtype: Any = None) -> str:
     return f"{name}, shape {tuple(array.shape)}, {short_dtype(dtype or array.dtype)}"
 
 
+class _Repr(reprlib.Repr):
+    """Writes no more of what came back than is shown of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict = 3, 20, 20, 20
+        self.maxstring = self.maxother = self.maxlong = 200
+
+    def repr_ndarray(self, array: np.ndarray, _level: int) -> str:
+        return f"array({_array_text(array)})"
+
+
 def _array_text(array: np.ndarray) -> str:
+    array = array.ravel() if array.ndim > MOST_AXES else array
     return np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
 
 

@@ -493,6 +493,21 @@ def test_the_panel_marks_the_wrong_entries():
     assert panel.count("outline") == 2  # the first of three entries is right
 
 
+def test_of_what_is_far_too_large_a_report_writes_the_beginning():
+    class Counted:
+        def __repr__(self):
+            written.append(self)
+            return "entry"
+
+    written = []
+    short_axes = np.zeros((4,) * 8)  # each of which would be written in full
+    many = [[Counted()] * 100] * 100
+    for returned in (short_axes, many):
+        report = verdict(lambda scores, axis=-1, returned=returned: returned)
+        assert len(as_text(report)) < 1000
+    assert 0 < len(written) <= 400
+
+
 def test_hidden_cases_differ_from_the_learners():
     def cases(seed):
         return [case.args[0].sum() for case in find("softmax").cases(np.random.default_rng(seed))]
