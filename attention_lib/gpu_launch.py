@@ -32,6 +32,7 @@ except ImportError:  # no build for this system
 
 LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+TOGETHER = tl.constexpr(32)  # heads
 TUNED_ON = 8192  # rows, at most: what is fast there is fast for longer ones too
 
 MISSING = (
@@ -51,7 +52,7 @@ if triton:
             (128, 128, 8, 3),
             (128, 64, 8, 3),
             (128, 64, 4, 3),
-            (64, 128, 4, 3),
+            (64, 128, 4, 2),
             (64, 64, 4, 3),
             (64, 32, 4, 3),
             (64, 32, 4, 2),  # from here on for float32, whose tiles take twice the room
@@ -62,7 +63,9 @@ if triton:
     INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]  # small, to reach every edge
 
     def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-        return configs[-3:] if arguments["query"].dtype == torch.float32 else configs[:-3]
+        fitting = configs[-3:] if arguments["query"].dtype == torch.float32 else configs[:-3]
+        short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any will do
+        return fitting[-1:] if short else fitting
 
     tuned = triton.autotune(
         INTERPRETERS if INTERPRETED else TUNED,
@@ -89,19 +92,25 @@ def forward(
     query_length,
     key_length,
     scale,
-    length_class,  # only what the tuning depends on
+    length_class,  # only what the tuning depends on, the length's binary digits
     INNER: tl.constexpr,
     HEAD: tl.constexpr,
     WIDTH: tl.constexpr,
+    PACKED: tl.constexpr,  # whether keys, and values, follow each other without a gap
     IS_CAUSAL: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Compute ROWS rows of one head's output; INNER goes through the keys."""
+    # Under a causal mask the last tiles take longest: those of TOGETHER heads go first, and short
+    # ones fill the gaps at the end. Still more heads at a time would crowd the cache.
     tiles = tl.cdiv(query_length, ROWS)
-    tile = tiles - 1 - tl.program_id(0) % tiles  # under a causal mask the last ones take longest
-    batch = (tl.program_id(0) // tiles // heads).to(tl.int64)
-    head = (tl.program_id(0) // tiles % heads).to(tl.int64)
+    group = tl.program_id(0) // (tiles * TOGETHER) * TOGETHER
+    members = tl.minimum(tl.num_programs(0) // tiles - group, TOGETHER)
+    place = tl.program_id(0) % (tiles * TOGETHER)
+    tile = tiles - 1 - place // members
+    batch = ((group + place % members) // heads).to(tl.int64)
+    head = ((group + place % members) % heads).to(tl.int64)
     rows = tile * ROWS + tl.arange(0, ROWS)
     keys = tl.arange(0, BLOCK)
     components = tl.arange(0, WIDTH)
@@ -114,8 +123,9 @@ def forward(
     key += batch * key_strides[0] + head * key_strides[1]
     value += batch * value_strides[0] + head * value_strides[1]
     output += batch * output_strides[0] + head * output_strides[1]
-    key_stride = tl.cast(key_strides[2], tl.int64)  # rows times stride may pass 2^31
-    value_stride = tl.cast(value_strides[2], tl.int64)
+    # Rows times stride may pass 2^31. A stride that is a constant leaves more registers free.
+    key_stride = tl.cast(HEAD if PACKED else key_strides[2], tl.int64)
+    value_stride = tl.cast(HEAD if PACKED else value_strides[2], tl.int64)
     far_rows = rows[:, None].to(tl.int64)
     query_pointers = query + far_rows * query_strides[2] + components[None, :] * query_strides[3]
     output_pointers = output + far_rows * output_strides[2]
@@ -140,10 +150,11 @@ def forward(
         block, key_pointers, value_pointers, key_stride, value_stride, 0, unmasked, limit, scale,
         result, total, maximum, BLOCK, False,
     )  # fmt: skip
-    result, total, maximum = INNER(
-        block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit, scale,
-        result, total, maximum, BLOCK, True,
-    )  # fmt: skip
+    if unmasked < stop:  # ptxas may run the products of two bare loops one by one
+        result, total, maximum = INNER(
+            block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit,
+            scale, result, total, maximum, BLOCK, True,
+        )  # fmt: skip
     result = result / total[:, None]
     tl.store(output_pointers, result.to(output.dtype.element_ty), mask=inside)
 
@@ -245,10 +256,11 @@ def _launch(
             query_length,
             key_length,
             math.log2(math.e) / math.sqrt(head),
-            10 if max(query_length, key_length) <= 2048 else 11,
+            min(max(query_length, key_length), TUNED_ON).bit_length(),
             INNER=kernel,
             HEAD=head,
             WIDTH=max(16, triton.next_power_of_2(head)),
+            PACKED=key.stride(2) == value.stride(2) == head,
             IS_CAUSAL=is_causal,
             **sizes,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits

@@ -176,6 +176,10 @@ class TestInterpretedKernel:
         assert got.shape == (*leading, 5, 32)
         assert error(got, exact(*inputs)) < 1e-6
 
+    def test_more_heads_than_go_together(self):
+        inputs = qkv((5, 7), 20, 20, 16, torch.float32)  # 32 heads and 3 more, of two tiles each
+        assert error(flash_attention(*inputs, True), exact(*inputs, True)) < 1e-6
+
     def test_leading_dimensions_broadcast(self):
         query = drawn(2, 3, 5, 32, dtype=torch.float32)
         key, value = drawn(3, 9, 32, dtype=torch.float32), drawn(9, 32, dtype=torch.float32)
@@ -279,6 +283,8 @@ except AssertionError as error:
 
 # Compile for a GPU that is not here: a driver that only says which one to compile for.
 CROSS_COMPILE = """
+import os, subprocess
+from pathlib import Path
 import torch
 torch.cuda.is_available = lambda: True
 import triton
@@ -299,13 +305,22 @@ def compiled(dtype, rows, block, is_causal):
     strides = [tensor.stride()] * 4
     return forward.fn.warmup(
         *[tensor] * 4, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
-        WIDTH=64, IS_CAUSAL=is_causal, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
+        WIDTH=64, PACKED=True, IS_CAUSAL=is_causal, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
+
+def assembled(ptx):
+    # What the assembler says; among it, which products it makes wait for each other.
+    folder = Path(triton.__file__).parent / "backends/nvidia/bin"
+    target = "sm_90a" if {capability} == 90 else "sm_{capability}"
+    command = [folder / "ptxas", "-v", f"--gpu-name={target}", "-o", os.devnull, "-"]
+    return subprocess.run(command, input=ptx, capture_output=True, text=True, check=True).stderr
 
 half = compiled(torch.bfloat16, 64, 64, True).asm["ptx"]
 single = compiled(torch.float32, 32, 32, False).asm["ptx"]
 print("{instruction}" in half, "ex2.approx" in half, "cp.async" in half, "tf32" in single)
+said = assembled(half)
+print("Used" in said, "serialized" in said)
 """
 
 
@@ -325,7 +340,8 @@ class TestTriton:
         code = code.replace("{instruction}", instruction)
         said = in_a_fresh_process(code, TRITON_CACHE_DIR=str(tmp_path))
         # Tensor cores, the hardware's own power of 2, loads that run ahead; no float32 cut short.
-        assert said.split() == ["True", "True", "True", "False"]
+        # And products that do not wait for each other.
+        assert said.split() == ["True", "True", "True", "False", "True", "False"]
 
 
 def test_without_triton_the_lesson_says_so():
