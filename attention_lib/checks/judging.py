@@ -211,6 +211,8 @@ def _remedy(exercise: Exercise, error: BaseException) -> str:
         return ". An integer array takes no fractions: write x = x / y instead of x /= y."
     if said.startswith("cannot convert float") and said.endswith("to integer"):
         return ". An integer array has no place for -inf or NaN: use np.where, or a float array."
+    if "'Stream'" in said:
+        return ". The blocks come one by one, in a for loop: they have no numbers and no count."
     if said.startswith("operands could not be broadcast") and "axis" in exercise.first_line:
         return ". Should a sum or maximum keep its axis? keepdims=True keeps it."
     return ""

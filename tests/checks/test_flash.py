@@ -43,12 +43,27 @@ def test_looking_twice_is_told_even_where_it_ends_in_an_error():
     assert "reads its input a second time" in sentence_of("online_softmax_stats", stacked)
 
 
+def test_blocks_taken_by_their_number_are_told_to_come_one_by_one():
+    def by_number(blocks):
+        return stats_by_merging(blocks[i] for i in range(len(blocks)))
+
+    report = judge(find("online_softmax_stats"), by_number, seed=0)
+    assert "one by one, in a for loop" in report.sentence
+
+
 def test_looking_whether_there_is_more_is_no_mistake():
     def pairwise(blocks):
         pairs = iter(lambda: list(itertools.islice(blocks, 2)), [])
         return stats_by_merging(np.concatenate(pair, axis=-1) for pair in pairs)
 
     assert judge(find("online_softmax_stats"), pairwise, seed=0).outcome == "right"
+
+
+def test_blocks_too_large_are_not_taken_for_blocks_of_queries():
+    def eightfold(query, key, value, block_size):
+        return tiled_by_hand(query, key, value, 8 * block_size)
+
+    assert "holds more than one block of scores" in sentence_of("tiled_attention", eightfold)
 
 
 def test_a_block_changed_in_place_is_a_changed_input():

@@ -161,6 +161,14 @@ def _without_a_maximum(blocks: Blocks) -> Pair:
     return maximum, total * np.exp(-maximum)
 
 
+def _without_the_first_total(blocks: Blocks) -> Pair:
+    first, *others = blocks
+    stats = first.max(axis=-1), np.zeros_like(first.max(axis=-1))
+    for block in others:
+        stats = _merged(*stats, *_stats(block))
+    return stats
+
+
 def _of_some(choose: Callable[[list[NDArray]], list[NDArray]]) -> Answer:
     return lambda blocks: _all_at_once(choose(list(blocks)))
 
@@ -225,11 +233,28 @@ ONLINE_SOFTMAX_STATS = Exercise(
                     np.where(t1 == 0, 0, t1 * np.exp(m - m1)) + t2 * np.exp(m2 - m),
                 )
             ),
+            _one_by_one(
+                merge=lambda m1, t1, m2, t2: (
+                    m := np.maximum(m1, m2),
+                    t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
+                )
+            ),
         ),
         Mistake(
             "The maximum is that of the last block: keep the larger one of the old and the new.",
             _one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
             _one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
+        ),
+        Mistake(
+            "The total is that of the last block: add to what the blocks before it have left.",
+            _one_by_one(
+                merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t2 * np.exp(m2 - m)),
+            ),
+        ),
+        Mistake(
+            "The total of the first block is lost: start it with the sum of that block's "
+            "exponentials.",
+            _without_the_first_total,
         ),
         Mistake(
             "The maximum starts at 0, which is wrong where all scores are below 0: start at -inf, "
@@ -284,6 +309,10 @@ ONLINE_SOFTMAX_STATS = Exercise(
             lambda blocks: (
                 (s := np.concatenate(list(blocks), axis=-1)).max(),
                 np.exp(s - s.max()).sum(),
+            ),
+            lambda blocks: (
+                (s := np.concatenate(list(blocks), axis=-1)).max(),
+                np.exp(s - s.max()).sum(axis=-1),
             ),
         ),
         Mistake(
@@ -391,7 +420,9 @@ def _holds_the_matrix(answer: Answer) -> str | None:
     held = peak_bytes(answer, *arguments, BLOCK)
     if held <= BYTES_ALLOWED:
         return None
-    if peak_bytes(answer, *arguments, BLOCK // 16) < held / 4:
+    less_for_small_blocks = peak_bytes(answer, *arguments, BLOCK // 16) < held / 4
+    less_for_few_keys = peak_bytes(answer, *_long(LENGTH, KEYS // 4), BLOCK) < held / 2
+    if less_for_small_blocks and less_for_few_keys:
         what, help_ = f"every block of queries with all {KEYS:,} keys", NO_QUERY_BLOCKS
     elif held < 8 * LENGTH * KEYS:
         what, help_ = "more than one block of scores", NO_MATRIX
@@ -582,6 +613,15 @@ def _whole_blocks_only(keys: int, block_size: int) -> list[slice]:
     return whole or [slice(0, keys)]  # something must be left to compute
 
 
+def _as_many_blocks_as_queries_need(
+    query: NDArray, key: NDArray, value: NDArray, block_size: int
+) -> NDArray:
+    starts = range(0, query.shape[-2], block_size)
+    return _tiled(
+        blocks=lambda keys, size: [slice(j, max(j, min(j + size, keys))) for j in starts]
+    )(query, key, value, block_size)
+
+
 def _cut_to_integers(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
     output = np.zeros((*query.shape[:-1], value.shape[-1]), value.dtype)
     output[...] = tiled_attention(query, key, value, block_size)
@@ -644,6 +684,10 @@ def _wrong_steps(tiled: Callable[..., Answer]) -> tuple[Mistake, ...]:
                 shrink_total=lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
                 shrink_output=lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
             ),
+            tiled(
+                shrink_total=lambda old, new: np.exp(new - old),
+                shrink_output=lambda old, new: np.exp(new - old),
+            ),
         ),
         Mistake(
             "The maximum is that of the present block alone: keep the larger one of the old and "
@@ -690,6 +734,7 @@ def _wrong_steps(tiled: Callable[..., Answer]) -> tuple[Mistake, ...]:
             "Keys are lost at the end: the last block is short where block_size does not divide "
             "their number.",
             tiled(blocks=_whole_blocks_only),
+            tiled(blocks=lambda keys, size: _blocks(keys, size)[: keys // size]),
             tiled(blocks=lambda keys, size: _blocks(keys, size)[:-1] or [slice(0, keys)]),
         ),
         Mistake(
@@ -742,7 +787,19 @@ TILED_ATTENTION = Exercise(
         ),
         Mistake(NO_COUNT, _tiled(blocks=_so_many), measured=True),
         *_wrong_steps(_tiled),
+        Mistake(
+            "The first block of keys is left out: its place is 0.",
+            _tiled(blocks=lambda keys, size: _blocks(keys, size)[1:]),
+        ),
+        Mistake(
+            "The blocks are counted by L, the number of queries: it is the S keys that are cut.",
+            _as_many_blocks_as_queries_need,
+        ),
         *(Mistake(sentence, _constant_scale(scale)) for sentence, scale in WRONG_SCALES),
+        Mistake(
+            "The scores are divided by √L, the number of queries: divide them by √d_k.",
+            _constant_scale(lambda q, k, v, b: 1 / math.sqrt(q.shape[-2])),
+        ),
         Mistake(
             "Each block has a softmax of its own here, and their outputs are joined: the blocks "
             "share one maximum and one total.",
@@ -909,8 +966,12 @@ def _by_query_blocks(
     hidden: Callable[..., Any] | None = None,
     skip: bool = False,
     fill: float = -np.inf,
+    late: bool = False,
 ) -> Answer:
-    """Make causal attention tile by tile; `last(start, stop, L)` is where its keys end."""
+    """Make causal attention tile by tile; `last(start, stop, L)` is where its keys end.
+
+    With `late`, what is hidden is so after the exponentials only.
+    """
 
     def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
         length, dtype = query.shape[-2], np.result_type(query, np.float32)
@@ -928,9 +989,11 @@ def _by_query_blocks(
                 future = (hidden or (lambda row, column: column > row))(rows, columns)
                 if skip and np.all(future):
                     continue
-                scores = np.where(future, dtype.type(fill), scores)
+                if not late:
+                    scores = np.where(future, dtype.type(fill), scores)
                 new = np.maximum(maximum, _row_maximum(scores))
                 exponentials, correction = np.exp(scores - new), np.exp(maximum - new)
+                exponentials = np.where(future & late, 0, exponentials)
                 total = total * correction + exponentials.sum(-1, keepdims=True)
                 mixed = mixed * correction + exponentials @ value[..., block, :]
                 maximum = new
@@ -946,6 +1009,14 @@ def _to_the_end(start: int, stop: int, length: int) -> int:
 
 def _to_the_diagonal(start: int, stop: int, length: int) -> int:
     return stop
+
+
+def _without_the_short_block(
+    query: NDArray, key: NDArray, value: NDArray, block_size: int
+) -> NDArray:
+    output = _by_query_blocks(_to_the_diagonal)(query, key, value, block_size)
+    output[..., query.shape[-2] // block_size * block_size :, :] = 0
+    return output
 
 
 def _masked(mask: Callable[[int], NDArray]) -> Answer:
@@ -1044,10 +1115,27 @@ TILED_CAUSAL_ATTENTION = Exercise(
         Mistake(
             "One key of the future is seen: the last key that query i sees is key i.",
             _masked(lambda length: np.tri(length, k=1, dtype=bool)),
+            _by_query_blocks(_to_the_diagonal, lambda row, column: column > row + 1),
         ),
         Mistake(
             "The mask is reversed: query i sees the keys before it, not those after it.",
             _masked(lambda length: np.tri(length, dtype=bool).T),
+            _by_query_blocks(_to_the_diagonal, lambda row, column: column < row),
+            _by_query_blocks(_to_the_diagonal, lambda row, column: column <= row),
+        ),
+        Mistake(
+            "Hidden scores are set to 0, which is a score like any other: put -inf there.",
+            _by_query_blocks(_to_the_diagonal, fill=0.0),
+        ),
+        Mistake(
+            "Keys are hidden after the exponentials, and a large hidden score still sets the "
+            "maximum: put -inf into the scores before it is taken.",
+            _by_query_blocks(_to_the_diagonal, late=True),
+        ),
+        Mistake(
+            "The last queries have no output: the last block is short where block_size does not "
+            "divide their number.",
+            _without_the_short_block,
         ),
         Mistake(
             "A large negative number is not -inf: where the scores lie far below it, hidden keys "
@@ -1069,6 +1157,8 @@ TILED_CAUSAL_ATTENTION = Exercise(
             _by_query_blocks(
                 _to_the_diagonal, lambda row, column: column - column[0] > row - row[0]
             ),
+            _by_query_blocks(_to_the_diagonal, lambda row, column: column - column[0] > row),
+            _by_query_blocks(_to_the_diagonal, lambda row, column: column > row - row[0]),
         ),
         Mistake(
             "The output is divided by the total in every step: the next step must then undo it. "
@@ -1093,6 +1183,7 @@ def _bytes_cases(rng: Generator) -> Iterator[Case]:
     yield Case(1, 3, 2)
     yield Case(8192, 64, 4)
     yield Case(length=1000, head_dim=80, itemsize=2)
+    yield Case(65_536, 128, 2)  # more bytes than 32 bits count
     yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8)
 
 
@@ -1131,11 +1222,17 @@ ATTENTION_BYTES = Exercise(
             lambda length, head_dim, itemsize: attention_bytes(length, head_dim, 8 * itemsize),
         ),
         Mistake(
+            "The bytes of a number are counted twice: multiply by itemsize once.",
+            lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize**2),
+        ),
+        Mistake(
             "Naive moves four arrays of length × length numbers: the scores are written and read, "
             "and the weights are written and read.",
             _counted((4, 1), (4, 0)),
             _counted((4, 2), (4, 0)),
             _counted((4, 3), (4, 0)),
+            _counted((4, 5), (4, 0)),
+            _counted((4, 6), (4, 0)),
         ),
         Mistake(
             "Naive also moves the scores and the weights, arrays of length × length numbers.",

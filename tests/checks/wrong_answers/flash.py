@@ -179,6 +179,11 @@ def counted(naive, tiled):
     return answer
 
 
+def in_32_bits(length, head_dim, itemsize):
+    with np.errstate(over="ignore"):
+        return counted((4, 4), (4, 0))(np.int32(length), head_dim, itemsize)
+
+
 WRONG = {
     "online_softmax_stats": {
         "starting at -1": functools.partial(stats, first=-1.0),
@@ -251,6 +256,7 @@ WRONG = {
         "no output": counted((3, 4), (4, 0)),
         "five square arrays": counted((4, 5), (4, 0)),
         "the difference": counted((0, 4), (4, 0)),
+        "in 32 bits": in_32_bits,
         "in KiB": lambda *sizes: tuple(n / 1024 for n in counted((4, 4), (4, 0))(*sizes)),
         "a ratio": lambda *sizes: math.prod(sizes[:1]) / sizes[1] + 1,
     },
