@@ -158,8 +158,23 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
         return f"{name} returned shape {got.shape}; it should be {expected.values.shape}."
     kinds_fit = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
     if not expected.scalar and got.dtype != expected.dtype and not kinds_fit:
-        return f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
+        return (
+            f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
+            f"{_how_it_came(got.dtype, expected.dtype)}"
+        )
     return _problem_with_values(name, got, expected, allowed)
+
+
+def _how_it_came(got: np.dtype, right: np.dtype) -> str:
+    """Say where a dtype comes from that learners do not ask for."""
+    if (got, right) == (np.float64, np.float32):
+        return (
+            " It comes from astype(float), or from what NumPy makes itself, such as np.sqrt(3) and "
+            "np.eye(3): math.sqrt and dtype= avoid it."
+        )
+    if got.kind in "iu" and right == np.float64:
+        return " np.zeros_like and np.empty_like of integers hold whole numbers only."
+    return ""
 
 
 def _problem_with_tensor(name: str, value: Any, expected: Expected) -> str | None:
@@ -247,7 +262,7 @@ def described(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, (bool, int, float, np.generic)):
-        return f"the number {value}"
+        return f"the number {str(value)[:60]}"
     if value is None:
         return "None"
     if callable(value):

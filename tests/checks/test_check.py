@@ -101,6 +101,17 @@ def test_wrong_results_have_their_sentence(change, expected):
 def test_float32_must_stay_float32():
     sentence = sentence_of(lambda scores, axis=-1: right(scores.astype(float), axis))
     assert "returned dtype float64; for this input it should be float32" in sentence
+    assert "np.sqrt" in sentence  # where it mostly comes from
+
+
+def test_integers_must_not_stay_integers():
+    def cut(query, key, value, mask=None, scale=None):
+        output, weights = attention_lib.attention(query, key, value, mask, scale)
+        return output.astype(value.dtype), weights
+
+    sentence = judge(EXERCISES["attention"], cut, seed=0, method_counts=False).sentence
+    assert "returned dtype int64; for this input it should be float64" in sentence
+    assert "np.zeros_like" in sentence
 
 
 def test_float64_computed_in_float32_is_not_right():
