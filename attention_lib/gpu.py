@@ -146,12 +146,16 @@ def time_milliseconds(
 
 
 def call_times(
-    fn: Callable[[], object], device: torch.device | str, repeats: int = 10
+    fn: Callable[[], object],
+    device: torch.device | str,
+    repeats: int = 10,
+    ahead: Callable[[], object] = lambda: None,
 ) -> list[float]:
     """Return the milliseconds that each of `repeats` calls took, after an untimed one.
 
     Each call starts on an idle device and ends when the device is idle again. On CUDA the
-    device's own clock is read, elsewhere the computer's.
+    device's own clock is read, elsewhere the computer's. What `ahead` gives to a CUDA device comes
+    first and is not timed; meanwhile Python hands over the call, so that this does not count.
     """
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1; it is {repeats}.")
@@ -159,7 +163,11 @@ def call_times(
     fn()  # compiles, allocates, fills caches
     synchronize(device)
     one_call = _one_call_by_events if device.type == "cuda" else _one_call_by_clock
-    return [one_call(fn, device) for _ in range(repeats)]
+    times = []
+    for _ in range(repeats):
+        ahead()
+        times.append(one_call(fn, device))
+    return times
 
 
 def _one_call_by_events(fn: Callable[[], object], device: torch.device) -> float:

@@ -140,6 +140,11 @@ class TestCountingAndTiming:
         assert len(calls) == 8
         assert min(times) >= 0
 
+    def test_other_work_goes_ahead_of_each_timed_call(self):
+        done = []
+        gpu.call_times(lambda: done.append("call"), "cpu", 2, lambda: done.append("ahead"))
+        assert done == ["call", "ahead", "call", "ahead", "call"]
+
     def test_at_least_one_call_is_timed(self):
         with pytest.raises(ValueError, match="repeats"):
             gpu.time_milliseconds(lambda: None, "cpu", 0)
