@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +19,12 @@ from nbgrader.preprocessors import OverwriteCells
 
 from attention_lib.grading import execution
 from attention_lib.grading.execution import ExecuteSubmission
-from attention_lib.grading.folder import NotTaken, opened
-from attention_lib.grading.intake import FILES, read_submission, take_in
+from attention_lib.grading.folder import NotTaken, opened, read_file
+from attention_lib.grading.intake import FILES, SECRET, read_submission, take_in
 from attention_lib.grading.lateness import TIMESTAMP, Record, find_records, read_time
 from attention_lib.grading.sandbox import NoSandbox, require_sandbox
+
+SECRET_BYTES = 1000
 
 
 class SubmissionExporter(NotebookExporter):
@@ -69,15 +72,26 @@ class SubmissionExporter(NotebookExporter):
         if prepared.problem:
             self.log.error("The submission cannot be graded: %s", prepared.problem)
         self.files = prepared.files
-        resources["outputs"] = self._timestamp(student, lesson)
+        resources["outputs"] = self._records(student, lesson)
         return self.from_notebook_node(prepared.notebook, resources=resources, **kw)
 
-    def _timestamp(self, student: str, lesson: str) -> dict[str, bytes]:
-        """Return the file by which nbgrader tells later whether a newer work has come in."""
+    def _records(self, student: str, lesson: str) -> dict[str, bytes]:
+        """Return the files that nbgrader looks for beside what it has graded.
+
+        By the time it tells later whether a newer work has come in, by the secret whose feedback
+        it puts into the exchange.
+        """
         graded = self.course.format_path(self.course.autograded_directory, student, lesson)
-        Path(graded, TIMESTAMP).unlink(missing_ok=True)  # it is made read-only, not to be written
+        for name in (TIMESTAMP, SECRET):
+            Path(graded, name).unlink(missing_ok=True)  # it is read-only, not to be written
+        records = {}
         time = self.course.time_of(student, lesson)
-        return {TIMESTAMP: f"{time.isoformat(' ')} UTC\n".encode()} if time else {}
+        if time:
+            records[TIMESTAMP] = f"{time.isoformat(' ')} UTC\n".encode()
+        folder = self.course.handed_in(student, lesson)
+        with suppress(NotTaken), opened(folder, below=folder.parent.parent) as place:
+            records[SECRET] = read_file(place, SECRET, SECRET_BYTES)
+        return records
 
 
 class AutogradeFolder(Autograde):

@@ -42,7 +42,8 @@ MOST_FOLDERS_DEEP = 5
 MOST_BRACKETS = 500_000  # in the notebook's JSON, each of which takes a hundred bytes in memory
 MOST_SHOWN = 5  # files named in one note
 
-NOT_A_STUDENTS = {TIMESTAMP, "submission_secret.txt"}  # what nbgrader puts beside a notebook
+SECRET = "submission_secret.txt"
+NOT_A_STUDENTS = {TIMESTAMP, SECRET}  # what nbgrader puts beside a notebook
 LITTER = {"__pycache__", "__macosx", "feedback"}  # folders that are passed over without a word
 MODULES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
 ARCHIVES = (".pth", ".egg", ".whl", ".zip")  # and what brings modules along

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell
+from nbgrader.utils import notebook_hash
 
 from attention_lib.grading.intake import prepare
 from tests.grading.classroom import LESSONS, Classroom, make_lean_course, quietly
@@ -163,6 +164,7 @@ def forges_the_time(room):
     room.hand_in("forges_the_time", room.key())
     path = folder_of(room, "forges_the_time") / "timestamp.txt"
     path.write_text("2026-03-01 12:00:00 UTC")
+    path.with_name("submission_secret.txt").write_text("s3cret")
 
 
 def test_everyone_gets_what_they_deserve(room):
@@ -213,9 +215,17 @@ def test_nothing_of_a_students_is_copied(room):
         graded = room.course.autograded(LESSON, student).parent
         ours = {NOTEBOOK, "ours.csv", "tables", "tables/ours.csv"}
         if student == "forges_the_time":
-            ours |= {"timestamp.txt"}
+            ours |= {"timestamp.txt", "submission_secret.txt"}
         assert {path.relative_to(graded).as_posix() for path in graded.rglob("*")} == ours
         assert (graded / "ours.csv").read_text() == "ours"
+
+
+def test_feedback_finds_its_way_into_the_exchange(room):
+    done = quietly(room.course.nbgrader().release_feedback, LESSON, "forges_the_time")
+    assert done["success"], done
+    folder = Path(room.course.nbgrader().config.Exchange.root, CLASS, "feedback")
+    (page,) = folder.iterdir()
+    assert page.stem == notebook_hash(secret="s3cret", notebook_id=LESSON)
 
 
 def test_what_was_handed_in_stays_as_it_is(room):
