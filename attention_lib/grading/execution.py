@@ -236,8 +236,8 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
     try:
         found = session.ask({"do": "look", "name": exercise.name}, CELL_SECONDS)
         if found.get("kind") == "nothing":
-            sentence = f"{exercise.name} is not defined: its answer cell did not run to the end."
-            return [_error("NameError", sentence)]
+            why = "its answer cell stopped, or gives it another name"
+            return [_error("NameError", f"{exercise.name} is not defined: {why}.")]
         answer = found.get("value")
         if found.get("kind") == "function":
             answer = StandIn(session, exercise.name)

@@ -191,7 +191,9 @@ def test_an_answer_that_knows_only_the_visible_cases_is_wrong():
 
 
 def test_what_is_not_there_is_said():
-    assert "is not defined" in verdict("x = 1")[1]
+    assert (
+        "is not defined: its answer cell stopped, or gives it another name" in verdict("x = 1")[1]
+    )
     assert (
         "not attempted yet" in verdict("def normalize_by_sum(s):\n    raise NotImplementedError")[1]
     )
