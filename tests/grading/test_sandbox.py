@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attention_lib.grading import sandbox
@@ -183,3 +184,12 @@ def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "darwin")
     with pytest.raises(NoSandbox, match=r"needs Linux.*without_sandbox = True"):
         require_sandbox()
+
+
+@pytest.mark.parametrize("argument", [[10**400] * 2, np.zeros(200_000), "text", None])
+def test_functions_of_the_graders_take_small_arrays_alone(argument):
+    """Python's own numbers grow without end, and a product of many takes hours."""
+    called = []
+    reply = sandbox._asked([called.append], {"ask": 0, "what": "call", "args": (argument,)})
+    assert called == []
+    assert "an array of at most 100,000 numbers" in reply["error"]["text"]
