@@ -292,6 +292,10 @@ def _many_heads_size(
     return _merge(_mixture_size(*heads, _over_heads(mask), sizes)) @ np.abs(w_o)
 
 
+def _has_no_batch(mask: NDArray | None) -> bool:
+    return mask is None or mask.ndim < 3
+
+
 def _over_heads(mask: NDArray | None) -> NDArray | None:
     return None if mask is None else mask[..., None, :, :]
 
@@ -579,6 +583,12 @@ MULTI_HEAD_ATTENTION = Exercise(
             "head 2. Give it an axis of length 1, mask[..., None, :, :].",
             _layer_with(place=lambda mask: mask),
             _layer_with(place=lambda mask: mask, attend=_through_library),
+        ),
+        Mistake(
+            "The axis of the heads is put after the first one of the mask, where it belongs with one "
+            "batch dimension only: mask[..., None, :, :] puts it before the last two.",
+            _layer_with(place=lambda mask: mask if _has_no_batch(mask) else mask[:, None]),
+            _layer_with(place=lambda mask: None if mask is None else mask[:, None]),
         ),
         Mistake(
             "The mask is ignored: it belongs to the scores, before softmax.",
