@@ -95,7 +95,7 @@ def _detail(label: str, value: Any, marked: Any) -> str:
         text = value if isinstance(value, str) else _array_text(value)
         body = (
             '<pre style="margin:0;font-size:12px;line-height:1.35;background:transparent;'
-            "font-family:monospace;"
+            "font-family:monospace;white-space:pre-wrap;"
             f'color:inherit">{html.escape(text)}</pre>'
         )
     return f'<div><div style="font-size:12px;opacity:.75">{html.escape(label)}</div>{body}</div>'
