@@ -240,6 +240,8 @@ def read_notebook(content: bytes) -> dict[str, Any]:
     UnreadableNotebook
         If it cannot be read.
     """
+    if not content.strip():
+        raise UnreadableNotebook("the file is empty")
     if sum(map(content.count, (b"[", b"{"))) > MOST_BRACKETS:
         raise UnreadableNotebook(
             "it has more parts than can be read; clear its outputs and hand it in again"

@@ -67,7 +67,8 @@ def test_what_json_should_not_hold_does_no_harm(more):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "not valid JSON: .*line 1 column 1"),
+        ("", "the file is empty"),
+        ("{}{}", "not valid JSON: .*line 1 column 3"),
         (TEXT[:-20], "not valid JSON"),
         ("\0" * 100, "not valid JSON|not text"),
         ("[]", "not a notebook: it says no nbformat"),
