@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,6 +52,20 @@ FUSED = (  # attention that torch has ready
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
+
+# Words of an error, and what a beginner should do about it.
+REMEDIES = {
+    "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
+    "new array, as x = x / y does and x /= y does not.",
+    "cannot convert float infinity to integer": "An integer array takes no -inf: use np.where, "
+    "or a float array.",
+    "can be converted to Python scalars": "Functions of math take one number: those of np take "
+    "arrays.",
+    "truth value of an array": "if, max and min take one number: np.where, np.maximum and "
+    "np.minimum take arrays.",
+    "boolean index did not match": "A mask of another shape is broadcast first, as np.where does.",
+    "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
+}
 
 
 @dataclass(frozen=True)
@@ -196,7 +211,7 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
             if trial.case.raises:
                 asked_for = f"should raise {trial.case.raises.__name__} here; it {stopped}"
                 return Report(exercise, "wrong", f"{exercise.name} {asked_for}", trial)
-            sentence = f"{exercise.name} {stopped}{_remedy(exercise, error)}"
+            sentence = f"{exercise.name} {stopped}{_remedy(error)}"
             return Report(exercise, "error", sentence, trial)
         sentence = problem_with_result(exercise, trial)
         if sentence:
@@ -204,18 +219,13 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
     return None
 
 
-def _remedy(exercise: Exercise, error: BaseException) -> str:
-    """Return what to do about an error whose own words, NumPy's, do not tell a beginner."""
+def _remedy(error: BaseException) -> str:
+    """Return what to do about an error whose own words do not tell a beginner."""
     said = str(error)
-    if "with casting rule 'same_kind'" in said:
-        return ". An integer array takes no fractions: write x = x / y instead of x /= y."
-    if said.startswith("cannot convert float") and said.endswith("to integer"):
-        return ". An integer array has no place for -inf or NaN: use np.where, or a float array."
-    if "'Stream'" in said:
-        return ". The blocks come one by one, in a for loop: they have no numbers and no count."
-    if said.startswith("operands could not be broadcast") and "axis" in exercise.first_line:
+    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", said)}
+    if "could not be broadcast" in said and len(dimensions) > 1:
         return ". Should a sum or maximum keep its axis? keepdims=True keeps it."
-    return ""
+    return next((f". {remedy}" for words, remedy in REMEDIES.items() if words in said), "")
 
 
 def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:
