@@ -205,7 +205,8 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
                     trial,
                 )
             frames = trial.seen.frames
-            line = f" in line {frames[-1].lineno}" if frames else ""
+            own = frames and "site-packages" not in frames[-1].filename
+            line = f" in line {frames[-1].lineno}" if own else ""
             stopped = f"stopped{line} with {type(error).__name__}"
             stopped += f": {error}".rstrip() if str(error) else "."
             if trial.case.raises:

@@ -55,7 +55,7 @@ def launched(kernel: Any) -> Answer:
         from attention_lib import gpu_launch
 
         _stop_at_a_stub(kernel)
-        inputs = [query, _before_nan(key), _before_nan(value)]
+        inputs = [query, _among_nan(key), _among_nan(value, beside=8)]
         inner = kernel
         if not gpu_launch.INTERPRETED:
             inner = gpu_launch.jit(kernel) if inspect.isfunction(kernel) else kernel
@@ -79,19 +79,25 @@ def _stop_at_a_stub(kernel: Any) -> None:
         raise NotImplementedError
 
 
-def _before_nan(tensor: Any) -> Any:
-    """Put rows of NaN behind the last one, so that reading on too far shows."""
-    room = tensor.new_full((*tensor.shape[:-2], tensor.shape[-2] + 64, tensor.shape[-1]), math.nan)
-    room[..., : tensor.shape[-2], :] = tensor
-    return room[..., : tensor.shape[-2], :]
+def _among_nan(tensor: Any, beside: int = 0) -> Any:
+    """Put rows of NaN behind the last one, so that reading on too far shows.
+
+    With numbers `beside` each row, from one to the next it is further than a row is long.
+    """
+    *leading, rows, columns = tensor.shape
+    room = tensor.new_full((*leading, rows + 64, columns + beside), math.nan)
+    room[..., :rows, :columns] = tensor
+    return room[..., :rows, :columns]
 
 
 def _cause(error: BaseException) -> BaseException:
     """Find what went wrong inside the kernel, below the interpreter's own errors."""
     while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         error = error.__cause__
-    if isinstance(error, TypeError) and "unpack" in str(error):
-        return ValueError("what it returns must be output, total, maximum.")
+    # Nothing was returned, not three things, or one of another shape.
+    texts = ("cannot unpack", "unpack (expected 3", "Expected pointer argument to have shape")
+    if any(text in str(error) for text in texts):
+        return ValueError("what it returns must be output, total, maximum, in this order.")
     return error
 
 

@@ -869,6 +869,7 @@ FLASH_KERNEL = Exercise(
         Mistake(
             "Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
             Edited((f"tl.where({MASK})", "scores")),
+            Edited((MASK, MASK.replace("limit[:, None]", "stop"))),
         ),
         Mistake(
             "Masked keys get the score 0, which is a weight like any other: put -inf there.",
@@ -880,6 +881,16 @@ FLASH_KERNEL = Exercise(
             Edited((MASK, MASK.replace("<", "<="))),
         ),
         Mistake(
+            "The mask is reversed: what is kept are the keys below limit, columns[None, :] < "
+            "limit[:, None].",
+            Edited((MASK, MASK.replace("<", ">="))),
+        ),
+        Mistake(
+            "The keys of every block are numbered from 0 where they meet limit: the first of them "
+            "is key number first.",
+            Edited((MASK, MASK.replace("columns", "tl.arange(0, BLOCK)"))),
+        ),
+        Mistake(
             "The scores are not scaled: multiply them by scale.",
             Edited((" * scale)", ")"), ("scores * scale", "scores")),
         ),
@@ -889,8 +900,10 @@ FLASH_KERNEL = Exercise(
             Edited((" * scale)", ")")),
         ),
         Mistake(
-            "tl.exp counts the scale double, which already holds log2 e: use tl.exp2 throughout.",
+            "log2 e counts double: scale holds it already, so take tl.exp2 of what scale makes, "
+            "tl.exp nowhere, and multiply by nothing else.",
             Edited(("tl.exp2", "tl.exp")),
+            Edited(("weights = tl.exp2", "weights = tl.exp")),
         ),
         Mistake(
             "Every turn loads the first block: move the pointers on by first * key_stride and "
@@ -907,7 +920,8 @@ FLASH_KERNEL = Exercise(
             Edited((", mask=there, other=0.0", "")),
         ),
         Mistake(
-            "output is divided by total in every turn: the launch divides once, at the end.",
+            "output is divided by total: leave that to the launch, which divides once, at the end.",
+            Edited(("return output,", "return output / total[:, None],")),
             Edited(
                 (
                     "output = output * shrink[:, None] + tl.dot(weights.to(value.dtype), value)",
@@ -934,6 +948,23 @@ FLASH_KERNEL = Exercise(
                     "range(start, tl.minimum(stop, start + BLOCK), BLOCK)",
                 )
             ),
+            Edited(("range(start, stop, BLOCK)", "range(start, start + BLOCK, BLOCK)")),
+        ),
+        Mistake(
+            "The values are taken to lie as far apart as the keys: their distance is value_stride.",
+            Edited(
+                ("start * value_stride", "start * key_stride"),
+                ("BLOCK * value_stride", "BLOCK * key_stride"),
+            ),
+        ),
+        Mistake(
+            "The pointers are moved by places, and a key has many: from one key to the next it is "
+            "key_stride, from one value to the next value_stride.",
+            Edited((" * key_stride", ""), (" * value_stride", "")),
+        ),
+        Mistake(
+            "What is returned is in another order: output, total, maximum.",
+            Edited(("return output, total, maximum", "return output, maximum, total")),
         ),
     ),
 )
