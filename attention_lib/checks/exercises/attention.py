@@ -123,6 +123,11 @@ PADDING_MASK = Exercise(
             lambda lengths, max_length: np.arange(max_length) >= max_length - lengths[:, None],
         ),
         Mistake(
+            "Positions and lengths meet along one axis: give lengths an axis of its own for the "
+            "positions, lengths[:, None].",
+            lambda lengths, max_length: np.arange(max_length) < lengths,
+        ),
+        Mistake(
             "The mask is as wide as the longest sequence here: its width is max_length.",
             lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
         ),

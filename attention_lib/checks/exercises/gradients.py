@@ -428,6 +428,10 @@ def _whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return result
 
 
+def _entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    return np.array([_all_at_once(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
+
+
 def _all_at_once(f: Answer, x: NDArray, eps: float = 1e-6) -> float:
     return (f(x + eps) - f(x - eps)) / (2 * eps)
 
@@ -499,6 +503,10 @@ NUMERICAL_GRADIENT = Exercise(
             _whole_rows,
         ),
         Mistake(
+            "f is called with one entry of x: it takes the whole array, with that entry moved.",
+            _entry_by_entry,
+        ),
+        Mistake(
             "You always take the same step: use the eps you are given.",
             *(
                 lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
@@ -566,6 +574,12 @@ def _loss_size(scores: NDArray, targets: NDArray) -> NDArray:
 def _every_column(scores: NDArray, targets: NDArray) -> NDArray:
     gradient = softmax(scores)
     gradient[:, targets] -= 1
+    return gradient / len(targets)
+
+
+def _rows_of_targets(scores: NDArray, targets: NDArray) -> NDArray:
+    gradient = softmax(scores)
+    gradient[targets] -= 1
     return gradient / len(targets)
 
 
@@ -665,6 +679,11 @@ CROSS_ENTROPY_GRAD = Exercise(
             "gradient[:, targets] takes every target in every row: use "
             "gradient[np.arange(N), targets].",
             _every_column,
+        ),
+        Mistake(
+            "gradient[targets] takes whole rows, those with the numbers of the classes: use "
+            "gradient[np.arange(N), targets].",
+            _rows_of_targets,
         ),
         Mistake(
             "1 is subtracted everywhere: only at the right class of each example.",
