@@ -293,6 +293,7 @@ def _python() -> list[str]:
     if PACKAGE.parent.name == "site-packages":
         hidden = hidden - {PACKAGE.parent.resolve()} | {PACKAGE.resolve()}
     arguments: list[str] = []
+    covers: list[str] = []  # which nothing may be left in for later submissions
     made: set[Path] = set()
     for place in sorted(shown | hidden, key=lambda place: len(place.parts)):
         if place in shown:
@@ -301,12 +302,13 @@ def _python() -> list[str]:
             arguments += ["--ro-bind", str(place), str(place)]
         elif any(outer in place.parents for outer in visible):
             arguments += ["--tmpfs", str(place)]
+            covers += ["--remount-ro", str(place)]
     for prefix in {sys.prefix, sys.base_prefix}:
         if Path(prefix) != Path(prefix).resolve():  # a link, which Python goes by
             for folder in _parents(Path(prefix), made):
                 arguments += ["--perms", "0755", "--dir", folder]
             arguments += ["--symlink", str(Path(prefix).resolve()), prefix]
-    return arguments
+    return arguments + covers
 
 
 def _shown() -> set[Path]:

@@ -11,7 +11,7 @@ from multiprocessing import shared_memory
 
 note = b"@NOTE@"
 places = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", ".", "..", "/home", "/root"]
-places += ["/mnt", "/srv", "/opt", "/var/cache", "/dev/mqueue", "@HOME@", "@COURSE@", *sys.path]
+places += ["/mnt", "/srv", "/opt", "/var/cache", "/dev", "/dev/mqueue", "@HOME@", "@COURSE@", *sys.path]
 for place in places:
     try:
         with open(place + "/@MARK@", "wb") as file:
