@@ -254,7 +254,9 @@ def write_page(root: Path, lesson: str, student: str) -> dict[str, Any]:
 
 def _note(prepared: Prepared, ran: Ran) -> str:
     """Return what an instructor should know about a submission and how it ran."""
-    time = [prepared.time_problem.rstrip(".")] if prepared.time_problem else []
+    time = []
+    if prepared.time_problem:
+        time = [f"{prepared.time_problem} Correct or delete it: formgrader's list reads it too"]
     if prepared.problem:
         return "; ".join([f"nothing to grade: {prepared.problem}", *time])
     shown = [output for outputs in ran.outputs.values() for output in outputs]

@@ -190,6 +190,12 @@ def test_what_could_not_be_graded_says_why(room, student, told):
     assert told in room.feedback(student)
 
 
+def test_a_time_that_formgrader_could_not_read_is_told(room):
+    told = "timestamp.txt does not say a time, and was not used. Correct or delete it"
+    assert room.results["time_is_garbage"].note.startswith(told)
+    assert "formgrader" not in room.feedback("time_is_garbage")
+
+
 @pytest.mark.parametrize(
     ("student", "told"),
     [
