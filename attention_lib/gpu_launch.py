@@ -55,7 +55,7 @@ if triton:
             (64, 128, 4, 2),
             (64, 64, 4, 3),
             (64, 32, 4, 3),
-            (64, 32, 4, 2),  # from here on for float32, whose tiles take twice the room
+            (64, 32, 4, 2),  # from here on for products without tensor cores, number by number
             (32, 32, 4, 2),
             (32, 32, 4, 1),
         )
@@ -63,7 +63,10 @@ if triton:
     INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]  # small, to reach every edge
 
     def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-        fitting = configs[-3:] if arguments["query"].dtype == torch.float32 else configs[:-3]
+        query = arguments["query"]
+        modern = torch.cuda.get_device_capability(query.device) >= (8, 0)  # Triton wants Ampere
+        tensor_cores = modern and query.dtype != torch.float32
+        fitting = configs[:-3] if tensor_cores else configs[-3:]
         short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any will do
         return fitting[-1:] if short else fitting
 
