@@ -16,6 +16,9 @@ from attention_lib.grading.journal import Entry, Journal
 from attention_lib.grading.workers import Workers, cores, get_ready
 
 
+GO_ON = "What was graded so far is in the gradebook; the same command goes on."
+
+
 @dataclass
 class Result:
     """What a student has for a lesson."""
@@ -178,11 +181,11 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
+    except OSError as problem:  # a full disk, for example
+        print(f"Stopped: {problem}. {GO_ON}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
-        print(
-            "Stopped. What was graded so far is in the gradebook; the same command goes on.",
-            file=sys.stderr,
-        )
+        print(f"Stopped. {GO_ON}", file=sys.stderr)
         return 130
     print(table(most, results))
     print(f"\n{summary(results)}")

@@ -285,6 +285,17 @@ def test_who_cannot_be_graded_stops_nobody_and_is_tried_again(room, monkeypatch,
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
 
 
+def test_what_cannot_be_written_is_said_in_a_sentence(room, monkeypatch, capsys):
+    """As on a full disk, of which a folder in the log's place gives the same kind of error."""
+    room.course.log(LESSON).unlink()
+    room.course.log(LESSON).mkdir()
+    monkeypatch.chdir(room.course.root)
+    assert quietly(main, [LESSON, "--jobs", "0"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Stopped: [Errno ")
+    assert said.endswith("the same command goes on.\n")
+
+
 @pytest.mark.parametrize(("presses", "written"), [(1, ["grade"]), (2, [])])
 def test_control_c_waits_until_a_grade_is_written_but_only_once(presses, written):
     done = []
