@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from traceback import FrameSummary
 from typing import Any, Literal
 
 import numpy as np
@@ -62,8 +63,12 @@ REMEDIES = {
     "can be converted to Python scalars": "Functions of math take one number: those of np take "
     "arrays.",
     "truth value of an array": "if, max and min take one number: np.where, np.maximum and "
-    "np.minimum take arrays.",
+    "np.minimum take arrays, and `is not None` asks whether there is one.",
     "boolean index did not match": "A mask of another shape is broadcast first, as np.where does.",
+    "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
+    "two axes with np.swapaxes, counted from the end.",
+    "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
+    "of batch dimensions.",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
@@ -212,7 +217,7 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
             if trial.case.raises:
                 asked_for = f"should raise {trial.case.raises.__name__} here; it {stopped}"
                 return Report(exercise, "wrong", f"{exercise.name} {asked_for}", trial)
-            sentence = f"{exercise.name} {stopped}{_remedy(error)}"
+            sentence = f"{exercise.name} {stopped}{_remedy(error, frames)}"
             return Report(exercise, "error", sentence, trial)
         sentence = problem_with_result(exercise, trial)
         if sentence:
@@ -220,12 +225,17 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
     return None
 
 
-def _remedy(error: BaseException) -> str:
+def _remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     """Return what to do about an error whose own words do not tell a beginner."""
     said = str(error)
     dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", said)}
     if "could not be broadcast" in said and len(dimensions) > 1:
-        return ". Should a sum or maximum keep its axis? keepdims=True keeps it."
+        return (
+            ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
+            "[..., None] adds one."
+        )
+    if "values to unpack" in said and frames and ".shape" in (frames[-1].line or ""):
+        return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
     return next((f". {remedy}" for words, remedy in REMEDIES.items() if words in said), "")
 
 

@@ -221,6 +221,24 @@ def _by_another_mask(scores, axis=-1):
     return right(scores, axis)[np.array([True])]
 
 
+def _with_fixed_axes(scores, axis=-1):
+    return right(scores.transpose(0, 1), axis)
+
+
+def _with_two_axes(scores, axis=-1):
+    _rows, _columns = scores.shape
+    return right(scores, axis)
+
+
+def _with_two_results(scores, axis=-1):
+    _result, _none = (right(scores, axis),)
+    return _result
+
+
+def _with_two_letters(scores, axis=-1):
+    return np.einsum("ij->ij", right(scores, axis))
+
+
 def _added_crosswise(scores, axis=-1):
     return right(scores, axis) if scores.ndim < 2 else scores + scores.T
 
@@ -239,14 +257,20 @@ def _added_crosswise(scores, axis=-1):
         ),
         (
             _maximum_without_its_axis,
-            "(2,3) (2,). Should a sum or maximum keep its axis? keepdims=True keeps it.",
+            "(2,3) (2,). Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, "
+            "and [..., None] adds one.",
         ),
         (_by_math, "Functions of math take one number: those of np take arrays."),
         (
             _with_an_if,
-            "if, max and min take one number: np.where, np.maximum and np.minimum take arrays.",
+            "if, max and min take one number: np.where, np.maximum and np.minimum take arrays, "
+            "and `is not None` asks whether there is one.",
         ),
         (_by_another_mask, "A mask of another shape is broadcast first, as np.where does."),
+        (_with_fixed_axes, "exchange two axes with np.swapaxes, counted from the end."),
+        (_with_two_axes, "*batch, length, width = x.shape takes them all."),
+        (_with_two_results, "values to unpack (expected 2, got 1)"),
+        (_with_two_letters, "and ... stands for any number of batch dimensions."),
         (_added_crosswise, "could not be broadcast together with shapes (2,3) (3,2)"),
     ],
 )
