@@ -15,7 +15,6 @@ from attention_lib.grading.gradebook import Standing
 from attention_lib.grading.journal import Entry, Journal
 from attention_lib.grading.workers import Workers, cores, get_ready
 
-
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
 
 
