@@ -1,4 +1,4 @@
-"""What a call costs: the memory it holds at once, and how its work grows with its input.
+"""What a call costs: the memory it holds at once, its work, and the overflows it hides.
 
 Each measurement takes a function and its arguments, and is made where the function lives.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import sys
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from attention_lib.checks.calling import Elsewhere
 
@@ -54,6 +57,30 @@ def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int
     finally:
         sys.settrace(previous)
     return count
+
+
+def overflows(function: Callable[..., Any], /, *args: Any) -> bool:
+    """Tell whether a number overflows in one call, also where `np.errstate` says to ignore it."""
+    if isinstance(function, Elsewhere):
+        return function.measure("overflows", args, {})
+    seen: list[str] = []
+    errstate = np.errstate
+
+    class HidesNoOverflow(errstate):
+        def __init__(self, **states: Any) -> None:
+            super().__init__(**{k: s for k, s in states.items() if k in ("divide", "invalid")})
+
+    try:
+        np.errstate = HidesNoOverflow
+        with (
+            errstate(over="call", call=lambda kind, _: seen.append(kind)),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            function(*args)
+    finally:
+        np.errstate = errstate
+    return bool(seen)
 
 
 def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:

@@ -10,6 +10,7 @@ from attention_lib.checks.measuring import (
     cpu_seconds,
     grows_faster_than_its_input,
     lines_run,
+    overflows,
     peak_bytes,
 )
 from tests.checks.elsewhere import ByValue
@@ -26,6 +27,18 @@ def test_peak_counts_what_is_held_at_once():
     assert peak_bytes(lambda: [np.zeros(100_000) for _ in range(5)]) == pytest.approx(
         4_000_000, rel=0.05
     )
+
+
+def test_an_overflow_is_seen_that_is_ignored():
+    def product(left, right):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return left @ right
+
+    large, errstate = np.full((2, 2), 1e200), np.errstate
+    assert overflows(product, large, large)
+    assert not overflows(product, large, np.ones((2, 2)))
+    assert not overflows(product, large, np.full((2, 2), np.inf))
+    assert np.errstate is errstate
 
 
 def test_peak_leaves_out_what_was_held_before():

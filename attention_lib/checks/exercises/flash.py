@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.attention import attention, causal_mask
 from attention_lib.checks.exercise import Answer, Case, Exercise, Mistake, Stream
-from attention_lib.checks.measuring import MIB, lines_run, peak_bytes
+from attention_lib.checks.measuring import MIB, lines_run, overflows, peak_bytes
 from attention_lib.flash import (
     Tile,  # its methods are the steps that a solution shows
     attention_bytes,
@@ -906,19 +906,18 @@ def _computes_the_future(answer: Answer) -> str | None:
     For every block of queries and every later block of keys in turn, the values of these keys
     are NaN, and the scores of these queries with these keys, and no others, overflow. An answer
     that leaves the block alone shows neither; one that mixes the values in, however small their
-    weights, returns NaN; one that only forms the scores is warned of an overflow. Queries and
-    keys as large whose products stay small are the proof that nothing else overflows.
+    weights, returns NaN; one that only forms the scores overflows. Queries and keys as large
+    whose products stay small are the proof that nothing else does.
     """
     pairs = list(itertools.combinations(range(BLOCKS), 2))
-    calm = not any(_overflows(answer, *_marked(i, j, apart=True)) for i, j in pairs)
+    calm = not any(overflows(answer, *_marked(i, j, apart=True), SIDE) for i, j in pairs)
     touched = 0
     for i, j in pairs:
-        arguments = _marked(i, j)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            output = np.asarray(answer(*arguments, SIDE))
-        mixed = np.isnan(output[_side(i)]).any()
-        touched += bool(mixed or (calm and _mentions_overflow(caught)))
+        arguments = *_marked(i, j), SIDE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mixed = np.isnan(np.asarray(answer(*arguments))[_side(i)]).any()
+        touched += bool(mixed or (calm and overflows(answer, *arguments)))
     if touched == 0:
         return None
     return (
@@ -943,17 +942,6 @@ def _marked(i: int, j: int, apart: bool = False) -> tuple[NDArray, NDArray, NDAr
     if not apart:
         value[_side(j)] = np.nan
     return query, key, value
-
-
-def _overflows(answer: Answer, *arguments: NDArray) -> bool:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        answer(*arguments, SIDE)
-    return _mentions_overflow(caught)
-
-
-def _mentions_overflow(caught: list[warnings.WarningMessage]) -> bool:
-    return any("overflow" in str(warning.message) for warning in caught)
 
 
 def _causal_tiled(**parts: Any) -> Answer:
