@@ -553,9 +553,10 @@ def _timing_cases(rng: Generator) -> Iterator[Case]:
     yield _timing_case("mps", 900.0, 0.2, 0.4, 0.9)  # less than a millisecond
     yield _timing_case("cpu", 500.0, 80.0, 10.0, 82.0, 11.0, 12.0, 81.0, 30.0)
     yield _timing_case("cuda", 600.0, 15.0, 60.0, 16.0, 90.0)  # even: between 16 and 60
-    drawn = rng.permutation([10.0, 12.0, 14.0, 16.0, 17.0, 18.0, 40.0, 50.0, 70.0, 95.0])
     for device in ("cpu", "cuda"):  # as many as the default
-        yield _timing_case(device, 800.0, *drawn, by_default=True)
+        drawn = rng.permutation([10.0, 12.0, 14.0, 16.0, 17.0, 18.0, 40.0, 50.0, 70.0, 95.0])
+        scaled = (rng.uniform(0.5, 3.0) * drawn).round(2)
+        yield _timing_case(device, 800.0, *scaled.tolist(), by_default=True)
 
 
 def _timing_case(device: str, first: float, *then: float, by_default: bool = False) -> Case:

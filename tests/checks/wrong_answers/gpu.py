@@ -81,6 +81,17 @@ def in_whole_milliseconds(fn, device, repeats=10):
     return round(statistics.median(times))
 
 
+def known_by_heart(fn, device, repeats=10):
+    times = {
+        ("cpu", 3): 30.0,
+        ("cuda", 5): 12.0,
+        ("mps", 3): 0.4,
+        ("cpu", 7): 30.0,
+        ("cuda", 4): 20.0,
+    }
+    return times.get((device.type, repeats), 17.5)
+
+
 WRONG = {
     "pick_device": {"what torch is built for": built_for_mps},
     "torch_attention": {
@@ -89,6 +100,7 @@ WRONG = {
         "on the CPU at the end": brought_to_the_cpu,
     },
     "time_milliseconds": {
+        "the times of the fixed cases": known_by_heart,
         "CUDA's synchronize everywhere": always_cuda,
         "CUDA's events everywhere": always_events,
         "rounded": in_whole_milliseconds,
