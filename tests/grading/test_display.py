@@ -38,6 +38,7 @@ def show():
         "<a href='d&#97;t&#9;a:text/html,stolen()'>a</a>",
         "<style>body { background: url(http://stolen) }</style>",
         "<svg onload='stolen()'></svg>",
+        "<p class='fade modal-backdrop'>over the whole page</p>",
         "<meta http-equiv=refresh content='0;url=http://stolen'>",
     ],
 )
@@ -50,6 +51,7 @@ def test_html_that_runs_or_calls_home_is_defused(show, attack):
             assert not [name for name in tag.attrs if name.startswith("on")]
             for name in ("href", "src", "style"):
                 assert "stolen" not in tag.attrs.get(name, "")
+            assert "modal-backdrop" not in tag.attrs.get("class", [])
 
 
 def test_markdown_is_rendered_and_pictures_are_kept(show):
