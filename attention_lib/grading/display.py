@@ -39,6 +39,7 @@ FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "calc", "linear-gradient"}
 CALL = re.compile(r"([^\s,:;()]*)\(|\\")
 # Panels, tables, and colored code. nbgrader's pages know others that cover a page as a whole.
 CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
+MOST_GROWTH = 40  # times that text grows as a page: a character of code may take a tag
 PICTURES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
 
 
@@ -58,11 +59,31 @@ def clean_html(markup: str | bytes) -> str:
 def markdown2html(context: Context, source: str) -> str:
     """Render Markdown as nbconvert does for a cell, pictures pasted into it included, cleaned."""
     cell = context.get("cell") or {}
-    renderer = IPythonRenderer(escape=False, attachments=cell.get("attachments", {}))
+    pictures = _Pictures(cell.get("attachments", {}))
+    renderer = IPythonRenderer(escape=False, attachments=pictures)
     try:
-        return clean_html(MarkdownWithMath(renderer=renderer).render(source))
+        shown = MarkdownWithMath(renderer=renderer).render(source)
+        if len(shown) <= MOST_GROWTH * len(source) + pictures.characters:
+            return clean_html(shown)
     except Exception:  # a picture that is not there, or text of absurd depth
-        return f"<pre>{html.escape(source)}</pre>"
+        pass
+    return f"<pre>{html.escape(source)}</pre>"
+
+
+class _Pictures(dict[str, dict[str, str]]):
+    """The pictures pasted into a cell: each is written out wherever it is shown, twice at most."""
+
+    def __init__(self, pictures: dict[str, dict[str, str]]) -> None:
+        super().__init__(pictures)
+        self.characters = 2 * sum(len(data) for one in pictures.values() for data in one.values())
+        self._room = self.characters
+
+    def __getitem__(self, name: str) -> dict[str, str]:
+        picture = super().__getitem__(name)
+        self._room -= max(map(len, picture.values()))
+        if self._room < 0:
+            raise ValueError("The pictures of this cell are shown too often.")
+        return picture
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:

@@ -64,6 +64,16 @@ def test_markdown_is_rendered_and_pictures_are_kept(show):
     assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["![](attachment:p) " * 100, f"[p]: data:image/png;base64,{'A' * 9000}\n\n" + "![][p]" * 500],
+)
+def test_what_grows_without_measure_is_shown_as_it_is_written(show, source):
+    cell = new_markdown_cell(source)
+    cell.attachments = {"p": {"image/png": "A" * 9000}}
+    assert len(show(cell)) - len(show(new_markdown_cell("short"))) < 3 * len(source)
+
+
 def test_a_panel_and_a_figure_pass_as_they_are():
     panel = as_html(Report(EXERCISES["softmax"], "wrong", "Look at the axis."))
     figure = '<img src="data:image/png;base64,iVBORw0KGgo=" alt="A figure." width="300">'
