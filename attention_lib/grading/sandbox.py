@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calling import Unreachable
-from attention_lib.grading.library import PACKAGE, visible_library
+from attention_lib.grading.library import visible_library
+from attention_lib.grading.view import bubblewrap_arguments, environment_inside, shown_places
 from attention_lib.grading.wire import (
     INTERRUPT,
     SECRET,
@@ -49,9 +50,6 @@ NOTEBOOK_SECONDS = 600.0  # of wall clock, for all cells and checks together
 START_SECONDS = 60.0
 GRACE_SECONDS = 2.0  # to end after an interrupt
 MOST_ENTRIES = 100_000  # in what a function of the grader's is called with
-COURSE = "/course"  # where the library lies inside
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
-SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime")
 MODULES = [
     "numpy",
     "matplotlib.pyplot",
@@ -97,13 +95,13 @@ class Sandbox:
         """Start the server; it imports the modules before the first submission does."""
         bubblewrap = require_sandbox()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        keep = [str(place) for place in _shown() if Path("/tmp") in place.parents]
+        keep = [str(place) for place in shown_places() if Path("/tmp") in place.parents]
         settings = json.dumps({"limits": {**limits, "keep": keep}, "modules": [*MODULES, *modules]})
         with contextlib.ExitStack() as stack, theirs, tempfile.TemporaryFile() as problems:
             files = _files_in_memory(visible_library(lesson), stack)
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
             self._process = subprocess.Popen(
-                [bubblewrap, *_view(files), *python, str(theirs.fileno()), settings],
+                [bubblewrap, *bubblewrap_arguments(files), *python, str(theirs.fileno()), settings],
                 pass_fds=[theirs.fileno(), *files.values()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -251,95 +249,6 @@ def _files_in_memory(contents: Mapping[str, bytes], stack: contextlib.ExitStack)
     return files
 
 
-def _view(files: Mapping[str, int]) -> list[str]:
-    """Return bubblewrap's arguments: what there is inside, and what there is not."""
-    arguments = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
-    arguments += ["--unshare-cgroup-try", "--new-session", "--hostname", "sandbox"]
-    if os.geteuid() == 0:  # the server then becomes nobody, before it has read a submission
-        for capability in ("CAP_SETUID", "CAP_SETGID"):
-            arguments += ["--cap-add", capability]
-        arguments[:0] = ["--cap-drop", "ALL"]
-    else:
-        arguments += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    for place in SYSTEM:
-        if os.path.islink(place):
-            arguments += ["--symlink", os.readlink(place), place]
-        elif os.path.isdir(place):
-            arguments += ["--ro-bind", place, place]
-    arguments += ["--perms", "0755", "--dir", "/etc"]
-    for place in SETTINGS:
-        arguments += ["--ro-bind-try", place, place]
-    # Of /dev/zero a mapping can be made that is memory shared between processes.
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
-    arguments += ["--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
-    arguments += _python()
-    made = set()
-    for name, number in files.items():
-        for folder in _parents(Path(COURSE) / "attention_lib" / name, made):
-            arguments += ["--perms", "0755", "--dir", folder]
-        place = f"{COURSE}/attention_lib/{name}"
-        arguments += ["--perms", "0444", "--ro-bind-data", str(number), place]
-    arguments += ["--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
-    for name, value in _environment(COURSE).items():
-        arguments += ["--setenv", name, value]
-    return [*arguments, "--"]
-
-
-def _python() -> list[str]:
-    """Show Python and its packages, but neither the course around them nor this library."""
-    shown = _shown()
-    hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
-    visible = [Path(place) for place in SYSTEM] + list(shown)
-    if PACKAGE.parent.name == "site-packages":
-        hidden = hidden - {PACKAGE.parent.resolve()} | {PACKAGE.resolve()}
-    arguments: list[str] = []
-    covers: list[str] = []  # which nothing may be left in for later submissions
-    made: set[Path] = set()
-    for place in sorted(shown | hidden, key=lambda place: len(place.parts)):
-        if place in shown:
-            for folder in _parents(place, made):
-                arguments += ["--perms", "0755", "--dir", folder]
-            arguments += ["--ro-bind", str(place), str(place)]
-        elif any(outer in place.parents for outer in visible):
-            arguments += ["--tmpfs", str(place)]
-            covers += ["--remount-ro", str(place)]
-    for prefix in {sys.prefix, sys.base_prefix}:
-        if Path(prefix) != Path(prefix).resolve():  # a link, which Python goes by
-            for folder in _parents(Path(prefix), made):
-                arguments += ["--perms", "0755", "--dir", folder]
-            arguments += ["--symlink", str(Path(prefix).resolve()), prefix]
-    return arguments + covers
-
-
-def _shown() -> set[Path]:
-    """Return where Python and its packages lie, outside the system's own folders."""
-    places = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
-    return {place for place in places if Path("/usr") not in (place, *place.parents)}
-
-
-def _parents(place: Path, made: set[Path]) -> list[str]:
-    """List the folders above a place that are not there yet, from the top."""
-    above = [folder for folder in reversed(place.parents) if len(folder.parts) > 1]
-    new = [str(folder) for folder in above if folder not in made]
-    made.update(above)
-    return new
-
-
-def _environment(library: str) -> dict[str, str]:
-    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {
-        "HOME": "/tmp",
-        "IPYTHONDIR": "/tmp/ipython",
-        "LANG": "C.UTF-8",
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "MPLCONFIGDIR": "/tmp/matplotlib",
-        "PATH": "/usr/bin:/bin",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": library,
-        **dict.fromkeys(threads, "1"),
-    }
-
-
 @dataclass
 class Unprotected:
     """In place of a sandbox: a plain process for each submission, which may do what you may."""
@@ -360,7 +269,7 @@ class Unprotected:
             place.write_bytes(content)
         work.mkdir()
         secret = secrets.token_hex(16)
-        environment = {**os.environ, **_environment(str(library)), SECRET: secret}
+        environment = {**os.environ, **environment_inside(str(library)), SECRET: secret}
         for name in ("HOME", "PATH"):
             environment[name] = os.environ.get(name, "")
         with socket.create_server(("127.0.0.1", 0)) as server:
