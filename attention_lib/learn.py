@@ -1,4 +1,4 @@
-"""A learner's own copies of the lessons, made once and never overwritten; then JupyterLab on them.
+"""A learner's own copies of the lessons, where no work is ever overwritten; then JupyterLab on them.
 
 `make lab` runs it, and so does, where there is no make, ``python -m attention_lib.learn``.
 Arguments are handed on to JupyterLab.
@@ -21,9 +21,10 @@ def update(notebooks: Path, learn: Path) -> list[str]:
     """Give the learner every lesson that is new, and every new version of a lesson.
 
     A lesson that is not in `learn` is copied there. When the lesson has changed since, the new
-    version is put beside the learner's copy, once, under a name of its own. No file that is
-    there is changed. Only ``learn/.releases.json``, which remembers the versions given so far,
-    is rewritten; without it, the present version counts as new.
+    version takes the place of a copy that is still as it was given. Beside any other copy it is
+    put, once, under a name of its own, and no file with a learner's work in it is changed. The
+    file ``learn/.releases.json`` remembers the versions given so far; without it, the present
+    version counts as new.
 
     Parameters
     ----------
@@ -42,15 +43,23 @@ def update(notebooks: Path, learn: Path) -> list[str]:
     copied, sentences = [], []
     for released in lessons(notebooks):
         lesson, content = released.stem, released.read_bytes()
-        version = hashlib.sha256(content).hexdigest()[:8]
+        version = _version_of(content)
         copy, beside = learn / f"{lesson}.ipynb", learn / f"{lesson}.updated-{version}.ipynb"
         if not copy.exists():
             _write(copy, content)
             given[lesson] = [version]
             copied.append(lesson)
+            continue
+        own = _version_of(copy.read_bytes())
+        if own != version and own in given.get(lesson, []):
+            _write(copy, content)
+            given[lesson].append(version)
+            sentences.append(
+                f"Lesson {lesson} has been updated, and with it your copy, which was as given."
+            )
         elif version not in given.get(lesson, []):
             given.setdefault(lesson, []).append(version)
-            if beside.exists() or copy.read_bytes() == content:
+            if beside.exists() or own == version:
                 continue
             _write(beside, content)
             sentences.append(
@@ -61,6 +70,10 @@ def update(notebooks: Path, learn: Path) -> list[str]:
     if copied:
         sentences.insert(0, f"Your own copies to write in, in {learn.name}/: {', '.join(copied)}.")
     return sentences
+
+
+def _version_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:8]
 
 
 def lessons(notebooks: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A learner's copies are made once, stay theirs, and get their updates beside them."""
+"""A learner's work stays theirs and gets its updates beside it; a copy without work is renewed."""
 
 import json
 from pathlib import Path
@@ -70,14 +70,30 @@ def test_an_updated_lesson_is_put_beside_the_learners_copy_once(notebooks, tmp_p
 
 def test_each_update_gets_a_file_of_its_own(notebooks, tmp_path):
     learn.update(notebooks, tmp_path / "learn")
+    (tmp_path / "learn" / "01_softmax.ipynb").write_text("my work")
     for content in ("second", "third", "second"):
         release(notebooks, "01_softmax", content)
         learn.update(notebooks, tmp_path / "learn")
-    assert sorted(contents(tmp_path / "learn").values()) == ["first", "first", "second", "third"]
+    assert sorted(contents(tmp_path / "learn").values()) == ["first", "my work", "second", "third"]
+
+
+def test_a_copy_without_work_in_it_is_updated_itself(notebooks, tmp_path):
+    learn.update(notebooks, tmp_path / "learn")
+    for content in ("second", "third", "second"):
+        release(notebooks, "01_softmax", content)
+        assert learn.update(notebooks, tmp_path / "learn") == [
+            "Lesson 01_softmax has been updated, and with it your copy, which was as given."
+        ]
+        assert contents(tmp_path / "learn") == {
+            "01_softmax.ipynb": content,
+            "02_stability.ipynb": "first",
+        }
+        assert learn.update(notebooks, tmp_path / "learn") == []
 
 
 def test_work_done_in_an_updated_version_is_never_overwritten(notebooks, tmp_path):
     learn.update(notebooks, tmp_path / "learn")
+    (tmp_path / "learn" / "01_softmax.ipynb").write_text("some work")
     release(notebooks, "01_softmax", "second")
     learn.update(notebooks, tmp_path / "learn")
     (beside,) = (tmp_path / "learn").glob("*.updated-*")
