@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attention_lib.gpu_launch import jit, tl
+from attention_lib.gpu_triton import jit, tl
 
 
 @jit

@@ -10,25 +10,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import os
-import types
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-INTERPRETED = not torch.cuda.is_available()
-if INTERPRETED:
-    # Triton, which torch may import at any time, reads this once.
-    os.environ.setdefault("TRITON_INTERPRET", "1")
-
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # no build for this system
-    triton = None
-    tl = types.SimpleNamespace(constexpr=int)  # enough to define a kernel, and not to run one
+from attention_lib.gpu_triton import INTERPRETED, jit, tl, triton
 
 LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
@@ -45,7 +33,6 @@ IMPORTED_TOO_EARLY = (
 )
 
 if triton:
-    jit = triton.jit
     TUNED = [
         triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
         for rows, block, warps, stages in (
@@ -77,7 +64,7 @@ if triton:
     )
     fused = functools.partial(triton.jit, do_not_specialize=["length_class"])
 else:
-    jit = tuned = fused = lambda function: function
+    tuned = fused = jit
 
 
 @tuned

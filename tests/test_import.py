@@ -1,6 +1,7 @@
 """What an import costs and brings, and which module may know which."""
 
 import ast
+import graphlib
 import json
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_a_lesson_knows_only_earlier_ones(lesson):
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 
-@pytest.mark.parametrize("module", ["arguments", "tiles"])
+@pytest.mark.parametrize("module", ["arguments", "tiles", "gpu_triton"])
 def test_what_lessons_rest_on_knows_nothing_else(module):
     assert own_parts(LIBRARY / f"{module}.py") == set()
 
@@ -120,6 +121,16 @@ def test_what_runs_beside_an_answer_knows_no_solution(name):
 
 def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
     path = LIBRARY / "gpu_launch.py"
-    assert set(own_modules(path, at_the_top=True)) == set()
-    assert set(own_modules(path)) == {"gpu_kernel"}
+    assert set(own_modules(path, at_the_top=True)) == {"gpu_triton"}
+    assert set(own_modules(path)) == {"gpu_triton", "gpu_kernel"}
     assert "def flash_kernel" not in path.read_text(encoding="utf-8")
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    names = {
+        path: ".".join(path.relative_to(LIBRARY).with_suffix("").parts)
+        for path in LIBRARY.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    graph = {name: set(own_modules(path)) - {""} for path, name in names.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises what it finds

@@ -33,7 +33,7 @@ ALWAYS = (
 )
 # What the last lesson's submissions see besides: what starts their kernel, and what tiled
 # attention computes with.
-FOR_THE_LAST = ("gpu_launch.py", "tiles.py")
+FOR_THE_LAST = ("gpu_launch.py", "gpu_triton.py", "tiles.py")
 
 
 def visible_library(lesson: str) -> dict[str, bytes]:
