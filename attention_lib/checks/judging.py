@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from traceback import FrameSummary
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +27,7 @@ from attention_lib.checks.comparing import (
 )
 from attention_lib.checks.exercise import Answer, Case, Exercise
 from attention_lib.checks.recognizing import fails, recognize
+from attention_lib.checks.remedies import remedy
 from attention_lib.checks.staging import on_cases
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
@@ -53,24 +52,6 @@ FUSED = (  # attention that torch has ready
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
-
-# Words of an error, and what a beginner should do about it.
-REMEDIES = {
-    "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
-    "new array, as x = x / y does and x /= y does not.",
-    "cannot convert float infinity to integer": "An integer array takes no -inf: use np.where, "
-    "or a float array.",
-    "can be converted to Python scalars": "Functions of math take one number: those of np take "
-    "arrays.",
-    "truth value of an array": "if, max and min take one number: np.where, np.maximum and "
-    "np.minimum take arrays, and `is not None` asks whether there is one.",
-    "boolean index did not match": "A mask of another shape is broadcast first, as np.where does.",
-    "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
-    "two axes with np.swapaxes, counted from the end.",
-    "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
-    "of batch dimensions.",
-    "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
-}
 
 
 @dataclass(frozen=True)
@@ -217,26 +198,12 @@ def _judge_results(exercise: Exercise, trials: list[Trial]) -> Report | None:
             if trial.case.raises:
                 asked_for = f"should raise {trial.case.raises.__name__} here; it {stopped}"
                 return Report(exercise, "wrong", f"{exercise.name} {asked_for}", trial)
-            sentence = f"{exercise.name} {stopped}{_remedy(error, frames)}"
+            sentence = f"{exercise.name} {stopped}{remedy(error, frames)}"
             return Report(exercise, "error", sentence, trial)
         sentence = problem_with_result(exercise, trial)
         if sentence:
             return Report(exercise, "wrong", sentence, trial)
     return None
-
-
-def _remedy(error: BaseException, frames: list[FrameSummary]) -> str:
-    """Return what to do about an error whose own words do not tell a beginner."""
-    said = str(error)
-    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", said)}
-    if "could not be broadcast" in said and len(dimensions) > 1:
-        return (
-            ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
-            "[..., None] adds one."
-        )
-    if "values to unpack" in said and frames and ".shape" in (frames[-1].line or ""):
-        return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
-    return next((f". {remedy}" for words, remedy in REMEDIES.items() if words in said), "")
 
 
 def _judge_manners(exercise: Exercise, trials: list[Trial]) -> Report | None:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
 CONFIG = "nbgrader_config.py"
-
-
 FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
 
 

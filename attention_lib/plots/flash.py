@@ -266,8 +266,8 @@ def roofline(
     axis.annotate("busy computing", (ridge, 0), (8, 6), ha="left", **_BY_THE_AXIS)
     for (name, (x, y)), color, mark in zip(
         points.items(),
-        (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY) * 2,
-        "os^DvPX*" * 2,
+        itertools.cycle((VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY)),
+        itertools.cycle("os^DvPX*"),
         strict=False,
     ):
         top = min(peak, bandwidth * x)

@@ -1,0 +1,38 @@
+"""What to do about an error whose own words tell a beginner little."""
+
+from __future__ import annotations
+
+import re
+from traceback import FrameSummary
+
+# Words of an error, and what a beginner should do about it.
+REMEDIES = {
+    "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
+    "new array, as x = x / y does and x /= y does not.",
+    "cannot convert float infinity to integer": "An integer array takes no -inf: use np.where, "
+    "or a float array.",
+    "can be converted to Python scalars": "Functions of math take one number: those of np take "
+    "arrays.",
+    "truth value of an array": "if, max and min take one number: np.where, np.maximum and "
+    "np.minimum take arrays, and `is not None` asks whether there is one.",
+    "boolean index did not match": "A mask of another shape is broadcast first, as np.where does.",
+    "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
+    "two axes with np.swapaxes, counted from the end.",
+    "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
+    "of batch dimensions.",
+    "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
+}
+
+
+def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
+    """Return what to do about an error whose own words do not tell a beginner."""
+    said = str(error)
+    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", said)}
+    if "could not be broadcast" in said and len(dimensions) > 1:
+        return (
+            ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
+            "[..., None] adds one."
+        )
+    if "values to unpack" in said and frames and ".shape" in (frames[-1].line or ""):
+        return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
+    return next((f". {advice}" for words, advice in REMEDIES.items() if words in said), "")
