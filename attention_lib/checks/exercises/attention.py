@@ -365,6 +365,11 @@ def _is_boolean(mask: NDArray | None) -> bool:
     return mask is not None and mask.dtype == bool
 
 
+def _multiplied(scores: NDArray, mask: NDArray | None) -> NDArray:
+    """Multiply a float mask into the scores."""
+    return _masked(scores, mask) if mask is None or _is_boolean(mask) else scores * mask
+
+
 def _only_floats(scores: NDArray, mask: NDArray | None) -> NDArray:
     return scores if _is_boolean(mask) else _masked(scores, mask)
 
@@ -600,19 +605,9 @@ ATTENTION = Exercise(
         ),
         Mistake(
             "A float mask is multiplied into the scores: add it.",
+            _pipeline(masked=_multiplied),
             _pipeline(
-                masked=lambda s, mask: (
-                    s * mask
-                    if _is_boolean(mask) is False and mask is not None
-                    else _masked(s, mask)
-                )
-            ),
-            _pipeline(
-                masked=lambda s, mask: (
-                    s * mask
-                    if _is_boolean(mask) is False and mask is not None
-                    else _masked(s, mask)
-                ),
+                masked=_multiplied,
                 weigh=stable_softmax,
             ),
         ),
