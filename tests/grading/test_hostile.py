@@ -13,7 +13,6 @@ import os
 import platform
 import re
 import secrets
-import shutil
 import socket
 import stat
 import sys
@@ -58,7 +57,6 @@ each_submission = pytest.mark.parametrize(
     "name", [in_class(submission.LESSON, name) for name, submission in CORPUS.items()]
 )
 each_class = pytest.mark.parametrize("lesson", [in_class(lesson, lesson) for lesson in LESSONS])
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 
 
 @dataclass
