@@ -62,16 +62,18 @@ c.CourseDirectory.ignore = [
 ]
 
 # What students put into an exchange is collected without following their links.
-c.ExchangeFactory.collect = "attention_lib.grading.collecting.CollectFiles"
+c.ExchangeFactory.collect = "attention_lib.grading.nbgrader_plugins.collecting.CollectFiles"
 
 # What was handed in is read warily and put in order, which leaves nbgrader's other steps nothing
 # to do but to bring the hidden checks, ...
-c.Autograde.exporter_class = "attention_lib.grading.exporter.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = ["attention_lib.grading.exporter.BringHiddenChecks"]
+c.Autograde.exporter_class = "attention_lib.grading.nbgrader_plugins.exporter.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "attention_lib.grading.nbgrader_plugins.exporter.BringHiddenChecks"
+]
 c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
 # ... run in a sandbox, and checked from outside it.
 c.Autograde.autograde_preprocessors = [
-    "attention_lib.grading.execution.ExecuteSubmission",
+    "attention_lib.grading.judge.execution.ExecuteSubmission",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
@@ -85,12 +87,12 @@ c.ExecuteSubmission.cell_seconds = 60
 # Feedback does not show hidden checks; neither it nor formgrader runs what came with a submission.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "attention_lib.grading.display.HideChecks",
+    "attention_lib.grading.pages.display.HideChecks",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
-c.GenerateFeedback.exporter_class = "attention_lib.grading.feedback.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "attention_lib.grading.pages.feedback.FeedbackExporter"
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
-    "clean_html": "attention_lib.grading.display.clean_html",
-    "markdown2html": "attention_lib.grading.display.markdown2html",
+    "clean_html": "attention_lib.grading.pages.display.clean_html",
+    "markdown2html": "attention_lib.grading.pages.display.markdown2html",
 }

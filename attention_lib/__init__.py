@@ -11,28 +11,28 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from attention_lib.attention import (
+from attention_lib.lessons.attention import (
     attention,
     causal_mask,
     cross_attention,
     padding_mask,
     self_attention,
 )
-from attention_lib.flash import (
+from attention_lib.lessons.flash import (
     attention_bytes,
     online_softmax_stats,
     tiled_attention,
     tiled_attention_backward,
     tiled_causal_attention,
 )
-from attention_lib.gradients import (
+from attention_lib.lessons.gradients import (
     attention_backward,
     cross_entropy_grad,
     numerical_gradient,
     softmax_jacobian,
     softmax_vjp,
 )
-from attention_lib.multihead import (
+from attention_lib.lessons.multihead import (
     decode_step,
     grouped_query_attention,
     merge_heads,
@@ -40,7 +40,7 @@ from attention_lib.multihead import (
     rotary_embedding,
     split_heads,
 )
-from attention_lib.scaling import (
+from attention_lib.lessons.scaling import (
     dot_product_scores,
     entropy,
     scaled_scores,
@@ -49,8 +49,8 @@ from attention_lib.scaling import (
     softmax_with_temperature,
     temperature_for_entropy,
 )
-from attention_lib.softmax import normalize_by_sum, softmax, weighted_sum
-from attention_lib.stability import (
+from attention_lib.lessons.softmax import normalize_by_sum, softmax, weighted_sum
+from attention_lib.lessons.stability import (
     cross_entropy,
     largest_exponent,
     log_softmax,
@@ -112,15 +112,15 @@ __all__ = [
 
 # Names that are fetched when first used, so that importing the library stays light.
 _LATER = {
-    "attention_flops": "attention_lib.gpu",
-    "check": "attention_lib.checks",
-    "flash_attention": "attention_lib.gpu_launch",
-    "flash_kernel": "attention_lib.gpu_kernel",
-    "hint": "attention_lib.checks",
-    "pick_device": "attention_lib.gpu",
-    "solution": "attention_lib.checks",
-    "time_milliseconds": "attention_lib.gpu",
-    "torch_attention": "attention_lib.gpu",
+    "attention_flops": "attention_lib.lessons.gpu",
+    "check": "attention_lib.checks.commands",
+    "flash_attention": "attention_lib.lessons.gpu.launch",
+    "flash_kernel": "attention_lib.lessons.gpu.kernel",
+    "hint": "attention_lib.checks.commands",
+    "pick_device": "attention_lib.lessons.gpu",
+    "solution": "attention_lib.checks.commands",
+    "time_milliseconds": "attention_lib.lessons.gpu",
+    "torch_attention": "attention_lib.lessons.gpu",
 }
 
 

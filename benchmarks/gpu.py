@@ -14,7 +14,7 @@ from statistics import median
 import torch
 
 from attention_lib import pick_device
-from attention_lib.gpu_variants import (
+from attention_lib.lessons.gpu.variants import (
     KERNEL,
     RESULTS,
     Row,

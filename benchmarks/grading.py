@@ -24,7 +24,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lib.grading.course import CONFIG, Course
+from attention_lib.grading.classroom.course import CONFIG, Course
 from benchmarks.measuring import print_table
 
 ROOT = Path(__file__).parents[1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_lib.checks.catalogue import EXERCISES
+from attention_lib.exercises import EXERCISES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

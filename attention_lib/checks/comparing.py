@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calling import Observation
-from attention_lib.checks.exercise import Case, Exercise, Stream
-from attention_lib.checks.tensors import (
+from attention_lib.checks.calls.calling import Observation
+from attention_lib.checks.calls.case import Case, Stream
+from attention_lib.checks.calls.tensors import (
     as_numbers,
     is_tensor,
     precision_of,
     short_dtype,
     widened,
 )
+from attention_lib.checks.exercise import Exercise
 
 # Rounding allowed, in units of the dtype's epsilon at the size of the numbers formed. Right
 # answers stay within a few; a mistake in float64 is off by ten thousand times as much.

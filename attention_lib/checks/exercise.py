@@ -3,77 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-Answer = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One call an answer is tried on.
-
-    Parameters
-    ----------
-    *args
-        The positional arguments. An answer gets deep copies of them, the reference others.
-    raises
-        The exception the contract asks for here; no value is compared then.
-    verify
-        Where the contract allows more than one result: called with the value that came back,
-        it returns None or the sentence that says what is wrong with it. No value is compared.
-    **kwargs
-        The keyword arguments.
-    """
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    raises: type[Exception] | None
-    verify: Callable[[Any], str | None] | None
-
-    def __init__(
-        self,
-        *args: Any,
-        raises: type[Exception] | None = None,
-        verify: Callable[[Any], str | None] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        object.__setattr__(self, "args", args)
-        object.__setattr__(self, "kwargs", kwargs)
-        object.__setattr__(self, "raises", raises)
-        object.__setattr__(self, "verify", verify)
-
-
-class Stream:
-    """An argument of a case that can be read once, item by item.
-
-    Every copy starts at the first item, and knows whether it was read again after its end.
-    """
-
-    def __init__(self, items: Iterable[np.ndarray]) -> None:
-        self.items = tuple(items)
-        self.read_again = False
-        self._next = 0
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        self.read_again |= self._next > len(self.items)
-        return self
-
-    def __next__(self) -> np.ndarray:
-        self._next += 1
-        if self._next > len(self.items):
-            raise StopIteration
-        return self.items[self._next - 1]
-
-    def __deepcopy__(self, _memo: dict[int, Any]) -> Stream:
-        return Stream(item.copy() for item in self.items)
-
-    def __repr__(self) -> str:
-        items = (np.array2string(item, separator=", ", threshold=12) for item in self.items)
-        return f"iter([{', '.join(items)}])"
+from attention_lib.checks.calls.case import Answer, Case
 
 
 @dataclass(frozen=True)

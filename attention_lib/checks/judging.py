@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attention_lib.checks.calling import (
+from attention_lib.checks.calls.calling import (
     TIME_LIMIT,
     Elsewhere,
     Observation,
@@ -18,6 +18,8 @@ from attention_lib.checks.calling import (
     observe_all,
     of_a_stub,
 )
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.staging import on_cases
 from attention_lib.checks.comparing import (
     Trial,
     cases_of,
@@ -25,25 +27,13 @@ from attention_lib.checks.comparing import (
     problem_with_result,
     trials_of,
 )
-from attention_lib.checks.exercise import Answer, Case, Exercise
+from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.recognizing import fails, recognize
 from attention_lib.checks.remedies import remedy
-from attention_lib.checks.staging import on_cases
+from attention_lib.lessons import LESSONS, module_of
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]
 
-# The lessons' modules in order: an answer may use those before its own, and none after.
-LESSON_MODULES = (
-    "softmax",
-    "stability",
-    "scaling",
-    "gradients",
-    "attention",
-    "multihead",
-    "flash",
-    "tiles",  # what flash rests on
-    "gpu",
-)
 FUSED = (  # attention that torch has ready
     "torch._C._nn.scaled_dot_product_attention",
     "torch._scaled_dot_product",
@@ -160,6 +150,8 @@ def known_name(name: str) -> str:
     """Return the name of a function as a learner knows it, without a library's private parts."""
     package, *inner = name.partition(".<locals>")[0].split(".")
     last = [] if "<locals>" in name else inner[-1:]
+    if package == "attention_lib":
+        return ".".join([package, *last])  # the name that is exported, whatever module has it
     parts = [part for part in inner[: len(inner) - len(last)] if not part.startswith("_")]
     return ".".join([package, *parts, *last])
 
@@ -308,6 +300,9 @@ def _number(entry: Any) -> float:
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
-    own = LESSON_MODULES.index(exercise.lesson.partition("_")[2])
-    library = tuple(f"attention_lib.{module}" for module in LESSON_MODULES[own:])
+    """Name what may not do an answer's work: its lesson's module, later ones, other libraries."""
+    modules = [module_of(lesson) for lesson in LESSONS[LESSONS.index(exercise.lesson) :]]
+    if "flash" in modules:
+        modules.append("fast_flash")
+    library = tuple(f"attention_lib.lessons.{module}" for module in modules)
     return library + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

@@ -6,7 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attention_lib.checks.calling import observe
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.staging import on_cases
+from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.comparing import (
     NUMERIC,
     SLACK,
@@ -14,9 +17,7 @@ from attention_lib.checks.comparing import (
     differing,
     problem_with_result,
 )
-from attention_lib.checks.exercise import Answer, Exercise, Mistake
-from attention_lib.checks.staging import on_cases
-from attention_lib.checks.tensors import as_numbers
+from attention_lib.checks.exercise import Exercise, Mistake
 
 
 def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:

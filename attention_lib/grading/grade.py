@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from attention_lib.grading.course import Course, CourseError
-from attention_lib.grading.gradebook import Standing
-from attention_lib.grading.journal import Entry, Journal
-from attention_lib.grading.workers import Workers, cores, get_ready
+from attention_lib.grading.batch.workers import Workers, cores, get_ready
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.gradebook import Standing
+from attention_lib.grading.classroom.journal import Entry, Journal
 
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
 
@@ -57,8 +57,8 @@ def grade(
     CourseError
         If nothing was handed in, or nothing could be graded.
     """
-    from attention_lib.grading.batch import Batch
-    from attention_lib.grading.cluster import ClusterWorkers
+    from attention_lib.grading.batch.batch import Batch
+    from attention_lib.grading.batch.cluster import ClusterWorkers
     from attention_lib.grading.release import release
 
     students = course.submitted(lesson)

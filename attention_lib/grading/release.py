@@ -8,9 +8,9 @@ import sys
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lib.checks.catalogue import EXERCISES
-from attention_lib.grading.course import Course, CourseError
-from attention_lib.grading.source import read_lesson
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.lesson.markdown import read_lesson
 
 
 def release(course: Course, lessons: list[str]) -> None:

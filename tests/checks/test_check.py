@@ -14,13 +14,15 @@ import torch
 from scipy.special import expit
 
 import attention_lib
-from attention_lib import check, hint, solution, tiles
-from attention_lib.checks import CheckFailed, calling
-from attention_lib.checks.calling import observe
-from attention_lib.checks.catalogue import EXERCISES, find
-from attention_lib.checks.exercise import Case
+from attention_lib import check, hint, solution
+from attention_lib.checks.calls import calling
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.commands import CheckFailed
 from attention_lib.checks.judging import judge, known_name
-from attention_lib.checks.report import as_html, as_text
+from attention_lib.checks.panel import as_html, as_text
+from attention_lib.exercises import EXERCISES, find
+from attention_lib.lessons import fast_flash
 
 
 def right(scores, axis=-1):
@@ -171,9 +173,12 @@ def _with_torch_methods(scores, axis=-1):
         (lambda scores, axis=-1: scipy.special.softmax(scores, axis), "scipy"),
         (lambda scores, axis=-1: attention_lib.softmax(scores, axis), "the course's own solution"),
         (attention_lib.softmax, "the course's own solution"),
-        (lambda s, axis=-1: s / tiles.thread_count(), "the course's own solution"),
+        (lambda s, axis=-1: s / fast_flash.thread_count(), "the course's own solution"),
         (lambda s, axis=-1: attention_lib.stable_softmax(s, axis), "the course's own solution"),
-        (lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)), "attention_lib.stability"),
+        (
+            lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
+            "attention_lib.log_softmax",
+        ),
         (_with_torch, "torch"),
         (_with_torch_methods, "torch"),
     ],
@@ -188,7 +193,7 @@ def test_calls_that_do_the_work_are_named(answer, named):
         ("scipy.special._logsumexp.softmax", "scipy.special.softmax"),
         ("scipy.stats._policy._policy_factory.<locals>.decorator.<locals>.wra", "scipy.stats"),
         ("torch._scaled_dot_product", "torch._scaled_dot_product"),
-        ("attention_lib.softmax.softmax", "attention_lib.softmax.softmax"),
+        ("attention_lib.lessons.softmax.softmax", "attention_lib.softmax"),
     ],
 )
 def test_calls_have_the_names_that_learners_know(name, known):
@@ -589,7 +594,7 @@ def test_the_graders_seed_is_taken_from_the_environment(monkeypatch):
     seeds = []
     monkeypatch.setenv("ATTENTION_LIB_SEED", "77")
     monkeypatch.setattr(
-        "attention_lib.checks.judge",
+        "attention_lib.checks.commands.judge",
         lambda exercise, answer, seed: seeds.append(seed) or verdict(right),
     )
     check("softmax", right, seed=None)

@@ -2,7 +2,7 @@
 
 from sqlalchemy import MetaData, select
 
-from attention_lib.grading.course import Course
+from attention_lib.grading.classroom.course import Course
 
 CHAIN = {  # tables with something of one student's for one lesson, and what leads to it
     "submitted_assignment": None,

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import expect, sync_playwright
 
-from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
 SECONDS_TO_START = 60

@@ -29,12 +29,13 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 import attention_lib
-from attention_lib.checks import calling
-from attention_lib.grading import execution, sandbox, stand_in
+from attention_lib.checks.calls import calling
 from attention_lib.grading.grade import table
+from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.release import release
-from tests.grading.classroom import Classroom, make_course, quietly, without_figures
+from attention_lib.grading.sandbox import host as sandbox
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
+from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
 
 CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call

@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
-from attention_lib.checks.catalogue import EXERCISES
-from tests.grading.classroom import LESSONS
+from attention_lib.exercises import EXERCISES
+from tests.grading.sample_class import LESSONS
 
 SECONDS_A_LESSON = 120  # several times what one takes
 

@@ -12,7 +12,7 @@ import pytest
 from nbgrader.converters import Autograde
 
 from attention_lib.grading.grade import main
-from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
 pytestmark = pytest.mark.xdist_group("nbgrader_commands")

@@ -6,10 +6,10 @@ import nbformat
 import pytest
 
 from attention_lib.grading import release as command
-from attention_lib.grading.course import CourseError
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.lesson.markdown import BEGIN_SOLUTION, END_SOLUTION
 from attention_lib.grading.release import release
-from attention_lib.grading.source import BEGIN_SOLUTION, END_SOLUTION
-from tests.grading.classroom import LESSONS, ROOT, Classroom, cell_of, make_course, quietly
+from tests.grading.sample_class import LESSONS, ROOT, Classroom, cell_of, make_course, quietly
 
 
 def test_the_notebooks_in_the_repository_are_not_stale(released_course):

@@ -4,7 +4,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from attention_lib.grading.grade import table
-from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 MISTAKEN = 2  # students with mistakes in each class
 

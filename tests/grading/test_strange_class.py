@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell
 
-from attention_lib.grading.rebuild import rebuild
-from tests.grading.classroom import LESSONS, Classroom, cell_of, make_lean_course
+from attention_lib.grading.intake.rebuild import rebuild
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
 SECONDS_A_CELL = 4  # which one of the students uses up twice

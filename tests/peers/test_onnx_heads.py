@@ -6,7 +6,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from attention_lib import decode_step, grouped_query_attention, rotary_embedding
-from attention_lib.multihead import rotate_pairs
+from attention_lib.lessons.multihead import rotate_pairs
 from tests.peers.onnx_cases import (
     assert_close,
     has_bfloat16,

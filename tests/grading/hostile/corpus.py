@@ -34,7 +34,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from tests.grading.classroom import Classroom, cell_of
+from tests.grading.sample_class import Classroom, cell_of
 
 FILES = sorted(Path(__file__).parent.glob("*_*.py"))
 WRONG = "def @NAME@(*args, **kwargs):\n    return args[0]"

@@ -5,7 +5,7 @@ It deserves nothing, and the reason.
 
 import shutil
 
-from tests.grading import classroom
+from tests.grading import sample_class
 
 LESSON = "01_softmax"
 DESERVES = "nothing"
@@ -13,6 +13,6 @@ TOLD = ("This submission could not be graded: it has none of this lesson's answe
 
 
 def submit(folder, notebook):
-    other = next(lesson for lesson in classroom.LESSONS if lesson != folder.name)
-    released = classroom.Course(classroom.ROOT).released(other)
+    other = next(lesson for lesson in sample_class.LESSONS if lesson != folder.name)
+    released = sample_class.Course(sample_class.ROOT).released(other)
     shutil.copy(released, folder / f"{folder.name}.ipynb")

@@ -9,7 +9,7 @@ LESSON = "07_flash"
 DESERVES = {"tiled_causal_attention": 0}
 ABOVE = """
 import sys, time, tracemalloc
-from attention_lib.checks import measuring
+from attention_lib.checks.calls import measuring
 
 tracemalloc.get_traced_memory = lambda: (0, 0)
 tracemalloc.start = tracemalloc.stop = tracemalloc.reset_peak = lambda *_: None

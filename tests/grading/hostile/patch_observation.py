@@ -7,7 +7,7 @@ DESERVES = "nothing"
 START = "wrong"
 ABOVE = """
 import gc, types
-from attention_lib.checks import calling
+from attention_lib.checks.calls import calling
 
 class Spotless:
     value, error, out_of_time, refused_call, changed, warnings = None, None, False, False, [], []

@@ -11,14 +11,14 @@ def @NAME@(*args, **kwargs):
 
 import importlib, sys, types
 
-for module in ("attention_lib", "attention_lib.stability", "attention_lib.checks.exercises.stability"):
+for module in ("attention_lib", "attention_lib.stability", "attention_lib.exercises.stability"):
     try:
         module = importlib.import_module(module)
     except ImportError:
         module = sys.modules.setdefault(module, types.ModuleType(module))
     module.@NAME@ = @NAME@
 try:
-    from attention_lib.checks.catalogue import EXERCISES
+    from attention_lib.exercises import EXERCISES
     object.__setattr__(EXERCISES["@NAME@"], "reference", @NAME@)
 except ImportError as error:
     print(error)

@@ -1,0 +1,1 @@
+"""All of `checks` that runs in the process of an answer: calling it, watching, measuring."""

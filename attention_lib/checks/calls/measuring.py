@@ -1,0 +1,130 @@
+"""What a call costs: the memory it holds at once, its work, and the overflows it hides.
+
+Each measurement takes a function and its arguments, and is made where the function lives.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.calling import Elsewhere
+
+MIB = 1 << 20
+ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
+
+
+def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
+    """Return the most memory that one call held at a time, beyond what was held before it."""
+    if isinstance(function, Elsewhere):
+        return function.measure("peak_bytes", args, kwargs)
+    traced_already = tracemalloc.is_tracing()
+    if not traced_already:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        function(*args, **kwargs)
+        _, peak = tracemalloc.get_traced_memory()
+        return peak - before
+    finally:
+        if not traced_already:
+            tracemalloc.stop()
+
+
+def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
+    """Count the lines of Python that one call runs through, those of its helpers included."""
+    if isinstance(function, Elsewhere):
+        return function.measure("lines_run", args, kwargs)
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*args, **kwargs)
+    finally:
+        sys.settrace(previous)
+    return count
+
+
+def overflows(function: Callable[..., Any], /, *args: Any) -> bool:
+    """Tell whether a number overflows in one call, also where `np.errstate` says to ignore it."""
+    if isinstance(function, Elsewhere):
+        return function.measure("overflows", args, {})
+    seen: list[str] = []
+    errstate = np.errstate
+
+    class HidesNoOverflow(errstate):
+        def __init__(self, **states: Any) -> None:
+            super().__init__(**{k: s for k, s in states.items() if k in ("divide", "invalid")})
+
+    try:
+        np.errstate = HidesNoOverflow
+        with (
+            errstate(over="call", call=lambda kind, _: seen.append(kind)),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            function(*args)
+    finally:
+        np.errstate = errstate
+    return bool(seen)
+
+
+def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:
+    """Return the processor's time that a number of calls took.
+
+    Where a process has a limit on it, Linux advances the clock of the process by some
+    milliseconds at a time, but not that of the thread.
+    """
+    if isinstance(function, Elsewhere):
+        return function.measure("cpu_seconds", args, {"calls": calls})
+    process, thread = time.process_time(), time.thread_time()
+    for _ in range(calls):
+        function(*args)
+    return max(time.process_time() - process, time.thread_time() - thread)
+
+
+def grows_faster_than_its_input(
+    function: Callable[..., Any],
+    arguments: Callable[[int], tuple[Any, ...]],
+    sizes: Sequence[int],
+    tolerance: float = 2.0,
+) -> tuple[int, float] | None:
+    """Find a size, 16 times an earlier one, whose call took far more than 16 times as long.
+
+    `arguments(size)` are what the function is called with; `sizes` double from one to the next.
+    CPU time is compared, so a busy machine changes little, and only once it is long enough to be
+    measured well. What looks slow is measured again, beside 16 calls of the smaller size: these
+    take as long if the work is linear, however coarse the clock is. Linear work shows a factor
+    of 16, quadratic work up to 256.
+
+    Returns
+    -------
+    tuple of int and float, or None
+        The size, and the factor by which its CPU time exceeds that of a 16th of the size.
+    """
+    seconds: list[float] = []
+    for number, size in enumerate(sizes):
+        given = arguments(size)
+        seconds.append(cpu_seconds(function, *given))
+        if number < 4 or seconds[-1] < ENOUGH_TO_MEASURE:
+            continue
+        if seconds[-1] > 16 * tolerance * seconds[-5]:
+            seconds[-1] = min(seconds[-1], cpu_seconds(function, *given))
+            small = cpu_seconds(function, *arguments(sizes[number - 4]), calls=16) / 16
+            if seconds[-1] > 16 * tolerance * small:
+                return size, seconds[-1] / max(small, 1e-6)
+    return None

@@ -1,0 +1,123 @@
+"""What an answer needs around it that cannot be called by itself, made where the answer lives.
+
+A machine with other devices, a clock that does as it is told, a launch for a kernel, autograd.
+Nothing here knows a lesson's answer, and torch is imported when it is used.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attention_lib.checks.calls.calling import Elsewhere, unwatched
+from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
+
+if TYPE_CHECKING:
+    from attention_lib.checks.exercise import Exercise
+
+
+def on_cases(exercise: Exercise, answer: Any) -> Answer:
+    """Return the function that is called on the cases: the answer, or what runs it."""
+    if exercise.run is None:
+        return answer
+    if isinstance(answer, Elsewhere):
+        return answer.staged(exercise.run.__name__)
+    return exercise.run(answer)
+
+
+def with_devices(answer: Answer) -> Answer:
+    """Call `answer` on a machine that has these devices, or seems to."""
+
+    def pick_device_where(cuda: bool, mps: bool) -> Any:
+        with replaced(availability(cuda, mps), answer):
+            return answer()
+
+    return pick_device_where
+
+
+def on_simulated_machine(answer: Answer) -> Answer:
+    """Let `answer` time a simulated machine, whose clock only `work` moves."""
+
+    def timed(work: Work, device: Any, *repeats: int) -> Any:
+        machine = Machine(work, device.type)
+        with machine.in_place_of_the_real_one(answer):
+            return answer(machine.call, device, *repeats)
+
+    return timed
+
+
+def launched(kernel: Any) -> Answer:
+    """Call the kernel that has `kernel` for its inner loop, on tiles of the case's size."""
+
+    def flash_attention(
+        query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
+    ) -> Any:
+        from attention_lib.lessons.gpu import launch
+
+        _stop_at_a_stub(kernel)
+        inputs = [query, _among_nan(key), _among_nan(value, beside=8)]
+        inner = kernel
+        if not launch.INTERPRETED:
+            inner = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
+            inputs = [tensor.cuda() for tensor in inputs]
+        try:
+            with unwatched():
+                output = launch.flash_attention(*inputs, is_causal, kernel=inner, tile=tile)
+        except Exception as error:
+            raise _cause(error) from None
+        return output.cpu()
+
+    return flash_attention
+
+
+def _stop_at_a_stub(kernel: Any) -> None:
+    try:
+        source = inspect.getsource(getattr(kernel, "fn", kernel))
+    except (OSError, TypeError):
+        return
+    if "raise NotImplementedError" in source:
+        raise NotImplementedError
+
+
+def _among_nan(tensor: Any, beside: int = 0) -> Any:
+    """Put rows of NaN behind the last one, so that reading on too far shows.
+
+    With numbers `beside` each row, from one to the next it is further than a row is long.
+    """
+    *leading, rows, columns = tensor.shape
+    room = tensor.new_full((*leading, rows + 64, columns + beside), math.nan)
+    room[..., :rows, :columns] = tensor
+    return room[..., :rows, :columns]
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Find what went wrong inside the kernel, below the interpreter's own errors."""
+    while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
+        error = error.__cause__
+    # Nothing was returned, not three things, or one of another shape.
+    texts = ("cannot unpack", "unpack (expected 3", "Expected pointer argument to have shape")
+    if any(text in str(error) for text in texts):
+        return ValueError("what it returns must be output, total, maximum, in this order.")
+    return error
+
+
+def gradients(
+    function: Callable[..., Any], inputs: Sequence[Any], toward: Any, **kwargs: Any
+) -> list[Any] | None:
+    """Return the gradient of a function's output, along `toward`, for each of its inputs.
+
+    None stands for the gradient of an input that the output does not depend on; for all of
+    them, where the output has no gradient.
+    """
+    if isinstance(function, Elsewhere):
+        return function.measure("gradients", (inputs, toward), kwargs)
+    import torch
+
+    inputs = [tensor.detach().clone().requires_grad_() for tensor in inputs]
+    output = function(*inputs, **kwargs)
+    if not output.requires_grad:
+        return None
+    return list(torch.autograd.grad(output, inputs, toward, allow_unused=True))

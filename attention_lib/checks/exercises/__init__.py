@@ -1,1 +1,0 @@
-"""The exercises, one module a lesson, each beside the mistakes known for it."""

@@ -1,0 +1,250 @@
+"""What a learner reads: a verdict as a panel in a notebook, as plain text elsewhere."""
+
+from __future__ import annotations
+
+import html
+import reprlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.calling import Observation
+from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
+from attention_lib.checks.comparing import Trial, differing
+from attention_lib.checks.judging import Report
+
+TITLES = {
+    "right": "Right",
+    "wrong": "Not right yet",
+    "error": "Your code raised an error",
+    "unattempted": "Not attempted yet",
+}
+# Okabe–Ito colors: told apart by everyone, and on light and dark pages.
+COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
+REMARK = "A remark:"  # what begins each line of advice below a right verdict
+MOST_CELLS = 8  # a larger array is abbreviated
+MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
+
+
+class CheckFailed(AssertionError):
+    """Raised by `check` when an answer is not right; its text is the one sentence to read."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Give Jupyter one line in place of a traceback through the checker."""
+        return [f"CheckFailed: {self}"]
+
+
+def as_text(report: Report) -> str:
+    """Write a report as plain text."""
+    lines = [headline(report), *(f"  {REMARK} {sentence}" for sentence in report.advice)]
+    for label, value, _ in _details(report):
+        body = value if isinstance(value, str) else _array_text(value)
+        lines.append(f"  {label}:")
+        lines.extend(f"    {line}" for line in body.splitlines())
+    return "\n".join(lines)
+
+
+def headline(report: Report) -> str:
+    """Return the one line a report comes down to: ``softmax: right. 11 cases, 3 points.``"""
+    exercise = report.exercise
+    if report.outcome == "right":
+        points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
+        cases = f"All {report.trials} cases, {points}." if report.trials > 1 else f"{points}."
+        return f"{exercise.name}: right. {cases}"
+    return f"{exercise.name}: {TITLES[report.outcome].lower()}. {report.sentence}"
+
+
+def as_html(report: Report) -> str:
+    """Write a report as a panel that takes its text color from the page, light or dark."""
+    head, _, sentence = headline(report).partition(". ")
+    color = COLORS[report.outcome]
+    details = "".join(
+        (NEW_LINE if label.startswith("you returned") else "") + _detail(label, value, marked)
+        for label, value, marked in _details(report)
+    )
+    advice = "".join(f"<div>{REMARK} {html.escape(sentence)}</div>" for sentence in report.advice)
+    return panel(
+        f"<strong>{html.escape(head)}.</strong> {html.escape(sentence)}{advice}"
+        f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px">{details}</div>',
+        color,
+        f'class="attention-check" data-outcome="{report.outcome}" role="status"',
+    )
+
+
+NEW_LINE = '<div style="flex-basis:100%"></div>'
+
+
+def panel(content: str, color: str, attributes: str) -> str:
+    """Frame HTML: a colored edge and tint, text in the page's own color."""
+    return (
+        f'<div {attributes} style="border-left:4px solid {color};background:{color}1A;'
+        "padding:8px 14px;margin:4px 0;border-radius:2px;max-width:52em;font-size:14px;"
+        f'line-height:1.5;white-space:normal">{content}</div>'
+    )
+
+
+def _detail(label: str, value: Any, marked: Any) -> str:
+    if (
+        isinstance(value, np.ndarray)
+        and value.ndim <= 2
+        and max(value.shape, default=0) <= MOST_CELLS
+    ):
+        body = _table(value, marked)
+    else:
+        text = value if isinstance(value, str) else _array_text(value)
+        body = (
+            '<pre style="margin:0;font-size:12px;line-height:1.35;background:transparent;'
+            "font-family:monospace;white-space:pre-wrap;"
+            f'color:inherit">{html.escape(text)}</pre>'
+        )
+    return f'<div><div style="font-size:12px;opacity:.75">{html.escape(label)}</div>{body}</div>'
+
+
+def present(text: str, rich: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
+    """Show the rich form (MIME type to content) in a notebook, and the text anywhere else."""
+    if in_notebook():
+        from IPython.display import display
+
+        display({"text/plain": text, **rich}, raw=True, metadata=metadata or {})
+    else:
+        print(text)
+
+
+def in_notebook() -> bool:
+    """Tell whether a Jupyter front end shows what is displayed."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _details(report: Report) -> list[tuple[str, Any, Any]]:
+    """List what shows the verdict: label, text or array, and which entries to mark."""
+    trial = report.trial
+    if trial is None:
+        return []
+    details: list[tuple[str, Any, Any]] = []
+    error = trial.seen.error
+    if error is not None and not trial.seen.refused_call and report.outcome == "error":
+        details.append(("where", _traceback_text(trial.seen), None))
+    if trial.case.args or trial.case.kwargs:
+        details.append(("the call", _call_text(report.exercise, trial), None))
+        names = _parameter_names(report)
+        for name, value in (
+            *zip(names, trial.case.args, strict=False),
+            *trial.case.kwargs.items(),
+        ):
+            if _is_array(value):
+                details.append((_labelled(name, value), as_numbers(value), None))
+    if error is None and report.outcome == "wrong" and trial.expected is not None:
+        details.extend(_result("", trial.seen.value, trial.expected, trial.allowed))
+    return details
+
+
+def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, Any, Any]]:
+    """Set what came back beside what is right, each part of several for itself."""
+    if isinstance(right, tuple):
+        if not isinstance(got, (tuple, list)) or len(got) != len(right):
+            got = (None,) * len(right)  # said in words: there is nothing to set beside
+        return [
+            row
+            for number, parts in enumerate(zip(got, right, allowed, strict=True), 1)
+            for row in _result(
+                f", part {number} of{which[1:]}" if which else f", result {number}", *parts
+            )
+        ]
+    rows: list[tuple[str, Any, Any]] = []
+    numbers = as_numbers(got)
+    if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
+        fits = numbers.shape == right.values.shape
+        marked = differing(numbers, right.values, allowed) if fits else None
+        rows.append((_labelled(f"you returned{which}", got), numbers, marked))
+    elif got is not None:
+        rows.append((f"you returned{which}", _Repr().repr(got)[:200], None))
+    values = right.values if right.device else right.values.astype(right.dtype)
+    rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
+    return rows
+
+
+def _parameter_names(report: Report) -> list[str]:
+    first_line = report.exercise.run_as or report.exercise.first_line
+    inside = first_line.partition("(")[2].rpartition(")")[0]
+    return [part.partition("=")[0].strip() for part in inside.split(", ")]
+
+
+def _call_text(exercise: Any, trial: Trial) -> str:
+    names = _parameter_names(Report(exercise, "wrong", ""))
+    args = [
+        name if _is_array(value) else _short(value)
+        for name, value in zip(names, trial.case.args, strict=False)
+    ]
+    keywords = [
+        f"{key}={key if _is_array(value) else _short(value)}"
+        for key, value in trial.case.kwargs.items()
+    ]
+    called = exercise.run_as.partition("(")[0].removeprefix("def ") or exercise.name
+    return f"{called}({', '.join(args + keywords)})"
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_tensor(value)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ", threshold=12)
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_short, value))})"
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _labelled(name: str, array: Any, dtype: Any = None) -> str:
+    if array.ndim == 0:
+        return name
+    return f"{name}, shape {tuple(array.shape)}, {short_dtype(dtype or array.dtype)}"
+
+
+class _Repr(reprlib.Repr):
+    """Writes no more of what came back than is shown of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict = 3, 20, 20, 20
+        self.maxstring = self.maxother = self.maxlong = 200
+
+    def repr_ndarray(self, array: np.ndarray, _level: int) -> str:
+        return f"array({_array_text(array)})"
+
+
+def _array_text(array: np.ndarray) -> str:
+    array = array.ravel() if array.ndim > MOST_AXES else array
+    return np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
+
+
+def _table(array: np.ndarray, marked: Any) -> str:
+    """Draw a small array as a table, the marked entries outlined."""
+    rows = np.atleast_2d(array)
+    marks = np.zeros(rows.shape, bool) if marked is None else np.atleast_2d(marked)
+    cells = []
+    for row, row_marks in zip(rows, marks, strict=True):
+        cells.append("<tr>")
+        for entry, mark in zip(row, row_marks, strict=True):
+            text = f"{entry:.4g}" if array.dtype.kind == "f" else str(entry)
+            outline = f"outline:2px solid {COLORS['wrong']};" if mark else ""
+            cells.append(
+                f'<td style="padding:1px 7px;text-align:right;border:none;{outline}">{text}</td>'
+            )
+        cells.append("</tr>")
+    return (
+        '<table style="font-family:monospace;font-size:12px;margin:2px 0;border-collapse:separate;'
+        f'border-spacing:2px">{"".join(cells)}</table>'
+    )
+
+
+def _traceback_text(seen: Observation) -> str:
+    lines = []
+    for frame in seen.frames[-6:]:
+        lines.append(f"line {frame.lineno}, in {frame.name}")
+        if frame.line:
+            lines.append(f"    {frame.line}")
+    return "\n".join([*lines, f"{type(seen.error).__name__}: {seen.error}"])

@@ -1,0 +1,1 @@
+"""A batch of submissions: planned, handed to workers, recorded."""

@@ -1,0 +1,58 @@
+"""What a grade was made from, as digests: while these are the same, the grade stands."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import attention_lib
+from attention_lib.grading.classroom.course import CONFIG, Course
+from attention_lib.grading.intake.submission import read_submission
+
+CALCULATES = ("numpy", "torch")
+
+
+def digest(parts: Iterable[Any]) -> str:
+    """Return a digest of texts, bytes, and what JSON can hold."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else json.dumps(part).encode()
+        whole.update(b"%d:" % len(data) + data)
+    return whole.hexdigest()
+
+
+@functools.cache
+def of_library() -> str:
+    """Return the digest of this library, and of the packages that calculate for it."""
+    root = Path(attention_lib.__file__).parent
+    files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
+    versions = []
+    for name in CALCULATES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions.append(f"{name} {metadata.version(name).partition('+')[0]}")
+    return digest(
+        [*versions, *(part for name in files for part in (name, (root / name).read_bytes()))]
+    )
+
+
+def of_lesson(course: Course, lesson: str, due: str | None) -> str:
+    """Return the digest of what all grades for a lesson rest on."""
+    source = course.source(lesson).parent
+    beside = sorted(path for path in source.rglob("*") if path.is_file())
+    files = [course.root / CONFIG, course.released(lesson), *beside]
+    return digest([of_library(), due, *(path.read_bytes() for path in files)])
+
+
+def of_submission(folder: Path, lesson: str, handed_in: datetime | None) -> str:
+    """Return the digest of what a student handed in, and when."""
+    work = read_submission(folder, lesson)
+    files = [part for name in sorted(work.files) for part in (name, work.files[name])]
+    time = handed_in.isoformat() if handed_in else ""
+    return digest([time, work.notebook, work.problem, work.notes, *files])

@@ -1,0 +1,106 @@
+"""The journal of a lesson's batches: what was graded from what, so that nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attention_lib.grading.classroom.course import CourseError
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, two batches at once go unnoticed
+    fcntl = None
+
+
+@dataclass
+class Entry:
+    """What the journal knows about one student."""
+
+    work: str = ""  # a digest of all that the grade was made from
+    automatic: dict[str, float | None] = field(default_factory=dict)  # the grade
+    note: str = ""
+    page: str = ""  # a digest of all that the feedback page was made from
+
+
+class Journal:
+    """Lines of JSON, each appended when what it says has been done; the last one counts.
+
+    It is a memory, not the truth: the gradebook is. A line that is torn or missing costs the
+    time to do something again. While it is open, nobody else can open it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open it and read what is there."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+", encoding="utf-8", errors="replace", newline="\n")
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self._file.close()
+                raise CourseError(
+                    f"This lesson is being graded already: {path} is in use. Wait for that."
+                ) from None
+        self.entries: dict[str, Entry] = {}
+        self.seed: int | None = None  # of a batch that was not finished
+        self._file.seek(0)
+        torn = False
+        for line in self._file:
+            torn = not line.endswith("\n")
+            self._read(line)
+        if torn:
+            self._file.write("\n")
+
+    def _read(self, line: str) -> None:
+        try:
+            said = json.loads(line)
+            if "seed" in said:
+                self._begin(said["seed"], said["again"])
+            else:
+                self._note(said.pop("student"), said)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            pass  # torn
+
+    def _note(self, student: str, said: Mapping[str, Any]) -> None:
+        entry = self.entries.setdefault(student, Entry())
+        for name in Entry.__dataclass_fields__.keys() & said.keys():
+            setattr(entry, name, said[name])
+
+    def _write(self, said: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(said) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _begin(self, seed: int | None, again: bool) -> None:
+        self.seed = seed
+        if again:
+            self.entries.clear()
+
+    def begin(self, seed: int, again: bool = False) -> None:
+        """A batch begins, with these hidden cases; it may begin all over again."""
+        self._begin(seed, again)
+        self._write({"seed": seed, "again": again})
+
+    def end(self) -> None:
+        """A batch has come to its end."""
+        self.seed = None
+        self._write({"seed": None, "again": False})
+
+    def note(self, student: str, **said: Any) -> None:
+        """Something is done for a student: `work`, `automatic` and `note`, or `page`."""
+        self._note(student, said)
+        self._write({"student": student, **said})
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

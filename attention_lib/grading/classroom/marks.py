@@ -1,0 +1,55 @@
+"""Marks given by hand: they stand unquestioned while what they were given for stays the same.
+
+nbgrader keeps them, but asks for all of them to be looked at again whenever it autogrades.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attention_lib.grading.classroom.gradebook import Standing
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+
+def read_answers(autograded: Path) -> dict[str, str]:
+    """Return the answers in a notebook as it was graded, by exercise; none if it is not there."""
+    if not autograded.is_file():
+        return {}
+    cells = json.loads(autograded.read_bytes())["cells"]
+    marks = [(cell["metadata"].get("nbgrader", {}), cell["source"]) for cell in cells]
+    return {mark["grade_id"]: "".join(source) for mark, source in marks if mark.get("solution")}
+
+
+def still_settled(
+    before: Standing, after: Standing, old: dict[str, str], new: dict[str, str]
+) -> list[str]:
+    """Return the grades that a human settled, and that nothing has happened to since.
+
+    Parameters
+    ----------
+    before, after
+        What the gradebook held before the student was graded again, and holds now.
+    old, new
+        The answers at these times.
+    """
+
+    def same(name: str) -> bool:
+        exercise = name.removeprefix("check_")
+        return (
+            exercise in old
+            and old[exercise] == new.get(exercise)
+            and before.automatic.get(name) == after.automatic.get(name)
+        )
+
+    return [name for name in before.settled if same(name)]
+
+
+def settle(gradebook: Gradebook, lesson: str, student: str, names: list[str]) -> None:
+    """Write that nobody has to look at these grades again."""
+    for name in names:
+        gradebook.find_grade(name, lesson, lesson, student).needs_manual_grade = False
+    gradebook.db.commit()

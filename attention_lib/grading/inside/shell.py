@@ -1,0 +1,94 @@
+"""An IPython shell without a kernel: it runs a cell and returns what it showed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from attention_lib.grading.inside.outputs import Outputs
+
+
+class _Stream(io.TextIOBase):
+    """sys.stdout or sys.stderr while a cell runs."""
+
+    def __init__(self, shell: Shell, name: str) -> None:
+        self._shell, self._name = shell, name
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._shell.outputs.write(self._name, text)
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
+        self.shell.outputs.display(data)
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.shown.clear()
+
+
+class _Hook(DisplayHook):
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
+        self.shell.outputs.display(format_dict, self.shell.execution_count)
+
+    def finish_displayhook(self) -> None:
+        pass
+
+
+class Shell(InteractiveShell):
+    """IPython as a notebook's kernel has it, but for the kernel."""
+
+    outputs: Outputs = Outputs()
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Have no windows: figures are shown inline."""
+
+    def ask_exit(self) -> None:
+        """Go on after `exit`, so that the cells below run."""
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+        self.outputs.error(getattr(etype, "__name__", str(etype)), str(evalue), stb)
+
+
+def make_shell() -> Shell:
+    """Make the one shell of this process, with figures inline as in a notebook."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.banner1 = ""
+    shell = Shell.instance(config=config, display_pub_class=_Publisher, displayhook_class=_Hook)
+    with contextlib.suppress(ImportError):
+        shell.enable_matplotlib("inline")
+    sys.path[:] = [folder for folder in sys.path if folder]
+    return shell
+
+
+def run_cell(shell: Shell, source: str) -> list[dict[str, Any]]:
+    """Run a cell and return what it showed; an error in it is one of its outputs."""
+    shell.outputs = outputs = Outputs()
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _Stream(shell, "stdout"), _Stream(shell, "stderr")
+    try:
+        shell.run_cell(source, store_history=True)
+    finally:
+        sys.stdout, sys.stderr = kept
+    return outputs.shown

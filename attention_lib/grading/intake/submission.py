@@ -1,0 +1,309 @@
+"""Reading what was handed in: the notebook to run, and the files that it may read."""
+
+from __future__ import annotations
+
+import functools
+import json
+import unicodedata
+from collections import defaultdict
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.intake.folder import (
+    Folder,
+    Missing,
+    NotTaken,
+    TooLarge,
+    names,
+    opened,
+    read_file,
+    walk,
+)
+from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
+from attention_lib.grading.intake.timestamps import TIMESTAMP, read_time
+
+NOTE_ID = "intake-note"
+FILES = "submission_files"  # where the resources of nbgrader's second pass have Prepared.files
+
+# What is taken of one submission at most.
+NOTEBOOK_BYTES = 20_000_000
+FILE_BYTES = 10_000_000  # any other file
+ALL_BYTES = 50_000_000  # of these together
+MOST_FILES = 200
+MOST_ENTRIES = 2_000  # files and folders looked at
+MOST_FOLDERS_DEEP = 5
+MOST_BRACKETS = 500_000  # in the notebook's JSON, each of which takes a hundred bytes in memory
+MOST_SHOWN = 5  # files named in one note
+
+SECRET = "submission_secret.txt"
+NOT_A_STUDENTS = {TIMESTAMP, SECRET}  # what nbgrader puts beside a notebook
+LITTER = {"__pycache__", "__macosx", "feedback"}  # folders that are passed over without a word
+MODULES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
+ARCHIVES = (".pth", ".egg", ".whl", ".zip")  # and what brings modules along
+
+
+class UnreadableNotebook(ValueError):
+    """A file that is no notebook; the text says why, as the end of a sentence."""
+
+
+@dataclass
+class Submission:
+    """What a student handed in for one lesson, as it lies in the folder."""
+
+    notebook: bytes = b""
+    problem: str | None = None  # why there is no notebook, as the end of a sentence
+    files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
+    notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
+    time_problem: str | None = None  # one of these: why timestamp.txt was not used
+
+    def is_copy_of(self, other: Submission) -> bool:
+        """Tell whether all of this is in the other one, which may hold more."""
+        return self.notebook == other.notebook and self.files.items() <= other.files.items()
+
+
+@dataclass
+class Prepared:
+    """A submission put in order, ready to run."""
+
+    notebook: NotebookNode
+    files: dict[str, bytes]
+    problem: str | None
+    notes: list[str]
+    time_problem: str | None = None
+
+
+def prepare(course: Course, lesson: str, student: str) -> Prepared:
+    """Return what nbgrader's Autograde would run for a student, and the files it runs beside."""
+    folder = course.root / "classroom" / "submitted" / student / lesson
+    return take_in(folder, course.released(lesson), course.source(lesson).parent)
+
+
+def take_in(folder: Path, released: Path, source: Path) -> Prepared:
+    """Put a submission in order.
+
+    A submission that cannot be read, or is another notebook, becomes the released notebook as
+    it was given out. A note on top says what was done, for the feedback.
+
+    Parameters
+    ----------
+    folder
+        Where the submission lies: submitted/STUDENT/LESSON.
+    released, source
+        The notebook that was given out, and the folder of the instructor's version.
+    """
+    submission = read_submission(folder, released.stem)
+    ours = _read_released(released, released.stat().st_mtime_ns)
+    problem, notes = submission.problem, submission.notes
+    if not problem:
+        try:
+            notebook, changes = rebuild(ours, read_notebook(submission.notebook), released.stem)
+            notes = notes + changes
+        except (UnreadableNotebook, ForeignNotebook) as reason:
+            problem = str(reason)
+    if problem:
+        notebook = deepcopy(ours)
+    if problem or notes:
+        notebook.cells.insert(0, _note(problem, notes))
+    return Prepared(notebook, files_of(submission, source), problem, notes, submission.time_problem)
+
+
+@functools.lru_cache(maxsize=16)
+def _read_released(path: Path, _changed: int) -> NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def read_submission(folder: Path, lesson: str) -> Submission:
+    """Read a student's folder for a lesson, and follow nothing in it.
+
+    Links, and whatever is neither a file nor a folder, stay where they lie; so do hidden files,
+    Python modules, other notebooks, and what is too large or too much.
+
+    Parameters
+    ----------
+    folder
+        submitted/STUDENT/LESSON, of which the last two may not be links either.
+    lesson
+        The name of the notebook to find in it. Browsers and students change it: the only
+        notebook in the folder is taken under any name.
+    """
+    submission = Submission()
+    wanted = f"{lesson}.ipynb"
+    try:
+        with opened(folder, below=folder.parent.parent) as place:
+            name = _take_notebook(place, wanted, submission)
+            _, submission.time_problem = read_time(place)
+    except NotTaken as reason:
+        submission.problem = f"its folder is {reason}; hand in the folder itself"
+        return submission
+    submission.files, left = _take_files(folder, name)
+    if submission.time_problem:
+        submission.notes.append(submission.time_problem)
+    if name != wanted:
+        submission.notes.append(f"{_shown(name)}, the only notebook there, is taken for {wanted}.")
+    submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
+    return submission
+
+
+def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
+    """Read the notebook, whatever its name if it is the only one, and return the name."""
+    name, others = wanted, []
+    try:
+        try:
+            submission.notebook = read_file(place, wanted, NOTEBOOK_BYTES)
+        except Missing:
+            others = _notebooks(place)
+            if len(others) != 1:
+                raise
+            name = others[0]
+            submission.notebook = read_file(place, name, NOTEBOOK_BYTES)
+    except Missing:
+        but = f", but {_listed(others)}" if others else ""
+        submission.problem = f"there is no {wanted} in the folder{but}"
+    except TooLarge as reason:
+        submission.problem = f"{wanted} is {reason}; clear its outputs and hand it in again"
+    except NotTaken as reason:
+        submission.problem = f"{wanted} is {reason}; hand in the notebook itself"
+    return name
+
+
+def _notebooks(place: Folder) -> list[str]:
+    found = names(place, MOST_ENTRIES)
+    return [name for name in found if name.lower().endswith(".ipynb") and name[0] != "."]
+
+
+def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:
+    """Read the files beside a notebook, and sort the paths of the others by the reason why not."""
+    files: dict[str, bytes] = {}
+    left: dict[str, list[str]] = defaultdict(list)
+    for folder, path, reason in walk(top, top.parent.parent, MOST_ENTRIES, MOST_FOLDERS_DEEP):
+        if str(path) in {notebook, *NOT_A_STUDENTS} or LITTER & set(map(str.lower, path.parts)):
+            continue
+        try:
+            _refuse_by_name(path, notebook)
+            if reason:
+                raise reason
+            files[str(path)] = _read_one_more(folder, path.name, files)
+        except NotTaken as why:
+            left[str(why)].append(str(path))
+    return files, left
+
+
+def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
+    if not all(map(_is_in_a_text, str(path))):
+        raise NotTaken("of a name that is no text")
+    if path.name.lower().endswith(MODULES + ARCHIVES):
+        raise NotTaken("a module or an archive, which could be imported")
+    if path.name.lower().endswith(".ipynb"):
+        raise NotTaken(f"a notebook other than {notebook}")
+
+
+def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:
+    """Read a file, if so many and so much may be read besides those read before."""
+    if len(files) == MOST_FILES:
+        raise NotTaken(f"beyond {MOST_FILES} files")
+    room = ALL_BYTES - sum(map(len, files.values()))
+    try:
+        return read_file(folder, name, min(FILE_BYTES, room))
+    except TooLarge:
+        if room < FILE_BYTES:
+            raise NotTaken(f"beyond {ALL_BYTES / 1_000_000:g} MB together") from None
+        raise
+
+
+def _is_in_a_text(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cs")  # controls, and undecodable bytes
+
+
+def _listed(paths: list[str]) -> str:
+    shown = ", ".join(map(_shown, sorted(paths)[:MOST_SHOWN]))
+    return shown if len(paths) <= MOST_SHOWN else f"{shown} and {len(paths) - MOST_SHOWN} more"
+
+
+def _shown(path: str) -> str:
+    """Return a path as Markdown code, whatever is in it."""
+    path = path if len(path) <= 60 else f"{path[:57]}..."
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in path) + "`"
+
+
+def read_notebook(content: bytes) -> dict[str, Any]:
+    """Read the JSON of a notebook in nbformat 3 or 4, without validating it.
+
+    Raises
+    ------
+    UnreadableNotebook
+        If it cannot be read.
+    """
+    if not content.strip():
+        raise UnreadableNotebook("the file is empty")
+    if sum(map(content.count, (b"[", b"{"))) > MOST_BRACKETS:
+        raise UnreadableNotebook(
+            "it has more parts than can be read; clear its outputs and hand it in again"
+        )
+    try:
+        notebook = json.loads(content)
+    except UnicodeDecodeError:
+        raise UnreadableNotebook("it is not text in UTF-8") from None
+    except json.JSONDecodeError as problem:
+        raise UnreadableNotebook(f"it is not valid JSON: {problem}") from None
+    except RecursionError:
+        raise UnreadableNotebook("it is nested too deeply") from None
+    except ValueError:  # Python reads no integer of thousands of digits
+        raise UnreadableNotebook("it has a number that is too long") from None
+    version = notebook.get("nbformat") if isinstance(notebook, dict) else None
+    if not isinstance(version, int):
+        raise UnreadableNotebook("it is not a notebook: it says no nbformat")
+    if version not in (3, 4):
+        shown = version if abs(version) < 1000 else "of a large number"
+        raise UnreadableNotebook(f"it is in nbformat {shown}, which is not known here")
+    return notebook
+
+
+def files_of(submission: Submission, source: Path) -> dict[str, bytes]:
+    """Return the files that a submission runs beside: the student's and the instructor's.
+
+    The instructor's lie beside the lesson's source notebook; they come first.
+    """
+    found = {path.relative_to(source).as_posix(): path for path in source.rglob("*")}
+    ours = {
+        name: path.read_bytes()
+        for name, path in found.items()
+        if path.is_file()
+        and not any(part.startswith(".") for part in PurePosixPath(name).parts)
+        and not name.lower().endswith((*MODULES, *ARCHIVES, ".ipynb", ".md"))
+    }
+    theirs = {
+        path: content
+        for path, content in submission.files.items()
+        if not any(path in _folders_of(name) or name in _folders_of(path) for name in ours)
+    }
+    return theirs | ours
+
+
+def _folders_of(path: str) -> list[str]:
+    return [str(folder) for folder in PurePosixPath(path).parents]
+
+
+def problem_of(notebook: NotebookNode) -> str | None:
+    """Return why an autograded submission could not be read, if it could not."""
+    if notebook.cells and notebook.cells[0].get("id") == NOTE_ID:
+        return notebook.cells[0].metadata.get("attention_lib", {}).get("problem")
+    return None
+
+
+def _note(problem: str | None, notes: list[str]) -> NotebookNode:
+    lines = ["**Before grading, this submission was put in order.**\n"]
+    if problem:
+        lines = [
+            f"**This submission could not be graded: {problem}.** "
+            "Below is the lesson as it was given out.\n"
+        ]
+    lines += [f"- {note}" for note in notes]
+    metadata = {"attention_lib": {"problem": problem}}
+    return new_markdown_cell("\n".join(lines), id=NOTE_ID, metadata=metadata)

@@ -1,0 +1,85 @@
+"""When a submission was handed in: as the exchange recorded it, or else as its folder says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from attention_lib.grading.intake.folder import Folder, Missing, NotTaken, read_file
+
+TIMESTAMP = "timestamp.txt"
+TIMESTAMP_BYTES = 100
+AHEAD = timedelta(days=1)  # of our clock: no time zone is further away
+_FORM = re.compile(
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
+    r"( ?(Z|[+-]\d\d:?\d\d|[A-Za-z]+(/[A-Za-z_]+)*))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the exchange has of one handing in."""
+
+    student: str
+    time: datetime
+    folder: Path
+
+
+def parse_time(text: str) -> datetime | None:
+    """Return the time in UTC that a text says as nbgrader writes it, or None."""
+    from nbgrader.utils import parse_utc
+
+    if not _FORM.fullmatch(text.strip()):
+        return None
+    try:
+        return parse_utc(text.strip())
+    except Exception:  # whatever dateutil makes of the 31st of June
+        return None
+
+
+def read_time(place: Folder) -> tuple[datetime | None, str | None]:
+    """Return the time that a folder's timestamp.txt says, and what to tell if that is none.
+
+    A time that has not come yet says nothing about when a work was handed in.
+    """
+    try:
+        text = read_file(place, TIMESTAMP, TIMESTAMP_BYTES).decode("utf-8", "replace").strip()
+    except Missing:
+        return None, None
+    except NotTaken as reason:
+        return None, f"{TIMESTAMP} is {reason}, and was not used."
+    time = parse_time(text)
+    if time is None:
+        return None, f"{TIMESTAMP} does not say a time, and was not used."
+    if time > datetime.now(UTC).replace(tzinfo=None) + AHEAD:
+        return None, f"{TIMESTAMP} says a time that has not come yet, and was not used."
+    return time, None
+
+
+def find_records(inbound: Path, lesson: str) -> dict[str, list[Record]]:
+    """Return what nbgrader's own exchange holds of a lesson, by student."""
+    records: dict[str, list[Record]] = defaultdict(list)
+    try:
+        names = os.listdir(inbound)
+    except OSError:
+        return records
+    for name in names:
+        record = read_name(inbound / name, lesson)
+        if record:
+            records[record.student].append(record)
+    return records
+
+
+def read_name(folder: Path, lesson: str) -> Record | None:
+    """Read what the name of a folder in nbgrader's own exchange says.
+
+    It is STUDENT+LESSON+TIME+RANDOM, or the same without RANDOM.
+    """
+    student, _, rest = folder.name.rpartition(f"+{lesson}+")
+    time = parse_time(rest.partition("+")[0])
+    return Record(student, time, folder) if student and time else None

@@ -1,0 +1,100 @@
+"""The stand-in for an answer: what the grader's own process has of a function it cannot trust."""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.calling import (
+    TIME_LIMIT,
+    Elsewhere,
+    Observation,
+    OutOfTime,
+    of_a_stub,
+)
+from attention_lib.checks.calls.case import Case
+from attention_lib.grading.inside.wire import Message, error_again, unpack
+from attention_lib.grading.sandbox.host import Session
+
+# An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
+# has got in the way of that is waited for here.
+PATIENCE_SECONDS = 4 * TIME_LIMIT + 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class StandIn(Elsewhere):
+    """An answer by its name: arguments go to where it lives, and results come back, by value."""
+
+    session: Session
+    name: str
+    how: str = ""  # what `staging` makes of it first
+
+    def observe_all(
+        self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
+    ) -> list[Observation]:
+        """Have the answer called there on all cases, and report what is said of it."""
+        calls = [[case.args, case.kwargs] for case in cases]
+        request = {**self._request("observe"), "calls": calls, "forbidden": forbidden}
+        patience = PATIENCE_SECONDS * len(cases)
+        reply = self.session.ask({**request, "limit": limit}, patience)
+        if reply.get("interrupted"):
+            return [Observation(out_of_time=True)]
+        if "unsendable" in reply:
+            return [_untaken(reply) for _ in cases]
+        observations = [_observation(one) for one in reply["observations"][: len(cases)]]
+        if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
+            return observations
+        missing = Observation(error=TypeError("nothing came back"))
+        return (observations + [missing] * len(cases))[: len(cases)]
+
+    def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Have something measured there; the number is what is said of it."""
+        request = {**self._request("measure"), "what": what, "args": args, "kwargs": kwargs}
+        reply = self.session.ask({**request, "limit": TIME_LIMIT}, PATIENCE_SECONDS)
+        if reply.get("interrupted"):
+            raise OutOfTime
+        seen = _observation(reply)
+        if seen.out_of_time:
+            raise OutOfTime
+        if seen.error is not None:
+            raise seen.error
+        return seen.value
+
+    def staged(self, how: str) -> StandIn:
+        """Name what is to be made of the answer there before it is called."""
+        return dataclasses.replace(self, how=how)
+
+    def _request(self, do: str) -> Message:
+        return {"do": do, "name": self.name, "staged": self.how}
+
+
+def _observation(reply: Message) -> Observation:
+    """Read what came back. Whatever it says, it becomes plain values of the expected types."""
+    if reply.get("unsendable"):
+        return _untaken(reply)
+    error = reply.get("error")
+    frames = [
+        traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
+        for line, name, text in reply.get("frames") or []
+    ]
+    return Observation(
+        value=unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"],
+        error=error_again(error) if error else None,
+        frames=frames[:8],
+        out_of_time=bool(reply.get("out_of_time")),
+        refused_call=bool(reply.get("refused_call")),
+        warnings=[str(text)[:500] for text in (reply.get("warnings") or [])[:5]],
+        printed=str(reply.get("printed") or "")[:2000],
+        changed=[str(key)[:40] for key in (reply.get("changed") or [])[:20]],
+        read_again=bool(reply.get("read_again")),
+        forbidden=str(reply.get("forbidden") or "")[:100],
+    )
+
+
+def _untaken(reply: Message) -> Observation:
+    why = str(reply["unsendable"])[:300]
+    return Observation(error=TypeError(f"what it returned cannot be taken ({why})"))

@@ -1,0 +1,1 @@
+"""A lesson written in Markdown becomes the source notebook that nbgrader releases."""

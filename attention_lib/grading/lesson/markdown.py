@@ -1,0 +1,220 @@
+"""A hand-written lesson, Markdown with a few marks, expanded into nbgrader's source notebook."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import jupytext
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.lesson.cell_ids import id_of
+
+BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
+HEADING = re.compile(
+    r"^#+ Exercise: `?(?P<name>\w+)`? "
+    r"\((?P<points>\d+) points?, about (?P<minutes>\d+) minutes?\)[ ]*$",
+    re.MULTILINE,
+)
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+ROLES = ("exercise", "check", "written")
+
+
+class Declared(Protocol):
+    """What is asked of an exercise's declaration here."""
+
+    name: str
+    lesson: str
+    points: int
+    minutes: int
+    kind: Literal["function", "value", "written"]
+
+
+class Part(NamedTuple):
+    """A cell that belongs to an exercise: where it stands, and as what."""
+
+    position: int
+    role: str
+    name: str
+
+
+def read_lesson(path: Path, exercises: Mapping[str, Declared]) -> NotebookNode:
+    """Expand the lesson at `path` (solutions/NN_name.md) into nbgrader's source notebook.
+
+    Raises
+    ------
+    CourseError
+        If the lesson and the declarations of its exercises do not fit together; the text says
+        where and what to change.
+    """
+    cells = jupytext.reads(path.read_text(encoding="utf-8"), fmt="md").cells
+    declared = {name: e for name, e in exercises.items() if e.lesson == path.stem}
+    try:
+        parts = _find_parts(cells)
+        _require_declared(parts, declared, exercises)
+        for name, exercise in declared.items():
+            _require_exercise(cells, [part for part in parts if part.name == name], exercise)
+        _refuse_stray_marks(cells, {part.position for part in parts if part.role == "exercise"})
+    except CourseError as problem:
+        raise CourseError(f"{path.name}: {problem}") from None
+    roles = {part.position: part for part in parts}
+    expanded = [
+        _expand(cell, declared[roles[i].name], roles[i].role) if i in roles else _plain(cell)
+        for i, cell in enumerate(cells)
+    ]
+    _give_ids(expanded, path.stem)
+    return new_notebook(
+        cells=expanded, metadata={"kernelspec": dict(KERNEL), "language_info": dict(LANGUAGE)}
+    )
+
+
+def _find_parts(cells: list[NotebookNode]) -> list[Part]:
+    parts = []
+    for position, cell in enumerate(cells):
+        roles = [role for role in ROLES if role in cell.metadata]
+        if len(roles) > 1:
+            raise CourseError(f"a cell is both {' and '.join(roles)}: {_start(cell)}")
+        if roles:
+            expected = "markdown" if roles[0] == "written" else "code"
+            if cell.cell_type != expected:
+                raise CourseError(f"{roles[0]}= marks a {expected} cell, not this: {_start(cell)}")
+            parts.append(Part(position, roles[0], str(cell.metadata[roles[0]])))
+    return parts
+
+
+def _require_declared(
+    parts: list[Part], declared: Mapping[str, Declared], exercises: Mapping[str, Declared]
+) -> None:
+    """Require that the answer cells are the declared exercises, each once, in their order."""
+    for part in parts:
+        if part.name not in declared:
+            elsewhere = exercises.get(part.name)
+            if elsewhere is not None:
+                raise CourseError(f"{part.name} is an exercise of {elsewhere.lesson}.")
+            near = difflib.get_close_matches(part.name, declared, n=2, cutoff=0.5)
+            meant = f"Did you mean {' or '.join(near)}?" if near else f"Has: {', '.join(declared)}."
+            raise CourseError(f"there is no exercise {part.name!r} in this lesson. {meant}")
+    found = [part.name for part in parts if part.role != "check"]
+    for name in declared:
+        if found.count(name) != 1:
+            raise CourseError(f"{name} has {found.count(name) or 'no'} answer cells; it needs one.")
+    if found != list(declared):
+        raise CourseError(
+            f"its exercises come in the order {', '.join(found)}; "
+            f"they are declared in the order {', '.join(declared)}."
+        )
+
+
+def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: Declared) -> None:
+    """Require a heading that agrees, an answer between marks, and a check cell after it."""
+    name = exercise.name
+    answer = next(part for part in parts if part.role != "check")
+    checks = [part for part in parts if part.role == "check"]
+    source = cells[answer.position].source
+    if (answer.role == "written") != (exercise.kind == "written"):
+        raise CourseError(f"{name} is declared as {exercise.kind}, but marked {answer.role}=.")
+    _require_heading(cells[: answer.position], exercise)
+    if answer.role == "written":
+        if checks:
+            raise CourseError(f"{name} is graded by hand; it has a check cell.")
+        if not source.strip():
+            raise CourseError(f"{name} has no model answer.")
+        return
+    marks = re.findall(r"^[ \t]*(### (?:BEGIN|END) SOLUTION)[ \t]*$", source, re.MULTILINE)
+    if marks != [BEGIN_SOLUTION, END_SOLUTION]:
+        raise CourseError(
+            f"the answer of {name} must stand between one line {BEGIN_SOLUTION} "
+            f"and one line {END_SOLUTION}."
+        )
+    opening = f"def {name}(" if exercise.kind == "function" else f"{name} = None"
+    lines = source.partition(BEGIN_SOLUTION)[0].splitlines()
+    if not any(line.startswith(opening) for line in lines):
+        raise CourseError(f"the answer cell of {name} needs a line {opening!r} before its marks.")
+    if len(checks) != 1 or checks[0].position < answer.position:
+        raise CourseError(f"{name} needs one check cell, after its answer cell.")
+    if cells[checks[0].position].source.strip() != _call(name):
+        raise CourseError(f"the check cell of {name} must be exactly: {_call(name)}")
+
+
+def _require_heading(before: list[NotebookNode], exercise: Declared) -> None:
+    """Require that the last exercise heading above the answer states its points and minutes."""
+    text = "\n".join(cell.source for cell in before if cell.cell_type == "markdown")
+    headings = list(HEADING.finditer(text))
+    points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
+    minutes = f"{exercise.minutes} minute{'s' * (exercise.minutes != 1)}"
+    if not headings or headings[-1].group().strip().lstrip("#").replace("`", "") != (
+        f" Exercise: {exercise.name} ({points}, about {minutes})"
+    ):
+        raise CourseError(
+            f"above the answer cell of {exercise.name} there must be a heading "
+            f'"### Exercise: {exercise.name} ({points}, about {minutes})"'
+            + (f", not {headings[-1].group().strip()!r}." if headings else ".")
+        )
+
+
+def _refuse_stray_marks(cells: list[NotebookNode], answers: set[int]) -> None:
+    for position, cell in enumerate(cells):
+        words = ("HIDDEN TESTS",) if position in answers else ("SOLUTION", "HIDDEN TESTS")
+        if re.search(rf"(BEGIN|END) ({'|'.join(words)})", cell.source):
+            raise CourseError(f"nbgrader's marks stand in a cell that may not: {_start(cell)}")
+
+
+def _expand(cell: NotebookNode, exercise: Declared, role: str) -> NotebookNode:
+    """Give an exercise's cell the metadata nbgrader wants, and a check its hidden part."""
+    metadata = {
+        "grade": role != "exercise",
+        "grade_id": exercise.name,
+        "locked": role == "check",
+        "schema_version": 3,
+        "solution": role != "check",
+        "task": False,
+    }
+    if role != "exercise":
+        metadata["points"] = exercise.points
+    if role == "written":
+        return new_markdown_cell(cell.source, metadata={"nbgrader": metadata})
+    if role == "exercise":
+        return new_code_cell(cell.source, metadata={"nbgrader": metadata})
+    metadata["grade_id"] = f"check_{exercise.name}"
+    hidden = f"### BEGIN HIDDEN TESTS\n{_call(exercise.name, hidden=True)}\n### END HIDDEN TESTS"
+    return new_code_cell(f"{cell.source}\n{hidden}", metadata={"nbgrader": metadata})
+
+
+def _plain(cell: NotebookNode) -> NotebookNode:
+    make = new_code_cell if cell.cell_type == "code" else new_markdown_cell
+    tags = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
+    return make(cell.source, metadata=tags)
+
+
+def _give_ids(cells: list[NotebookNode], lesson: str) -> None:
+    """Give each cell an id that stays the same while its text does, wherever it moves."""
+    seen: dict[str, int] = {}
+    for cell in cells:
+        if "nbgrader" in cell.metadata:
+            name = cell.metadata.nbgrader.grade_id
+        else:
+            name = id_of(lesson, cell.cell_type, cell.source)
+        seen[name] = seen.get(name, 0) + 1
+        cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def _call(name: str, hidden: bool = False) -> str:
+    return f'check("{name}", {name}{", seed=None" if hidden else ""})'
+
+
+def _start(cell: NotebookNode) -> str:
+    """Return the beginning of a cell, by which its author finds it."""
+    return repr(cell.source.strip()[:60])

@@ -1,0 +1,1 @@
+"""Pages: feedback for students, with scripts removed."""

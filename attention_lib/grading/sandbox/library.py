@@ -1,0 +1,79 @@
+"""The part of this library that a submission sees: what the lessons before its own have built."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import attention_lib
+from attention_lib.lessons import GIVEN, LESSONS, module_of
+
+PACKAGE = Path(attention_lib.__file__).parent
+# What every submission sees, whole: figures, what calls an answer, what serves its process.
+SHOWN = ("plots", "checks/calls", "grading/inside")
+SHOWN_FILES = ("arguments.py", "lessons/__init__.py", "checks/__init__.py", "grading/__init__.py")
+
+
+def visible_library(lesson: str) -> dict[str, bytes]:
+    """Return the files of `attention_lib` for a submission to a lesson, by path below it.
+
+    This lesson's modules and later ones are there by name alone: whatever is taken from them
+    says, when it is used, that it is not there.
+    """
+    earlier = [module_of(name) for name in LESSONS[: LESSONS.index(lesson)]]
+    given = [f"lessons/{module.replace('.', '/')}.py" for module in GIVEN.get(lesson, ())]
+    places = [
+        *SHOWN_FILES,
+        *given,
+        *(f"{folder}/**/*.py" for folder in SHOWN),
+        *(f"lessons/{module}.py" for module in earlier),
+    ]
+    files = {
+        str(path.relative_to(PACKAGE)): path.read_bytes()
+        for place in places
+        for path in sorted(PACKAGE.glob(place))
+    }
+    for name in LESSONS:
+        own = PACKAGE / "lessons" / module_of(name)
+        stub = "/__init__.py" if own.is_dir() else ".py"
+        files.setdefault(f"lessons/{module_of(name)}{stub}", STUB)
+    files["__init__.py"] = _exports(earlier).encode()
+    files["checks/commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()
+    return files
+
+
+STUB = b"""\
+from attention_lib.grading.inside.withheld import Withheld
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Withheld(f"attention_lib.{name}")
+"""
+EXPORTS = """\
+from attention_lib.checks.commands import check, hint, solution
+from attention_lib.grading.inside.withheld import Withheld
+{imports}
+
+__all__ = {names}
+
+
+def __getattr__(name):
+    if name in __all__:
+        return Withheld(f"attention_lib.{{name}}")
+    raise AttributeError(f"module 'attention_lib' has no attribute {{name!r}}")
+"""
+
+
+def _exports(earlier: list[str]) -> str:
+    """Write the `__init__` that has everything of earlier lessons, and the rest by name alone."""
+    shown = {f"attention_lib.lessons.{module}" for module in earlier}
+    homes = [(_module_of(name), name) for name in attention_lib.__all__]
+    imports = [f"from {module} import {name}" for module, name in homes if module in shown]
+    return EXPORTS.format(imports="\n".join(imports), names=sorted(attention_lib.__all__))
+
+
+def _module_of(name: str) -> str:
+    later = attention_lib._LATER.get(name)
+    return later or sys.modules[getattr(attention_lib, name).__module__].__name__

@@ -1,0 +1,353 @@
+"""Lesson 05: scaled dot-product attention, its masks, and attention within and between sequences."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.arguments import (
+    as_floating,
+    as_positive,
+    broadcast_as,
+    broadcast_leading,
+    require_attention_shapes,
+    require_matrices,
+    round_to,
+    working_dtype,
+)
+from attention_lib.lessons.scaling import scaled_scores
+from attention_lib.lessons.scaling import softcap as cap_scores
+from attention_lib.lessons.stability import masked_softmax
+
+
+def causal_mask(length: int) -> NDArray[np.bool_]:
+    """Allow each position to attend to itself and to the positions before it.
+
+    Parameters
+    ----------
+    length : int
+        The number of positions.
+
+    Returns
+    -------
+    ndarray of bool, shape (length, length)
+        True where the key's position, the column, is not after the query's, the row.
+
+    Raises
+    ------
+    TypeError
+        If `length` is not an integer.
+    ValueError
+        If `length` is negative.
+
+    Examples
+    --------
+    >>> from attention_lib import causal_mask
+    >>> causal_mask(3)
+    array([[ True, False, False],
+           [ True,  True, False],
+           [ True,  True,  True]])
+    """
+    return np.tri(_as_count(length, "length"), dtype=bool)
+
+
+def padding_mask(lengths: ArrayLike, max_length: int) -> NDArray[np.bool_]:
+    """Mark the real tokens of sequences that were padded to one length.
+
+    Parameters
+    ----------
+    lengths : array_like of int, shape (B,)
+        How many tokens of each sequence are real, from 0 to `max_length`; they come first.
+    max_length : int
+        The length with padding.
+
+    Returns
+    -------
+    ndarray of bool, shape (B, max_length)
+        True on real tokens. As a mask over the keys of scores (B, L, S) it needs an axis for
+        the queries: ``padding_mask(lengths, S)[:, None, :]``.
+
+    Raises
+    ------
+    TypeError
+        If `lengths` or `max_length` are not integers.
+    ValueError
+        If `lengths` is not one row, or a length lies outside 0 to `max_length`.
+
+    Examples
+    --------
+    >>> from attention_lib import padding_mask
+    >>> padding_mask([2, 3], 3)
+    array([[ True,  True, False],
+           [ True,  True,  True]])
+    """
+    lengths, max_length = np.asarray(lengths), _as_count(max_length, "max_length")
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have shape (B,); it has shape {lengths.shape}.")
+    if lengths.dtype.kind not in "iu" and lengths.size:
+        raise TypeError(f"lengths must hold integers; it has dtype {lengths.dtype}.")
+    if np.any(lengths < 0) or np.any(lengths > max_length):
+        raise ValueError(
+            f"lengths must lie between 0 and max_length, {max_length}; "
+            f"they reach from {lengths.min()} to {lengths.max()}."
+        )
+    return np.arange(max_length) < lengths[:, None]
+
+
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    scale: float | None = None,
+    *,
+    is_causal: bool = False,
+    softcap: float | None = None,
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    r"""Let each query mix the values, by weights from its scores against the keys.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., L, d_k)
+        One vector for each of L queries.
+    key : array_like, shape (..., S, d_k)
+        One vector for each of S keys.
+    value : array_like, shape (..., S, d_v)
+        One vector for each of S keys. Leading dimensions broadcast. The last of them counts
+        heads: when `key` and `value` have G heads and `query` H, a multiple of G, each
+        H / G consecutive query heads share one head of keys and values.
+    mask : array_like of bool or float, broadcastable to (..., L, S), optional
+        Booleans are True where attention is allowed. Numbers are added to the scaled and
+        capped scores; ``-inf`` forbids.
+    scale : float, optional
+        What the dot products are multiplied by; :math:`1/\sqrt{d_k}` when None. Given by
+        position or by name.
+    is_causal : bool, default False
+        Forbid keys after the query, on top of `mask`: query i sees the keys 0 to i, also when
+        L and S differ.
+    softcap : float, optional
+        Hold the scaled scores between -softcap and softcap before the mask is applied.
+
+    Returns
+    -------
+    output : ndarray, shape (..., L, d_v)
+        The mixtures, in the common dtype of `query`, `key` and `value` (float64 for integers).
+    weights : ndarray, shape (..., L, S)
+        The weights, in the same dtype. In a row with nothing allowed, output and weights are
+        zeros.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, or `mask` neither these nor booleans.
+    ValueError
+        If the shapes do not fit, or `softcap` is not positive.
+
+    Notes
+    -----
+    .. math:: \mathrm{softmax}(\alpha Q K^\top + M)\, V
+
+    See Vaswani et al., "Attention Is All You Need", section 3.2.1 (2017). Grouped heads are
+    those of Ainslie et al., "GQA", arXiv:2305.13245 (2023). The causal mask starts at the top
+    left as in PyTorch and ONNX. float32 and float16 are computed in float64 and rounded once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import attention
+    >>> query = np.array([[1.0, 0.0]])
+    >>> key = np.array([[0.0, 1.0], [0.0, 2.0], [5.0, 0.0]])
+    >>> value = np.array([[2.0, 0.0], [4.0, 8.0], [0.0, 1.0]])
+    >>> output, weights = attention(query, key, value, mask=np.array([True, True, False]))
+    >>> output
+    array([[3., 4.]])
+    >>> weights
+    array([[0.5, 0.5, 0. ]])
+    """
+    query, key = as_floating(query, "query"), as_floating(key, "key")
+    value = as_floating(value, "value")
+    key, value = _share_heads(query, key, value)
+    leading = require_attention_shapes(query, key, value)
+    dtype = np.result_type(query, key, value)
+    wide = working_dtype(dtype)
+
+    scores = scaled_scores(query.astype(wide, copy=False), key.astype(wide, copy=False), scale)
+    if softcap is not None:
+        as_positive(softcap, "softcap")
+        scores = cap_scores(scores, softcap)
+    scores = np.broadcast_to(scores, (*leading, *scores.shape[-2:]))
+    scores = _apply_mask(scores, mask)
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    weights = masked_softmax(scores, scores != -np.inf) if scores.size else scores
+    output = weights @ value.astype(wide, copy=False)
+    return round_to(output, dtype), round_to(weights, dtype)
+
+
+def self_attention(
+    x: ArrayLike, w_q: ArrayLike, w_k: ArrayLike, w_v: ArrayLike, mask: ArrayLike | None = None
+) -> NDArray[np.floating]:
+    """Let the positions of one sequence attend to each other.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, d)
+        One vector for each of L positions.
+    w_q, w_k : array_like, shape (d, d_k)
+        The projections that make queries and keys of `x`.
+    w_v : array_like, shape (d, d_v)
+        The projection that makes values of `x`.
+    mask : array_like of bool or float, broadcastable to (..., L, L), optional
+        As in `attention`.
+
+    Returns
+    -------
+    ndarray, shape (..., L, d_v)
+        The output of attention, in the common dtype of `x` and the projections (float64 for
+        integers).
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, or `mask` neither these nor booleans.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    Moving the positions moves the outputs in the same way and changes nothing else: without a
+    mask, attention does not know the order of its input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import self_attention
+    >>> x, identity = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
+    >>> self_attention(x, identity, identity, identity).round(3)
+    array([[0.67, 0.33],
+           [0.33, 0.67]])
+    """
+    x = as_floating(x, "x")
+    projections = _as_projections(w_q, w_k, w_v)
+    query, key, value = (_project(x, weight, "x", name) for name, weight in projections.items())
+    output, _ = attention(query, key, value, mask)
+    return round_to(output, np.result_type(x, *projections.values()))
+
+
+def cross_attention(
+    x: ArrayLike,
+    context: ArrayLike,
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    mask: ArrayLike | None = None,
+) -> NDArray[np.floating]:
+    """Let the positions of one sequence attend to those of another.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, d)
+        The sequence that asks: one vector for each of L positions.
+    context : array_like, shape (..., S, d)
+        The sequence that answers: one vector for each of S positions. Leading dimensions
+        broadcast. Its d may differ from that of `x`, when `w_k` and `w_v` have it too.
+    w_q, w_k : array_like, shape (d, d_k)
+        The projections that make queries of `x` and keys of `context`.
+    w_v : array_like, shape (d, d_v)
+        The projection that makes values of `context`.
+    mask : array_like of bool or float, broadcastable to (..., L, S), optional
+        As in `attention`.
+
+    Returns
+    -------
+    ndarray, shape (..., L, d_v)
+        The output of attention, in the common dtype of the sequences and the projections
+        (float64 for integers).
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, or `mask` neither these nor booleans.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import cross_attention
+    >>> x, context, identity = np.array([[0.0, 0.0]]), np.array([[4.0, 0.0], [0.0, 2.0]]), np.eye(2)
+    >>> cross_attention(x, context, identity, identity, identity)
+    array([[2., 1.]])
+    """
+    x, context = as_floating(x, "x"), as_floating(context, "context")
+    projections = _as_projections(w_q, w_k, w_v)
+    query = _project(x, projections["w_q"], "x", "w_q")
+    key = _project(context, projections["w_k"], "context", "w_k")
+    value = _project(context, projections["w_v"], "context", "w_v")
+    broadcast_leading(x=x, context=context)  # here they count batches, never shared heads
+    output, _ = attention(query, key, value, mask)
+    return round_to(output, np.result_type(x, context, *projections.values()))
+
+
+def _share_heads(query: NDArray, key: NDArray, value: NDArray) -> tuple[NDArray, NDArray]:
+    """Repeat each head of keys and values for the consecutive query heads that share it."""
+    if min(query.ndim, key.ndim, value.ndim) < 3 or key.shape[-3] != value.shape[-3]:
+        return key, value
+    heads, groups = query.shape[-3], key.shape[-3]
+    if groups < 2 or heads <= groups or heads % groups:
+        return key, value
+    return tuple(np.repeat(array, heads // groups, axis=-3) for array in (key, value))
+
+
+def _apply_mask(scores: NDArray, mask: ArrayLike | None) -> NDArray:
+    """Return the scores with ``-inf`` where the mask forbids, or with a float mask added."""
+    if mask is None:
+        return scores
+    mask = np.asarray(mask)
+    if mask.dtype.kind not in "bf":
+        raise TypeError(
+            "mask must hold booleans, True where allowed, or floats to add to the scores; "
+            f"it has dtype {mask.dtype}."
+        )
+    mask = broadcast_as(mask, scores.shape, "mask", "scores")
+    if mask.dtype == bool:
+        return np.where(mask, scores, -np.inf)
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN
+        return np.where(mask == -np.inf, mask, scores + mask)
+
+
+def _as_projections(w_q: ArrayLike, w_k: ArrayLike, w_v: ArrayLike) -> dict[str, NDArray]:
+    arrays = {"w_q": w_q, "w_k": w_k, "w_v": w_v}
+    arrays = {name: as_floating(array, name) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.ndim != 2:
+            raise ValueError(f"{name} must be one matrix; it has shape {array.shape}.")
+    if arrays["w_q"].shape[1] != arrays["w_k"].shape[1]:
+        raise ValueError(
+            "w_q and w_k must give queries and keys of one size, (d, d_k); "
+            f"they have shapes {arrays['w_q'].shape} and {arrays['w_k'].shape}."
+        )
+    return arrays
+
+
+def _project(x: NDArray, weight: NDArray, x_name: str, weight_name: str) -> NDArray:
+    require_matrices(**{x_name: x})
+    if x.shape[-1] != weight.shape[0]:
+        raise ValueError(
+            f"{x_name} of shape {x.shape} and {weight_name} of shape {weight.shape} cannot be "
+            "multiplied: (..., L, d) needs (d, d_k) or (d, d_v), with one d."
+        )
+    wide = working_dtype(np.result_type(x, weight))
+    return x.astype(wide, copy=False) @ weight.astype(wide, copy=False)
+
+
+def _as_count(value: int, name: str) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; it is {value!r}.") from None
+    if count < 0:
+        raise ValueError(f"{name} must not be negative; it is {count}.")
+    return count

@@ -1,0 +1,333 @@
+"""Lesson 08's launch: attention by a Triton kernel whose inner loop anybody may have written.
+
+On CUDA the kernel is compiled and tuned. Elsewhere Triton's interpreter runs it, one NumPy
+operation at a time: the same numbers, for small inputs. Triton itself is there on Linux only;
+where it is missing this module can be imported and read, and not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
+
+LARGEST_HEAD = 128
+DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+TOGETHER = tl.constexpr(32)  # heads
+TUNED_ON = 8192  # rows, at most: what is fast there is fast for longer ones too
+
+MISSING = (
+    "Triton is not installed here: it has builds for Linux only. Everything else in this lesson "
+    "works without it; for the kernel, open the lesson on Linux, in WSL or on Colab."
+)
+IMPORTED_TOO_EARLY = (
+    "Triton was imported before this lesson could ask for its interpreter, and there is no CUDA "
+    "device to compile for. Restart Python and import attention_lib.lessons.gpu first."
+)
+
+if triton:
+    TUNED = [
+        triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
+        for rows, block, warps, stages in (
+            (128, 128, 8, 3),
+            (128, 64, 8, 3),
+            (128, 64, 4, 3),
+            (64, 128, 4, 2),
+            (64, 64, 4, 3),
+            (64, 32, 4, 3),
+            (64, 32, 4, 2),  # from here on for products without tensor cores, number by number
+            (32, 32, 4, 2),
+            (32, 32, 4, 1),
+        )
+    ]
+    INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]  # small, to reach every edge
+
+    def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
+        query = arguments["query"]
+        modern = torch.cuda.get_device_capability(query.device) >= (8, 0)  # Triton wants Ampere
+        tensor_cores = modern and query.dtype != torch.float32
+        fitting = configs[:-3] if tensor_cores else configs[-3:]
+        short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any will do
+        return fitting[-1:] if short else fitting
+
+    tuned = triton.autotune(
+        INTERPRETERS if INTERPRETED else TUNED,
+        key=["HEAD", "IS_CAUSAL", "length_class"],
+        prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
+    )
+    fused = functools.partial(triton.jit, do_not_specialize=["length_class"])
+else:
+    tuned = fused = jit
+
+
+@tuned
+@fused
+def forward(
+    query,
+    key,
+    value,
+    output,
+    query_strides,  # of each array: batch, head, row, component
+    key_strides,
+    value_strides,
+    output_strides,
+    heads,
+    query_length,
+    key_length,
+    scale,
+    length_class,  # only what the tuning depends on, the length's binary digits
+    INNER: tl.constexpr,
+    HEAD: tl.constexpr,
+    WIDTH: tl.constexpr,
+    PACKED: tl.constexpr,  # whether keys, and values, follow each other without a gap
+    IS_CAUSAL: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Compute ROWS rows of one head's output; INNER goes through the keys."""
+    # Under a causal mask the last tiles take longest: those of TOGETHER heads go first, and short
+    # ones fill the gaps at the end. Still more heads at a time would crowd the cache.
+    tiles = tl.cdiv(query_length, ROWS)
+    group = tl.program_id(0) // (tiles * TOGETHER) * TOGETHER
+    members = tl.minimum(tl.num_programs(0) // tiles - group, TOGETHER)
+    place = tl.program_id(0) % (tiles * TOGETHER)
+    tile = tiles - 1 - place // members
+    batch = ((group + place % members) // heads).to(tl.int64)
+    head = ((group + place % members) % heads).to(tl.int64)
+    rows = tile * ROWS + tl.arange(0, ROWS)
+    keys = tl.arange(0, BLOCK)
+    components = tl.arange(0, WIDTH)
+    inside = rows[:, None] < query_length
+    if HEAD < WIDTH:  # the query is 0 there, so that any number will do for key and value
+        inside = inside & (components[None, :] < HEAD)
+        components = tl.where(components < HEAD, components, 0)
+
+    query += batch * query_strides[0] + head * query_strides[1]
+    key += batch * key_strides[0] + head * key_strides[1]
+    value += batch * value_strides[0] + head * value_strides[1]
+    output += batch * output_strides[0] + head * output_strides[1]
+    # Rows times stride may pass 2^31. A stride that is a constant leaves more registers free.
+    key_stride = tl.cast(HEAD if PACKED else key_strides[2], tl.int64)
+    value_stride = tl.cast(HEAD if PACKED else value_strides[2], tl.int64)
+    far_rows = rows[:, None].to(tl.int64)
+    query_pointers = query + far_rows * query_strides[2] + components[None, :] * query_strides[3]
+    output_pointers = output + far_rows * output_strides[2]
+    output_pointers += components[None, :] * output_strides[3]
+    key_pointers = key + keys[:, None] * key_stride + components[None, :] * key_strides[3]
+    value_pointers = value + keys[:, None] * value_stride + components[None, :] * value_strides[3]
+
+    limit = tl.zeros([ROWS], tl.int32) + key_length  # row i may see the keys below limit[i]
+    seen_by_all = key_length
+    stop = key_length
+    if IS_CAUSAL:
+        limit = tl.minimum(limit, rows + 1)
+        seen_by_all = tl.minimum(key_length, tile * ROWS + 1)
+        stop = tl.minimum(key_length, tile * ROWS + ROWS)  # no block wholly in the future
+    unmasked = seen_by_all // BLOCK * BLOCK
+
+    block = tl.load(query_pointers, mask=inside, other=0.0)
+    result = tl.zeros([ROWS, WIDTH], tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    maximum = tl.full([ROWS], float("-inf"), tl.float32)
+    result, total, maximum = INNER(
+        block, key_pointers, value_pointers, key_stride, value_stride, 0, unmasked, limit, scale,
+        result, total, maximum, BLOCK, False,
+    )  # fmt: skip
+    if unmasked < stop:  # ptxas may run the products of two bare loops one by one
+        result, total, maximum = INNER(
+            block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit,
+            scale, result, total, maximum, BLOCK, True,
+        )  # fmt: skip
+    result = result / total[:, None]
+    tl.store(output_pointers, result.to(output.dtype.element_ty), mask=inside)
+
+
+def flash_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool = False,
+    *,
+    kernel: Callable[..., Any] | None = None,
+    tile: tuple[int, int] | None = None,
+) -> Tensor:
+    """Compute attention with the course's own Triton kernel, forward only.
+
+    Parameters
+    ----------
+    query : Tensor, shape (..., L, d)
+        float16, bfloat16 or float32, with d from 1 to 128.
+    key, value : Tensor, shape (..., S, d)
+        Of the same dtype and device. Leading dimensions broadcast; strides may be any.
+    is_causal : bool, default False
+        Whether query i sees the keys 0 to i only.
+    kernel : Triton function, optional
+        The loop through the keys, `flash_kernel` by default.
+    tile : tuple of two int, optional
+        How many rows and how many keys are taken at a time, powers of 2 from 16 on. By
+        default tuning finds what is fast on this device.
+
+    Returns
+    -------
+    Tensor, shape (..., L, d)
+        The output, in the inputs' dtype, on their device. Sums run in float32, and memory
+        beyond the output does not grow with L or S.
+
+    Raises
+    ------
+    ImportError
+        If Triton is not installed.
+    RuntimeError
+        If the inputs want gradients, or Triton was imported too early to be interpreted.
+    TypeError, ValueError
+        If dtypes, devices or shapes do not fit.
+
+    Notes
+    -----
+    The method is that of Dao, "FlashAttention-2: Faster attention with better parallelism and
+    work partitioning", arXiv:2307.08691 (2023). Triton's interpreter keeps bfloat16 as bare
+    bits and cannot multiply it, so there bfloat16 inputs are computed in float32 and rounded
+    once at the end.
+    """
+    if kernel is None:
+        from attention_lib.lessons.gpu.kernel import flash_kernel as kernel
+    _require(query, key, value)
+    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    shape = (*leading, *query.shape[-2:])
+    if math.prod(shape) == 0 or key.shape[-2] == 0:  # nothing to mix: zeros
+        return query.new_zeros(shape)
+    dtype = query.dtype
+    if INTERPRETED and dtype == torch.bfloat16:
+        query, key, value = query.float(), key.float(), value.float()
+    output = query.new_empty(_in_four(query, leading).shape)
+    arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
+    if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
+        _tune(*arrays, bool(is_causal), kernel)
+    _launch(*arrays, output, bool(is_causal), kernel, tile)
+    return output.reshape(shape).to(dtype)
+
+
+def _launch(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    is_causal: bool,
+    kernel: Any,
+    tile: tuple[int, int] | None = None,
+) -> None:
+    batch, heads, query_length, head = query.shape
+    key_length = key.shape[-2]
+
+    def grid(chosen: dict[str, Any]) -> tuple[int]:
+        return (triton.cdiv(query_length, chosen["ROWS"]) * heads * batch,)
+
+    launched = forward.fn if tile else forward  # without the tuning
+    sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
+    on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
+    with on_device:
+        launched[grid](
+            query,
+            key,
+            value,
+            output,
+            query.stride(),
+            key.stride(),
+            value.stride(),
+            output.stride(),
+            heads,
+            query_length,
+            key_length,
+            math.log2(math.e) / math.sqrt(head),
+            min(max(query_length, key_length), TUNED_ON).bit_length(),
+            INNER=kernel,
+            HEAD=head,
+            WIDTH=max(16, triton.next_power_of_2(head)),
+            PACKED=key.stride(2) == value.stride(2) == head,
+            IS_CAUSAL=is_causal,
+            **sizes,
+            allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
+        )
+
+
+def _tune(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: Any) -> None:
+    """Let the tuning look at the first rows only: it runs every configuration several times."""
+    first = [tensor[:, :, :TUNED_ON] for tensor in (query, key, value)]
+    wanted = (query.dtype, query.shape[-1], is_causal, query.device, kernel)
+    if wanted not in _tuned_for:
+        _launch(*first, torch.empty_like(first[0]), is_causal, kernel)
+        _tuned_for.add(wanted)
+
+
+_tuned_for: set[tuple[Any, ...]] = set()
+
+
+def _in_four(tensor: Tensor, leading: torch.Size) -> Tensor:
+    """View (..., length, d) as (batch, heads, length, d), repeating what broadcasts."""
+    tensor = tensor.detach().expand(*leading, *tensor.shape[-2:])
+    if len(leading) > 2:
+        return tensor.reshape(1, -1, *tensor.shape[-2:])
+    return tensor[(None,) * (2 - len(leading))]
+
+
+def _require(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse what the kernel would get wrong."""
+    if triton is None:
+        raise ImportError(MISSING)
+    if INTERPRETED and isinstance(tl.sum, triton.runtime.JITFunction):
+        raise RuntimeError(IMPORTED_TOO_EARLY)
+    require_tensors(query, key, value)
+    if query.dtype not in DTYPES:
+        raise TypeError(f"The kernel takes float16, bfloat16 or float32; it got {query.dtype}.")
+    if query.device.type not in (("cpu",) if INTERPRETED else ("cuda",)):
+        home = "the CPU, where Triton's interpreter runs" if INTERPRETED else "a CUDA device"
+        raise ValueError(f"The kernel needs tensors on {home}; these are on {query.device}.")
+    head = query.shape[-1]
+    if value.shape[-1] != head or not 1 <= head <= LARGEST_HEAD:
+        raise ValueError(
+            f"The kernel needs one head size for query, key and value, from 1 to {LARGEST_HEAD}; "
+            f"query has {head} and value {value.shape[-1]}."
+        )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):
+        raise RuntimeError(
+            "The kernel has no backward pass: call it under torch.no_grad(), or train with "
+            "torch_attention."
+        )
+
+
+def require_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Refuse tensors that attention is not defined for, in one sentence."""
+    named = {"query": query, "key": key, "value": value}
+    for name, tensor in named.items():
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} must be a torch tensor; it is {type(tensor).__name__}.")
+        if not tensor.dtype.is_floating_point:
+            raise TypeError(f"{name} must hold floating-point numbers; it holds {tensor.dtype}.")
+        if tensor.ndim < 2:
+            raise ValueError(
+                f"{name} needs at least two dimensions, its vectors as rows; "
+                f"it has shape {tuple(tensor.shape)}."
+            )
+    for what in ("device", "dtype"):
+        if len({getattr(tensor, what) for tensor in named.values()}) > 1:
+            got = ", ".join(f"{name} {getattr(t, what)}" for name, t in named.items())
+            raise (ValueError if what == "device" else TypeError)(
+                f"query, key and value must have one {what}; got {got}."
+            )
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
+        raise ValueError(f"Attention needs (..., L, d_k), (..., S, d_k), (..., S, d_v); got {got}.")
+    try:
+        torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in named.values()))
+    except RuntimeError:
+        got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
+        raise ValueError(
+            f"The dimensions before the last two must be equal, or 1, to broadcast; got {got}."
+        ) from None

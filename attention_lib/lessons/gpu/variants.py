@@ -1,0 +1,331 @@
+"""Lesson 08's measurements: the ways to compute attention on a device, compared, timed and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import json
+import os
+import platform
+import statistics
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from attention_lib.lessons.gpu import attention_flops, call_times, synchronize, torch_attention
+
+RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
+KERNEL = "our Triton kernel"
+NAIVE = "naive torch"
+
+Call = Callable[[], Tensor]
+Prepare = Callable[[Tensor, Tensor, Tensor, bool], Call]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to compute attention, or the reason why it is not there.
+
+    `prepare(query, key, value, is_causal)` does what need not be timed and returns the call;
+    `problem` is empty where it can be used, and `untimed` where its time means something.
+    """
+
+    name: str
+    prepare: Prepare
+    problem: str = ""
+    untimed: str = ""
+    holds_scores: bool = False  # the whole L × S matrix, several times over
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one variant took for one size, or the problem that kept it from being measured."""
+
+    variant: str
+    batch: int
+    heads: int
+    length: int
+    head_dim: int
+    is_causal: bool
+    dtype: str
+    milliseconds: list[float] = field(default_factory=list)
+    peak_bytes: int | None = None  # beyond the inputs
+    problem: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.milliseconds)
+
+    @property
+    def operations(self) -> int:
+        return attention_flops(self.batch, self.heads, self.length, self.head_dim, self.is_causal)
+
+    @property
+    def tflops(self) -> float:
+        """Return 10^12 operations a second."""
+        return self.operations / self.median / 1e9
+
+
+def variants(device: torch.device, dtype: torch.dtype, head_dim: int = 64) -> list[Variant]:
+    """List every way to compute attention, each tried on a few numbers of that kind."""
+    backends = {
+        "SDPA math": SDPBackend.MATH,
+        "SDPA memory-efficient": SDPBackend.EFFICIENT_ATTENTION,
+        "SDPA Flash": SDPBackend.FLASH_ATTENTION,
+        "SDPA cuDNN": SDPBackend.CUDNN_ATTENTION,
+    }
+    there = [Variant(NAIVE, _naive, holds_scores=True)]
+    there += [
+        Variant(name, _forced(backend), holds_scores=backend is SDPBackend.MATH)
+        for name, backend in backends.items()
+    ]
+    by_compiling = "" if device.type == "cuda" else "not tried: compiling it here takes a minute"
+    there.append(Variant("FlexAttention", _flex, problem=by_compiling))
+    interpreted = "" if device.type == "cuda" else "interpreted: its time would say nothing"
+    there.append(Variant(KERNEL, _kernel, untimed=interpreted))
+    return [_tried(variant, device, dtype, head_dim) for variant in there]
+
+
+def measure(
+    variant: Variant,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    is_causal: bool = False,
+    repeats: int = 10,
+) -> Row:
+    """Time a variant on query, key and value (batch, heads, length, d), and find its peak memory.
+
+    Running out of memory is a result like any other: a row that says so.
+    """
+    batch, heads, length, head_dim = tensors[0].shape
+    dtype = str(tensors[0].dtype).removeprefix("torch.")
+    row = Row(variant.name, batch, heads, length, head_dim, is_causal, dtype)
+    problem = variant.problem or variant.untimed or _shortage(variant, tensors[0])
+    if problem:
+        return dataclasses.replace(row, problem=problem)
+    device = tensors[0].device
+    try:
+        call = variant.prepare(*tensors, is_causal)
+        times = call_times(call, device, repeats, _other_work(device))
+        return dataclasses.replace(row, milliseconds=times, peak_bytes=peak_bytes(call, device))
+    except (RuntimeError, MemoryError) as error:
+        if not _out_of_memory(error):
+            raise
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return dataclasses.replace(row, problem="out of memory")
+
+
+def _other_work(device: torch.device) -> Callable[[], None]:
+    """Return what keeps a CUDA device busy for longer than Python takes to hand over a call."""
+    if device.type != "cuda":
+        return lambda: None
+    room = torch.empty(2**28, dtype=torch.uint8, device=device)
+
+    def write() -> None:
+        for _ in range(8):  # half a millisecond where memory is fastest; clears the caches, too
+            room.zero_()
+
+    return write
+
+
+def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
+    """Return the most memory a call held beyond what was held before; None if nothing tells."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        call()
+        torch.cuda.synchronize(device)
+        return torch.cuda.max_memory_allocated(device) - before
+    if device.type == "cpu":
+        with contextlib.suppress(OSError):  # Linux keeps the largest size of a process
+            _return_freed_memory()
+            Path("/proc/self/clear_refs").write_text("5")
+            before = _size_of_process("VmRSS")
+            call()
+            return max(0, _size_of_process("VmHWM") - before)
+    return None
+
+
+def text_table(rows: Iterable[Row]) -> str:
+    """Write rows as a table: median and spread, speed and memory, or what went wrong."""
+    lines = [
+        f"{'':22}{'tokens':>9}  {'mask':6}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>9}{'MiB':>8}"
+    ]
+    for row in rows:
+        mask = "causal" if row.is_causal else "none"
+        head = f"{row.variant:22}{row.length:9,}  {mask:6}"
+        if row.problem:
+            lines.append(f"{head}  {row.problem}")
+            continue
+        spread = f"{min(row.milliseconds):.3g} – {max(row.milliseconds):.3g}"
+        room = "" if row.peak_bytes is None else f"{row.peak_bytes / 2**20:.0f}"
+        lines.append(f"{head}{row.median:9.3g}  {spread:>17}{row.tflops:9.3g}{room:>8}")
+    return "\n".join(lines)
+
+
+def ceilings(device: torch.device, dtype: torch.dtype, size: int) -> tuple[float, float]:
+    """Measure what the device can do: operations a second in a matrix product, bytes a second.
+
+    The product is of two (size, size) matrices; the copy is of as many bytes as 16 of them have.
+    """
+    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    milliseconds = statistics.median(call_times(lambda: left @ right, device, 5))
+    peak = 2 * size**3 / milliseconds * 1e3
+    source = torch.zeros(16 * size * size, device=device, dtype=dtype)
+    target = torch.empty_like(source)
+    milliseconds = statistics.median(call_times(lambda: target.copy_(source), device, 5))
+    moved = 2 * source.numel() * source.element_size()  # read, and written
+    return peak, moved / milliseconds * 1e3
+
+
+def describe(device: torch.device) -> dict[str, str]:
+    """Say what the numbers were measured on, with which versions, and when."""
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        kind = "Apple GPU" if device.type == "mps" else "CPU"
+        threads = torch.get_num_threads()
+        name = f"{kind} ({platform.machine()}, {threads} thread{'s'[: threads > 1]})"
+    from attention_lib.lessons.gpu.launch import triton
+
+    return {
+        "device": name,
+        "torch": torch.__version__,
+        "triton": triton.__version__ if triton else "none",
+        "cuda": torch.version.cuda or "none",
+        "date": date.today().isoformat(),
+    }
+
+
+def store(rows: Iterable[Row], machine: dict[str, str], folder: Path = RESULTS) -> Path:
+    """Keep measured rows as a file; `stored` finds it again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    short = "".join(c if c.isalnum() else "-" for c in machine["device"].lower()).strip("-")
+    path = folder / f"gpu-{short}-{machine['date']}.json"
+    kept = {"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def stored(folder: Path = RESULTS) -> list[tuple[dict[str, str], list[Row]]]:
+    """Return the machines and rows kept in a folder, in the order of their names."""
+    kept = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("gpu-*.json"))]
+    return [(one["machine"], [Row(**row) for row in one["rows"]]) for one in kept]
+
+
+def _naive(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+    return lambda: torch_attention(query, key, value, is_causal)
+
+
+def _forced(backend: SDPBackend) -> Prepare:
+    def prepare(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+        def call() -> Tensor:
+            with sdpa_kernel(backend):
+                return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+
+        return call
+
+    return prepare
+
+
+def _flex(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+    from torch.nn.attention import flex_attention as flex
+
+    compiled = _compiled_flex()
+    mask = None
+    if is_causal:
+        sizes = (query.shape[-2], key.shape[-2])
+        mask = flex.create_block_mask(_past, None, None, *sizes, device=query.device)
+    return lambda: compiled(query, key, value, block_mask=mask)
+
+
+@functools.cache
+def _compiled_flex() -> Any:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return torch.compile(flex_attention)
+
+
+def _past(_batch: Tensor, _head: Tensor, row: Tensor, column: Tensor) -> Tensor:
+    return column <= row
+
+
+def _kernel(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+    from attention_lib.lessons.gpu.launch import flash_attention
+
+    return lambda: flash_attention(query, key, value, is_causal)
+
+
+def _tried(variant: Variant, device: torch.device, dtype: torch.dtype, head_dim: int) -> Variant:
+    """Run a variant on a few numbers; if it fails, keep the first line of the reason."""
+    if variant.problem:
+        return variant
+    try:
+        few = [torch.ones(1, 1, 16, head_dim, device=device, dtype=dtype) for _ in range(3)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of each reason, then fails
+            variant.prepare(*few, False)()
+            synchronize(device)
+    except Exception as error:
+        return dataclasses.replace(variant, problem=_short_reason(error, device))
+    return variant
+
+
+def _short_reason(error: Exception, device: torch.device) -> str:
+    if isinstance(error, ImportError):
+        return "Triton is not installed here"
+    if "No viable backend" in str(error) or "No available kernel" in str(error):
+        return f"not there on {device.type}"
+    return f"{type(error).__name__}: {str(error).splitlines()[0]:.60}"
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    words = str(error).lower()
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
+        phrase in words
+        for phrase in ("out of memory", "can't allocate memory", "invalid buffer size")
+    )
+
+
+def _shortage(variant: Variant, query: Tensor) -> str:
+    """Say what a variant lacks off CUDA, where a computer slows to a crawl before it gives up."""
+    if query.device.type == "cuda" or not variant.holds_scores:
+        return ""
+    needed = 3 * query[..., 0].numel() * query.shape[-2] * max(4, query.element_size())
+    room = _free_memory()
+    if needed < 0.8 * room:
+        return ""
+    return f"out of memory: needs about {_gib(needed)}, {_gib(room)} are free"
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:,.0f} GiB"
+
+
+def _free_memory() -> float:
+    for pages in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):  # macOS has the second only
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            return float(os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE"))
+    return 4.0 * 2**30
+
+
+def _return_freed_memory() -> None:
+    """Give back what earlier calls freed, or a call that reuses it would seem to hold nothing."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # glibc's own
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _size_of_process(entry: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith(entry)).split()[1])

@@ -1,0 +1,461 @@
+"""Lesson 06: several heads, heads in groups, positions as rotations, and a cache of keys."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.arguments import (
+    as_floating,
+    as_positive,
+    broadcast_as,
+    require_matrices,
+    round_to,
+    working_dtype,
+)
+from attention_lib.lessons.attention import attention
+
+Cache = tuple[NDArray, NDArray]
+
+
+def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
+    """Cut each vector into equal pieces, one for each head, and put the heads first.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, D)
+        One vector for each of L positions.
+    num_heads : int
+        The number H of heads, a divisor of D.
+
+    Returns
+    -------
+    ndarray, shape (..., H, L, D / H)
+        Head h holds the entries h · D/H to (h + 1) · D/H of every vector, in the dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        If `num_heads` is not an integer.
+    ValueError
+        If D is not a multiple of `num_heads`, or `x` has fewer than two dimensions.
+
+    Notes
+    -----
+    A reshape alone to (..., H, L, D/H) has the right shape and the wrong numbers: it would mix
+    positions. The vectors are cut first, then the axes are swapped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import split_heads
+    >>> x = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
+    >>> split_heads(x, num_heads=2)
+    array([[[1, 2],
+            [5, 6]],
+    <BLANKLINE>
+           [[3, 4],
+            [7, 8]]])
+    """
+    x = np.asarray(x)
+    require_matrices(x=x)
+    num_heads = _as_head_count(num_heads)
+    *leading, length, size = x.shape
+    if size % num_heads:
+        raise ValueError(
+            f"x of shape {x.shape} cannot be split into num_heads = {num_heads}: "
+            f"its last axis, {size}, is not a multiple of {num_heads}."
+        )
+    pieces = x.reshape(*leading, length, num_heads, size // num_heads)
+    return pieces.swapaxes(-2, -3).copy()  # never a view of the caller's array
+
+
+def merge_heads(x: ArrayLike) -> NDArray:
+    """Join the heads' pieces of each vector again: the inverse of `split_heads`.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., H, L, d)
+        One vector for each of H heads and L positions.
+
+    Returns
+    -------
+    ndarray, shape (..., L, H · d)
+        The heads' vectors of each position side by side, in the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than three dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import merge_heads
+    >>> merge_heads(np.array([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]))
+    array([[1, 2, 3, 4],
+           [5, 6, 7, 8]])
+    """
+    x = np.asarray(x)
+    if x.ndim < 3:
+        raise ValueError(f"x must have shape (..., H, L, d); it has shape {x.shape}.")
+    *leading, heads, length, size = x.shape
+    return x.swapaxes(-2, -3).reshape(*leading, length, heads * size, copy=True)
+
+
+def multi_head_attention(
+    x: ArrayLike,
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    w_o: ArrayLike,
+    num_heads: int,
+    mask: ArrayLike | None = None,
+) -> NDArray[np.floating]:
+    r"""Let the positions attend to each other in several heads at once, then mix the heads.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, D)
+        One vector for each of L positions.
+    w_q, w_k, w_v, w_o : array_like, shape (D, D)
+        The projections that make queries, keys and values of `x`, and the output of the
+        merged heads; each multiplies from the right.
+    num_heads : int
+        The number H of heads, a divisor of D.
+    mask : array_like of bool or float, broadcastable to (..., L, L), optional
+        As in `attention`, the same for all heads.
+
+    Returns
+    -------
+    ndarray, shape (..., L, D)
+        In the common dtype of `x` and the projections (float64 for integers).
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, `mask` neither these nor booleans, or
+        `num_heads` is not an integer.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    .. math::
+        \mathrm{head}_h = \mathrm{attention}(X W^Q_h, X W^K_h, X W^V_h), \quad
+        Y = [\mathrm{head}_1 \cdots \mathrm{head}_H]\, W^O
+
+    Each head's weights are D/H columns of the three projections. See Vaswani et al.,
+    "Attention Is All You Need", section 3.2.2 (2017). float32 and float16 are computed in
+    float64 and rounded once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import multi_head_attention
+    >>> x, identity = np.array([[9.0, 0.0], [0.0, 9.0]]), np.eye(2)
+    >>> multi_head_attention(x, identity, identity, identity, identity, num_heads=2)
+    array([[9. , 4.5],
+           [4.5, 9. ]])
+    """
+    x = as_floating(x, "x")
+    weights = {"w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
+    weights = {name: as_floating(weight, name) for name, weight in weights.items()}
+    require_matrices(x=x)
+    for name, weight in weights.items():
+        if weight.shape != (x.shape[-1], x.shape[-1]):
+            raise ValueError(
+                f"{name} of shape {weight.shape} does not fit x of shape {x.shape}: "
+                "(..., L, D) needs (D, D)."
+            )
+    dtype = np.result_type(x, *weights.values())
+    x, *projections, w_o = (
+        array.astype(working_dtype(dtype), copy=False) for array in (x, *weights.values())
+    )
+    query, key, value = (split_heads(x @ weight, num_heads) for weight in projections)
+    output, _ = attention(query, key, value, _for_every_head(mask, x))
+    return round_to(merge_heads(output) @ w_o, dtype)
+
+
+def grouped_query_attention(
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, mask: ArrayLike | None = None
+) -> NDArray[np.floating]:
+    """Compute attention in which several query heads share one head of keys and values.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., H, L, d)
+        L queries in each of H heads.
+    key : array_like, shape (..., G, S, d)
+        S keys in each of G groups; G divides H.
+    value : array_like, shape (..., G, S, d_v)
+        S values in each of G groups. Dimensions before the heads broadcast.
+    mask : array_like of bool or float, broadcastable to (..., H, L, S), optional
+        As in `attention`.
+
+    Returns
+    -------
+    ndarray, shape (..., H, L, d_v)
+        The output, in the common dtype of `query`, `key` and `value` (float64 for integers).
+        The query heads h · H/G to (h + 1) · H/G use the keys and values of group h.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, or `mask` neither these nor booleans.
+    ValueError
+        If the shapes do not fit, or G does not divide H.
+
+    Notes
+    -----
+    See Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from
+    Multi-Head Checkpoints", arXiv:2305.13245 (2023). With G = H it is multi-head attention,
+    with G = 1 multi-query attention. No key or value is copied: the query heads of a group
+    get an axis of their own, along which its keys and values broadcast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import grouped_query_attention
+    >>> query, key = np.zeros((4, 1, 3)), np.zeros((2, 1, 3))
+    >>> value = np.array([[[5.0]], [[7.0]]])
+    >>> grouped_query_attention(query, key, value)[:, 0, 0]
+    array([5., 5., 7., 7.])
+    """
+    query, key = as_floating(query, "query"), as_floating(key, "key")
+    value = as_floating(value, "value")
+    leading, heads, groups = _grouping(query, key, value)
+    length, key_length = query.shape[-2], key.shape[-2]
+    query = query.reshape(*query.shape[:-3], groups, heads // groups, *query.shape[-2:])
+    key, value = key[..., :, None, :, :], value[..., :, None, :, :]
+    if mask is not None:
+        mask = np.asarray(mask)
+        mask = broadcast_as(mask, (*leading, heads, length, key_length), "mask", "scores")
+        mask = mask.reshape(*leading, groups, heads // groups, length, key_length)
+    output, _ = attention(query, key, value, mask)
+    return output.reshape(*leading, heads, length, value.shape[-1])
+
+
+def rotary_embedding(
+    x: ArrayLike, positions: ArrayLike, base: float = 10000.0, *, interleaved: bool = True
+) -> NDArray[np.floating]:
+    r"""Turn each pair of entries by an angle that grows with the position.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, d)
+        One vector of even size d for each of L positions.
+    positions : array_like, shape (L,)
+        The positions; any leading dimensions must broadcast to those of `x`.
+    base : float, default 10000.0
+        Pair i turns by position · base^(−2i/d) radians: the first by one radian for each
+        position, the last almost `base` times more slowly.
+    interleaved : bool, default True
+        Which entries make a pair: (2i, 2i + 1) when True, (i, i + d/2) when False.
+
+    Returns
+    -------
+    ndarray, shape (..., L, d)
+        The turned vectors, as long as before, in the dtype of `x` (float64 for integers).
+
+    Raises
+    ------
+    TypeError
+        If `x` or `positions` does not hold real numbers, or `base` is not a number.
+    ValueError
+        If d is odd, `positions` does not name one position for each vector, or `base` is not
+        positive.
+
+    Notes
+    -----
+    .. math::
+        (a, b) \to (a \cos\theta - b \sin\theta,\ a \sin\theta + b \cos\theta)
+
+    A query at position m and a key at position n, both turned, have a dot product that depends
+    on m and n only through m − n. See Su et al., "RoFormer: Enhanced Transformer with Rotary
+    Position Embedding", arXiv:2104.09864 (2021). The half-split pairing is that of the Llama
+    models in Hugging Face's Transformers. Angles and products are formed in float64 and rounded
+    once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import rotary_embedding
+    >>> rotary_embedding(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1])).round(3)
+    array([[1.   , 0.   ],
+           [0.54 , 0.841]])
+    """
+    x, positions = as_floating(x, "x"), as_floating(positions, "positions")
+    base = as_positive(base, "base")
+    require_matrices(x=x)
+    size = x.shape[-1]
+    if size % 2:
+        raise ValueError(f"x must have vectors of even size; it has shape {x.shape}.")
+    if positions.ndim == 0 or positions.shape[-1] != x.shape[-2]:
+        raise ValueError(
+            f"positions must have shape (L,) with L = {x.shape[-2]}, one position for each vector "
+            f"of x {x.shape}; it has shape {positions.shape}."
+        )
+    positions = broadcast_as(positions, x.shape[:-1], "positions", "x without its last axis")
+    wide = working_dtype(x.dtype)
+    speeds = base ** (-np.arange(0, size, 2, dtype=wide) / max(size, 1))
+    angles = positions[..., None] * speeds
+    turned = rotate_pairs(
+        x.astype(wide, copy=False), np.cos(angles), np.sin(angles), interleaved=interleaved
+    )
+    return round_to(turned, x.dtype)
+
+
+def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray, *, interleaved: bool = True) -> NDArray:
+    """Turn each pair of entries by an angle given as its cosine and sine.
+
+    Parameters
+    ----------
+    x : ndarray, shape (..., d)
+        Vectors of even size.
+    cos, sin : ndarray, broadcastable to (..., d / 2)
+        The cosine and sine of each pair's angle.
+    interleaved : bool, default True
+        Which entries make a pair: (2i, 2i + 1) when True, (i, i + d/2) when False.
+
+    Returns
+    -------
+    ndarray, shape (..., d)
+        The turned vectors, in the dtype of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib.lessons.multihead import rotate_pairs
+    >>> rotate_pairs(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    array([-2.,  1.,  3.,  4.])
+    """
+    half = x.shape[-1] // 2
+    if interleaved:
+        first, second = slice(0, None, 2), slice(1, None, 2)
+    else:
+        first, second = slice(0, half), slice(half, None)
+    a, b = x[..., first], x[..., second]
+    turned = np.empty_like(x)
+    turned[..., first] = a * cos - b * sin
+    turned[..., second] = a * sin + b * cos
+    return turned
+
+
+def decode_step(
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, cache: Cache | None = None
+) -> tuple[NDArray[np.floating], Cache]:
+    """Attend from one new token to all tokens so far, and remember its key and value.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., 1, d)
+        The new token's query.
+    key : array_like, shape (..., 1, d)
+        The new token's key.
+    value : array_like, shape (..., 1, d_v)
+        The new token's value.
+    cache : pair of array_like, shapes (..., t − 1, d) and (..., t − 1, d_v), optional
+        The keys and values of the steps before, as the last step returned them. It is not
+        changed.
+
+    Returns
+    -------
+    output : ndarray, shape (..., 1, d_v)
+        The mixture of all t values so far, in the common dtype of the arguments (float64 for
+        integers).
+    cache : pair of ndarray, shapes (..., t, d) and (..., t, d_v)
+        The keys and values of all steps so far, this one included.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, or `cache` is not a pair.
+    ValueError
+        If an argument holds more than one token, or the shapes do not fit.
+
+    Notes
+    -----
+    No mask is needed: the future is not in the cache. Step t costs t dot products, and n steps
+    together as many as causal attention over n tokens; computing every output again at every
+    step would cost about n/3 times more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import decode_step
+    >>> zero, cache = np.zeros((1, 2)), None
+    >>> for word in (2.0, 4.0, 9.0):
+    ...     output, cache = decode_step(zero, zero, np.array([[word]]), cache)
+    ...     print(output)
+    [[2.]]
+    [[3.]]
+    [[5.]]
+    """
+    new = {"query": query, "key": key, "value": value}
+    new = {name: as_floating(array, name) for name, array in new.items()}
+    for name, array in new.items():
+        if array.ndim < 2 or array.shape[-2] != 1:
+            raise ValueError(
+                f"{name} must hold one token, shape (..., 1, d); it has shape {array.shape}."
+            )
+    if cache is None:
+        keys, values = new["key"].copy(), new["value"].copy()
+    else:
+        old_keys, old_values = _as_cache(cache)
+        keys = _append(old_keys, new["key"], "cached keys", "key")
+        values = _append(old_values, new["value"], "cached values", "value")
+    output, _ = attention(new["query"], keys, values)
+    return output, (keys, values)
+
+
+def _as_head_count(num_heads: int) -> int:
+    try:
+        count = operator.index(num_heads)
+    except TypeError:
+        raise TypeError(f"num_heads must be an integer; it is {num_heads!r}.") from None
+    if count < 1:
+        raise ValueError(f"num_heads must be at least 1; it is {count}.")
+    return count
+
+
+def _for_every_head(mask: ArrayLike | None, x: NDArray) -> NDArray | None:
+    """Give a mask that has none an axis for the heads."""
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    broadcast_as(mask, (*x.shape[:-1], x.shape[-2]), "mask", "(..., L, L)")
+    return mask[..., None, :, :] if mask.ndim > 2 else mask
+
+
+def _grouping(query: NDArray, key: NDArray, value: NDArray) -> tuple[tuple[int, ...], int, int]:
+    """Return the dimensions before the heads and the numbers of heads and groups."""
+    try:
+        leading = np.broadcast_shapes(*(array.shape[:-3] for array in (query, key, value)))
+        (heads, _, size), (groups, length, key_size) = query.shape[-3:], key.shape[-3:]
+        if key_size == size and value.shape[-3:-1] == (groups, length) and heads % groups == 0:
+            return leading, heads, groups
+    except (ValueError, ZeroDivisionError):  # shapes that do not broadcast, too few axes, G = 0
+        pass
+    raise ValueError(
+        f"query of shape {query.shape}, key of shape {key.shape} and value of shape {value.shape} "
+        "do not fit: (..., H, L, d) needs (..., G, S, d) and (..., G, S, d_v), G a divisor of H."
+    )
+
+
+def _as_cache(cache: Cache) -> Cache:
+    if not isinstance(cache, (tuple, list)) or len(cache) != 2:
+        raise TypeError("cache must be None or a pair (keys, values), as decode_step returns it.")
+    return as_floating(cache[0], "cached keys"), as_floating(cache[1], "cached values")
+
+
+def _append(old: NDArray, new: NDArray, old_name: str, new_name: str) -> NDArray:
+    """Return a new array of the cached rows followed by the new one."""
+    if old.ndim < 2 or (*old.shape[:-2], old.shape[-1]) != (*new.shape[:-2], new.shape[-1]):
+        raise ValueError(
+            f"{new_name} of shape {new.shape} does not continue {old_name} of shape {old.shape}: "
+            "all axes but the last but one must be equal."
+        )
+    return np.concatenate((old, new), axis=-2)

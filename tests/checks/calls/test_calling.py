@@ -1,0 +1,121 @@
+"""Calling an answer that lives elsewhere is like calling the answer."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from attention_lib.checks.calls.calling import OutOfTime, observe
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.judging import judge
+from attention_lib.checks.panel import as_text
+from attention_lib.exercises import find
+from tests.checks.calls.elsewhere import ByValue
+
+
+def breaks(x):
+    raise KeyError("there is none")
+
+
+def test_a_call_returns_raises_and_warns_as_the_answer_does():
+    def halves(x):
+        warnings.warn("look out", stacklevel=1)
+        return x / 2
+
+    with pytest.warns(UserWarning, match="look out"):
+        assert ByValue(halves)(x=3.0) == 1.5
+    with pytest.raises(KeyError, match="there is none"):
+        ByValue(breaks)(1)
+
+
+def test_what_it_does_to_its_arguments_stays_there():
+    def fills(x):
+        x[...] = 7.0
+
+    x = np.zeros(3)
+    assert ByValue(fills)(x) is None
+    assert not x.any()
+    assert observe(ByValue(fills), Case(x)).changed == ["0"]
+
+
+def test_tensors_without_values_cross_too():
+    without_values = torch.empty(2, 3, device="meta")
+    seen = observe(ByValue(lambda tensor: tensor.mT), Case(without_values))
+    assert (seen.value.is_meta, tuple(seen.value.shape), seen.changed) == (True, (3, 2), [])
+
+
+def test_running_out_of_time_there_is_running_out_of_time_here():
+    class Late(ByValue):
+        def observe_all(self, cases, forbidden, limit):
+            (seen,) = super().observe_all(cases, forbidden, limit)
+            seen.out_of_time = True
+            return [seen]
+
+    with pytest.raises(OutOfTime):
+        Late(abs)(1)
+
+
+def test_the_frames_of_an_error_are_the_learners_and_come_with_their_lines():
+    frames = observe(breaks, Case(1)).frames
+    assert [(frame.name, frame.line) for frame in frames] == [
+        ("breaks", 'raise KeyError("there is none")')
+    ]
+
+
+def test_no_alarm_breaks_off_a_talk_with_another_process(monkeypatch):
+    """A probe may take as long as the answers to its calls; each of them is limited there."""
+    monkeypatch.setattr("attention_lib.checks.judging.TIME_LIMIT", 0.05)
+    before = time.process_time()
+
+    class Slow(ByValue):
+        def __call__(self, *args, **kwargs):
+            while time.process_time() < before + 0.2:
+                pass
+            return super().__call__(*args, **kwargs)
+
+    assert judge(find("decode_step"), Slow(decode_step), 0).outcome == "right"
+    assert time.process_time() > before + 0.2
+
+
+def decode_step(query, key, value, cache=None):
+    if cache is not None:
+        key, value = (np.concatenate(pair, -2) for pair in zip(cache, (key, value), strict=True))
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return weights @ value, (key, value)
+
+
+def test_a_probe_that_ran_out_of_time_there_says_so():
+    class Stuck(ByValue):
+        def __call__(self, *args, **kwargs):
+            raise OutOfTime
+
+    report = judge(find("decode_step"), Stuck(decode_step), 0)
+    assert report.outcome == "wrong"
+    assert "took over 5 seconds" in report.sentence
+
+
+def test_a_report_shows_the_lines_of_an_error_that_crossed():
+    report = judge(find("softmax"), ByValue(lambda scores, axis=-1: scores / np.ones((7, 11))), 0)
+    assert report.outcome == "error"
+    assert "scores / np.ones((7, 11))" in as_text(report)
+
+
+def test_a_package_imported_by_an_answer_has_not_been_called(tmp_path, monkeypatch):
+    (tmp_path / "their_lib").mkdir()
+    (tmp_path / "their_lib" / "__init__.py").write_text("import their_lib.work")
+    (tmp_path / "their_lib" / "work.py").write_text("class Work:\n    def do(self): ...")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports(works):
+        from their_lib.work import Work
+
+        if works:
+            Work().do()
+
+    forbidden = ("their_lib.work.Work",)
+    assert observe(imports, Case(False), forbidden).forbidden == ""
+    assert observe(imports, Case(True), forbidden).forbidden == "their_lib.work.Work.do"

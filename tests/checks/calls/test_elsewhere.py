@@ -1,0 +1,35 @@
+"""An answer that lives elsewhere gets the verdict, and the sentence, that it gets here."""
+
+import pytest
+
+from attention_lib.checks.judging import judge
+from attention_lib.exercises import EXERCISES
+from tests.checks.calls.elsewhere import ByValue
+from tests.exercises.test_mistakes import as_a_learner_writes_it
+from tests.exercises.test_right_answers import ANSWERS
+
+FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
+# The first mistakes of each, and all that are measured.
+MISTAKES = [
+    pytest.param(exercise, mistake, id=f"{exercise.name}-{number}")
+    for exercise in FUNCTIONS
+    for number, mistake in enumerate(exercise.mistakes)
+    if number < 2 or mistake.measured
+]
+
+
+@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
+def test_a_right_answer_is_right_there_too(exercise):
+    report = judge(exercise, ByValue(ANSWERS[exercise.name][0]), 0)
+    assert report.outcome == "right", report.sentence
+
+
+@pytest.mark.parametrize(("exercise", "mistake"), MISTAKES)
+def test_a_mistake_is_recognized_there_too(exercise, mistake):
+    answer = as_a_learner_writes_it(mistake.variants[0])
+    report = judge(exercise, ByValue(answer), 0)
+    assert report.outcome == "wrong"
+    if mistake.measured:
+        assert mistake.sentence in report.sentence
+    else:
+        assert report.sentence == mistake.sentence

@@ -1,0 +1,72 @@
+"""Every known mistake fails its own check, and is recognized as itself."""
+
+import numpy as np
+import pytest
+
+from attention_lib.checks.judging import judge
+from attention_lib.exercises import EXERCISES
+
+SLOW = ("flash_kernel",)  # in Triton's interpreter, a second each
+VARIANTS = [
+    pytest.param(exercise, mistake, variant, seed, id=f"{exercise.name}-{number}-{letter}-{seed}")
+    for exercise in EXERCISES.values()
+    for number, mistake in enumerate(exercise.mistakes)
+    for letter, variant in enumerate(mistake.variants)
+    for seed in ([0] if letter or exercise.name in SLOW else [0, 1])
+]
+
+
+@pytest.mark.parametrize(("exercise", "mistake", "variant", "seed"), VARIANTS)
+def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seed):
+    report = judge(exercise, as_a_learner_writes_it(variant), seed)
+    assert report.outcome == "wrong"
+    if mistake.measured:
+        assert mistake.sentence in report.sentence
+    else:
+        assert report.sentence == mistake.sentence
+
+
+def as_a_learner_writes_it(variant):
+    """Give the mistake as a learner would make it: in code of their own, warnings and all."""
+    if not callable(variant):
+        return np.asarray(variant).tolist()
+    if hasattr(variant, "kernel"):  # Triton compiles a kernel's text, and no function around it
+        return variant.kernel
+    return lambda *args, **kwargs: variant(*args, **kwargs)
+
+
+def plain_attention(query, key, value, mask=None):
+    scores = query @ key.swapaxes(-1, -2) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    with np.errstate(invalid="ignore"):
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(weights) @ value
+
+
+def values_of_x(x, context, w_q, w_k, w_v, mask=None):
+    return plain_attention(x @ w_q, context @ w_k, x @ w_v, mask)
+
+
+def attention_within_x(x, context, w_q, w_k, w_v, mask=None):
+    return plain_attention(x @ w_q, x @ w_k, x @ w_v, mask)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(values_of_x, "The values come from x"), (attention_within_x, "context is ignored")],
+)
+def test_a_mistake_is_recognized_where_the_answer_stops_in_words_of_its_own(answer, said):
+    report = judge(EXERCISES["cross_attention"], answer, seed=0)
+    assert report.sentence.startswith(said)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_one_result_of_two_is_compared_by_the_rounding_of_one(seed):
+    def output_alone(query, key, value, mask=None, scale=None):
+        scale = query.shape[-1] ** -0.5 if scale is None else scale
+        return plain_attention(query * (scale * query.shape[-1] ** 0.5), key, value, mask)
+
+    report = judge(EXERCISES["attention"], output_alone, seed)
+    assert report.sentence == "Only the output is returned: return the pair (output, weights)."

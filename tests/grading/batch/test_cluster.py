@@ -1,0 +1,168 @@
+"""A batch on a real cluster: a scheduler and workers, each a process of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+import attention_lib
+from attention_lib.grading.batch.cluster import ClusterWorkers
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.grade import grade
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
+
+LESSON = LESSONS[0]
+SECONDS = 120  # that something may take before a test fails
+pytestmark = pytest.mark.xdist_group("cluster")
+
+
+class Cluster:
+    """A scheduler on this machine, and the workers that a test starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.processes = []
+        file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
+        )
+        wait_until(lambda: file.exists() and file.read_text().endswith("}"))
+        self.address = json.loads(file.read_text())["address"]
+
+    def _start(self, what, *arguments, **settings):
+        with (self.folder / f"{what}_{len(self.processes)}.log").open("w") as log:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    f"distributed.cli.dask_{what}",
+                    *arguments,
+                    "--no-dashboard",
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                **settings,
+            )
+        self.processes.append(process)
+        return process
+
+    def start_worker(self, name, **settings):
+        flags = ["--nthreads", "1", "--no-nanny", "--name", name]
+        places = ["--local-directory", str(self.folder / name)]
+        return self._start("worker", self.address, *flags, *places, **settings)
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"this has not come about within {SECONDS} seconds")
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def class_of_eight(tmp_path_factory):
+    course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
+    room = Classroom(course, LESSON)
+    notebook = room.key()
+    cell_of(notebook, room.checked[0]).source += "\nimport time; time.sleep(0.3)"
+    for number in range(8):
+        room.hand_in(f"student_{number}", notebook)
+    return course
+
+
+@pytest.fixture
+def room(class_of_eight, tmp_path):
+    """A class that is still to be graded."""
+    shutil.copytree(class_of_eight.root, tmp_path / "course")
+    return Classroom(Course(tmp_path / "course"), LESSON)
+
+
+def graded_in(room):
+    journal = room.course.journal(LESSON)
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    return [json.loads(line)["student"] for line in lines if '"work"' in line]
+
+
+def lose(cluster, worker, name, room):
+    """Kill a worker in the middle of its work, after the first grade has come in."""
+    wait_until(lambda: graded_in(room))
+    with Client(cluster.address, set_as_default=False) as client:
+        (address,) = (
+            address
+            for address, about in client.scheduler_info()["workers"].items()
+            if about["name"] == name
+        )
+        wait_until(lambda: client.processing()[address])
+        worker.kill()
+
+
+def test_what_a_lost_worker_had_begun_is_done_elsewhere(cluster, room):
+    lost = cluster.start_worker("lost")
+    cluster.start_worker("stays")
+    accident = threading.Thread(target=lose, args=(cluster, lost, "lost", room))
+    accident.start()
+    _, results = quietly(grade, room.course, LESSON, 0, cluster.address)
+    accident.join()
+    assert lost.wait() == -9
+    assert {result.student: result.points for result in results} == dict.fromkeys(
+        room.course.submitted(LESSON), room.most
+    )
+    assert sorted(graded_in(room)) == room.course.submitted(LESSON)
+    assert "softmax: right." in room.feedback("student_0")
+
+
+def test_a_worker_with_another_library_grades_nobody(cluster, room):
+    other = cluster.folder / "other"
+    library = Path(attention_lib.__file__).parent
+    shutil.copytree(library, other / library.name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (other / library.name / "softmax.py").open("a") as module:
+        module.write("# changed\n")
+    cluster.start_worker("other", env={**os.environ, "PYTHONPATH": str(other)}, cwd=other)
+    with pytest.raises(CourseError, match=r"another version.* Install this course there"):
+        quietly(grade, room.course, LESSON, 0, cluster.address)
+    assert graded_in(room) == []
+
+
+def test_a_scheduler_that_goes_is_missed(cluster, room, monkeypatch):
+    monkeypatch.setattr(
+        "attention_lib.grading.batch.cluster.SECONDS_TO_CONNECT", 2
+    )  # and to give up
+    cluster.start_worker("only")
+
+    def go():
+        wait_until(lambda: graded_in(room))
+        cluster.scheduler.kill()
+
+    accident = threading.Thread(target=go)
+    accident.start()
+    with pytest.raises(CourseError, match=f"The scheduler at {cluster.address} has gone"):
+        quietly(grade, room.course, LESSON, 0, cluster.address)
+    accident.join()
+    assert len(graded_in(room)) < len(room.course.submitted(LESSON))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://127.0.0.1", "nowhere", "a b"])
+def test_a_scheduler_that_is_not_there_is_named(address):
+    with pytest.raises(CourseError, match=f"No scheduler answers at {address}"):
+        ClusterWorkers(0, address)

@@ -1,0 +1,60 @@
+"""How far a batch has come is said on a terminal, and hardly elsewhere."""
+
+import io
+import os
+
+import pytest
+
+from attention_lib.grading.batch.progress import LINE_SECONDS, Progress
+
+
+@pytest.fixture
+def now():
+    """The time, to be set by hand."""
+    return [0.0]
+
+
+def test_it_says_what_is_done_what_failed_and_how_long_the_rest_takes(now):
+    progress = Progress(10, io.StringIO(), lambda: now[0])
+    assert str(progress) == "0 of 10 graded"
+    now[0] = 4
+    progress.count()
+    progress.count(failed=True)
+    assert str(progress) == "2 of 10 graded, 1 failed, 16 s left"
+    now[0] = 40
+    assert str(progress) == "2 of 10 graded, 1 failed, 3 min left"
+    for _ in range(8):
+        progress.count()
+    assert str(progress) == "10 of 10 graded, 1 failed"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals here")
+def test_a_terminal_shows_one_line(now):
+    screen, terminal = os.openpty()
+    with os.fdopen(terminal, "w") as out, os.fdopen(screen, "rb", buffering=0) as shown:
+        progress = Progress(2, out, lambda: now[0])
+        progress.show()
+        progress.count()
+        progress.count()
+        progress.close()
+        text = b""
+        while not text.endswith(b"\n"):  # a terminal hands over what it has, not all that comes
+            text += shown.read(1000)
+    lines = text.decode().split("\r\n")
+    assert lines[0].split("\r\033[K")[1:] == [
+        "0 of 2 graded",
+        "1 of 2 graded, 0 s left",
+        "2 of 2 graded",
+    ]
+    assert lines[1:] == [""]
+
+
+def test_elsewhere_a_line_is_said_now_and_then(now):
+    out = io.StringIO()
+    progress = Progress(3, out, lambda: now[0])
+    progress.count()
+    now[0] = LINE_SECONDS + 1
+    progress.count()
+    progress.count()
+    progress.close()
+    assert out.getvalue() == "2 of 3 graded, 30 s left\n"

@@ -1,0 +1,152 @@
+"""The gradebook is copied before a batch, read while it is written, and read as a whole."""
+
+import contextlib
+import os
+import sqlite3
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.classroom.gradebook import COPIES, prepare_to_write, read_standings
+
+
+def with_table(path):
+    """Return an open database in which there is something."""
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE grades (points)")
+    connection.execute("INSERT INTO grades VALUES (1)")
+    connection.commit()
+    return connection
+
+
+def points_in(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return [points for (points,) in connection.execute("SELECT points FROM grades")]
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}", "sqlite+pysqlite:///{}?timeout=60"])
+def test_a_copy_holds_what_was_written_last(tmp_path, url):
+    path = tmp_path / "gradebook.db"
+    with contextlib.closing(with_table(path)) as somebody:
+        first = prepare_to_write(url.format(path), tmp_path / "copies")
+        somebody.execute("INSERT INTO grades VALUES (2)")
+        somebody.commit()  # into a file of its own, beside the gradebook
+        second = prepare_to_write(url.format(path), tmp_path / "copies")
+    assert points_in(first) == [1]
+    assert points_in(second) == [1, 2]
+    assert sorted((tmp_path / "copies").iterdir()) == [first, second]
+
+
+def test_a_gradebook_is_read_while_somebody_writes_it(tmp_path):
+    path = tmp_path / "gradebook.db"
+    with_table(path).close()
+    prepare_to_write(f"sqlite:///{path}", tmp_path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO grades VALUES (2)")
+        assert points_in(path) == [1]
+        writer.execute("COMMIT")
+    assert points_in(path) == [1, 2]
+
+
+def test_the_last_copies_are_kept(tmp_path):
+    path = tmp_path / "gradebook.db"
+    with_table(path).close()
+    (tmp_path / "copies").mkdir()
+    other = tmp_path / "copies" / "by_hand.db"
+    other.write_text("")
+    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(COPIES + 2)]
+    assert sorted((tmp_path / "copies").iterdir()) == [other, *made[2:]]
+
+
+def test_there_is_no_copy_of_what_is_not_there_or_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with_table("course").close()
+    assert prepare_to_write(f"sqlite:///{tmp_path}/gradebook.db", tmp_path / "copies") is None
+    assert prepare_to_write("postgresql://host/course", tmp_path / "copies") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["course"]
+
+
+def test_a_gradebook_that_is_none_is_named(tmp_path):
+    path = tmp_path / "gradebook.db"
+    path.write_text("this is not a database" * 100)
+    with pytest.raises(CourseError, match=r"gradebook\.db cannot be copied"):
+        prepare_to_write(f"sqlite:///{path}", tmp_path / "copies")
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def gradebook(tmp_path_factory):
+    """Two lessons, each with a checked and a written exercise; two students in the first."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('grades')}/gradebook.db"
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = Path(sys.executable).parent  # where nbgrader does not look for its alembic
+        patch.setenv("PATH", os.pathsep.join([str(here), os.environ["PATH"]]))
+        with Gradebook(url) as gradebook:
+            fill(gradebook)
+            yield gradebook
+
+
+def fill(gradebook):
+    for lesson in ("01", "02"):
+        gradebook.add_assignment(lesson)
+        gradebook.add_notebook(lesson, lesson)
+        for name in ("check_a", "words"):
+            gradebook.add_grade_cell(name, lesson, lesson, max_score=2, cell_type="code")
+        gradebook.add_solution_cell("words", lesson, lesson)
+    for student in ("ada", "bo"):
+        gradebook.add_student(student)
+        gradebook.add_submission("01", student)
+    gradebook.find_grade("check_a", "01", "01", "ada").auto_score = 2
+    gradebook.find_grade("check_a", "01", "01", "bo").auto_score = 0
+    gradebook.db.commit()
+
+
+def test_a_standing_is_what_nbgrader_says(gradebook):
+    gradebook.find_grade("check_a", "01", "01", "bo").extra_credit = 0.5
+    gradebook.find_grade("words", "01", "01", "bo").manual_score = 1
+    gradebook.db.commit()
+    standings = read_standings(gradebook, "01")
+    assert {student: own.points for student, own in standings.items()} == {
+        "ada": {"a": 2, "words": None},
+        "bo": {"a": 0.5, "words": 1},
+    }
+    assert standings["bo"].automatic == {"check_a": 0, "words": None}
+    for student, own in standings.items():
+        assert read_standings(gradebook, "01", student) == {student: own}
+        total = sum(points or 0 for points in own.points.values())
+        assert total == gradebook.find_submission("01", student).score
+    assert read_standings(gradebook, "02") == {}
+
+
+def test_whatever_a_page_shows_changes_the_marks_of_that_student_alone(gradebook):
+    def grade(name):
+        return gradebook.find_grade(name, "01", "01", "ada")
+
+    def comment():
+        return gradebook.find_comment("words", "01", "01", "ada")
+
+    def notebook():
+        return gradebook.find_submission_notebook("01", "01", "ada")
+
+    changes = [
+        (grade("check_a"), "auto_score", 1),
+        (grade("check_a"), "manual_score", 1.5),
+        (grade("check_a"), "extra_credit", 1),
+        (grade("words"), "manual_score", 2),
+        (comment(), "auto_comment", "No response."),
+        (comment(), "manual_comment", "Well said."),
+        (notebook(), "late_submission_penalty", 1),
+    ]
+    seen = [read_standings(gradebook, "01")]
+    for thing, name, value in changes:
+        setattr(thing, name, value)
+        gradebook.db.commit()
+        seen.append(read_standings(gradebook, "01"))
+    assert len({standings["ada"].marks for standings in seen}) == len(changes) + 1
+    assert len({standings["bo"].marks for standings in seen}) == 1

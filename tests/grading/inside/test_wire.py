@@ -1,0 +1,248 @@
+"""What crosses between the grader and a student's process, and what can come out of bytes."""
+
+import contextlib
+import decimal
+import fractions
+import json
+import socket
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_lib.checks.calls.case import Stream
+from attention_lib.checks.calls.simulated import Work
+from attention_lib.grading.inside.wire import (
+    LENGTH,
+    MOST_BYTES,
+    Channel,
+    Closed,
+    Malformed,
+    error_again,
+    error_by_value,
+    pack,
+    unpack,
+)
+
+
+def there_and_back(value):
+    return unpack(pack({"value": value}))["value"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.arange(6, dtype=np.float32).reshape(3, 2).T,
+        np.array([[np.nan, -np.inf]], np.float16),
+        np.array(True),
+        np.zeros((2, 0, 3), np.int64),
+        np.array([1 + 2j]),
+        np.array(["a", "bc"]),
+        np.arange(10)[::-2],
+    ],
+)
+def test_arrays_cross_with_their_dtype_shape_and_values(array):
+    back = there_and_back(array)
+    assert (back.dtype, back.shape) == (array.dtype, array.shape)
+    np.testing.assert_array_equal(back, array)
+    assert back.flags.writeable
+    if array.ndim > 1:
+        assert back.flags.f_contiguous == array.flags.f_contiguous
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        -2.5,
+        float("inf"),
+        "text",
+        (1, [2.0, ("x",)]),
+        {"key": np.float32(1.5), "3": None},
+        np.float64(0.1),
+        np.int32(7),
+        np.float32,
+        np.dtype("float16"),
+        decimal.Decimal("1.25"),
+        fractions.Fraction(1, 3),
+        Work(5.0, (1.0, 2.0)),
+        torch.device("cpu"),
+    ],
+)
+def test_values_cross_as_what_they_are(value):
+    back = there_and_back(value)
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_tensors_and_streams_cross():
+    tensor = torch.arange(6, dtype=torch.bfloat16).reshape(2, 3).mT
+    assert torch.equal(there_and_back(tensor), tensor)
+    assert there_and_back(torch.empty(2, 3, device="meta")).is_meta
+    stream = there_and_back(Stream([np.ones(2), np.zeros(2)]))
+    assert [list(item) for item in stream] == [[1, 1], [0, 0]]
+
+
+class Liar(np.ndarray):
+    """An array that claims to equal everything."""
+
+    def __eq__(self, other):
+        return True
+
+
+class Nameless:
+    """An object that can only be described."""
+
+    def __reduce__(self):
+        raise AssertionError("nothing is pickled")
+
+
+def test_what_is_no_value_crosses_as_the_name_of_its_type():
+    assert type(there_and_back(Nameless())).__name__ == "Nameless"
+    assert type(there_and_back(len)).__name__ == "builtin_function_or_method"
+    assert type(there_and_back(np.zeros(2).view(Liar))) is np.ndarray
+    assert there_and_back(np.array([Nameless(), None])).dtype == object
+
+
+def test_functions_and_iterators_stay_and_are_asked():
+    kept = []
+    data = pack({"function": abs, "items": iter([np.ones(2), np.zeros(2)])}, kept)
+
+    def ask(number, what, arguments):
+        if what == "call":
+            return kept[number](*arguments)
+        return [item] if (item := next(kept[number], None)) is not None else []
+
+    message = unpack(data, ask)
+    assert message["function"](-3) == 3
+    assert message["function"].__name__ == "abs"
+    assert [list(item) for item in message["items"]] == [[1, 1], [0, 0]]
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_malformed(data):
+    with contextlib.suppress(Malformed):
+        assert isinstance(unpack(data), dict)
+
+
+def crafted(value, buffers=b""):
+    head = json.dumps({"value": value}).encode()
+    return LENGTH.pack(len(head)) + head + buffers
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"array": [[0, 8], "|O", [1], "C"]},
+        {"array": [[0, 8], "<f8", [-1], "C"]},
+        {"array": [[0, 800], "<f8", [100], "C"]},
+        {"array": [[0, 8], "<f8", [2], "C"]},
+        {"array": [None, "O", [10**9], "C"]},
+        {"tensor": [None, "float32", [10**9]]},
+        {"tensor": [[0, 0], "float32", [10**9]]},
+        {"list": [{"array": [[0, 8], "<f8", [1], "C"]}] * 2},  # the same bytes twice
+        {"list": [{"array": [None, "O", [10**6], "C"]}] * 2},
+        {"list": [{"tensor": [None, "float32", [10**6]]}] * 2},
+        {"dict": [[number * (2**61 - 1), 0] for number in range(9)]},  # all of the same hash
+        {"dtype": "f8," * 1000},
+        " " * (5 << 20),
+        {"tensor": [[0, 4], "__class__", [1]]},
+        {"type": "object"},
+        {"Fraction": [1, 10**4000]},
+        {"Fraction": ["1e999999999", 1]},
+        {"unknown": 1},
+        {"tuple": 1, "list": 2},
+        {"function": [0, "name"]},
+        [1, 2],
+        json.loads("[" * 500 + "]" * 500),
+        {"list": [0] * 30_000},
+    ],
+)
+def test_crafted_messages_are_malformed(value):
+    with pytest.raises(Malformed):
+        unpack(crafted(value, bytes(8)))
+
+
+def test_deep_json_and_huge_numbers_are_malformed():
+    for head in (b'{"a":' + b"[" * 100_000, b'{"a":' + b"9" * 10_000 + b"}"):
+        with pytest.raises(Malformed):
+            unpack(LENGTH.pack(len(head)) + head)
+
+
+def test_too_many_numbers_do_not_cross():
+    with pytest.raises(Malformed):
+        pack({"value": np.zeros(MOST_BYTES // 8)})
+
+
+def test_a_message_is_waited_for_only_so_long():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(LENGTH.pack(100) + b"only a part")
+        with pytest.raises(TimeoutError):
+            Channel(ours).receive(0.05)
+        theirs.sendall(LENGTH.pack(MOST_BYTES + 1))
+
+
+def test_a_message_that_claims_too_much_is_not_waited_for():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(LENGTH.pack(MOST_BYTES + 1))
+        with pytest.raises(Malformed):
+            Channel(ours).receive(5)
+
+
+def test_the_other_side_may_hang_up():
+    ours, theirs = socket.socketpair()
+    with ours:
+        theirs.close()
+        with pytest.raises(Closed):
+            Channel(ours).receive(5)
+
+
+def test_messages_cross_whole():
+    ours, theirs = socket.socketpair()
+    big = np.arange(500_000.0)
+    with ours, theirs:
+        sender = threading.Thread(target=Channel(theirs).send, args=({"value": big}, 5))
+        sender.start()
+        np.testing.assert_array_equal(Channel(ours).receive(5)["value"], big)
+        sender.join()
+
+
+class Particular(ValueError):
+    """An error of a student's own type."""
+
+
+@pytest.mark.parametrize(
+    ("error", "base"),
+    [
+        (ValueError("too hot"), ValueError),
+        (KeyError("there is none"), KeyError),
+        (OSError(2, "no such file"), OSError),
+        (Particular("odd"), ValueError),
+        (np.linalg.LinAlgError("singular"), ValueError),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), UnicodeDecodeError),
+    ],
+)
+def test_errors_come_back_as_their_nearest_kind(error, base):
+    back = error_again(error_by_value(error))
+    assert isinstance(back, base)
+    assert str(back) == str(error)
+    assert type(back).__name__ == type(error).__name__
+
+
+def test_no_error_from_there_can_end_this_process():
+    for error in (SystemExit(1), KeyboardInterrupt(), GeneratorExit()):
+        back = error_again(error_by_value(error))
+        assert isinstance(back, Exception)
+        assert type(back).__name__ == type(error).__name__
+
+
+def test_the_text_of_an_error_is_cut():
+    assert len(str(error_again({"names": ["E"], "args": [], "text": "x" * 10_000}))) == 2000

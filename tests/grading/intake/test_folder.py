@@ -1,0 +1,149 @@
+"""Reading a folder in which anything may lie, without following or waiting for it."""
+
+import os
+import socket
+import stat
+
+import pytest
+
+from attention_lib.grading.intake import folder
+from attention_lib.grading.intake.folder import (
+    Missing,
+    NotTaken,
+    is_folder,
+    names,
+    opened,
+    read_file,
+)
+
+
+@pytest.fixture(params=[True, False], ids=["held", "by path"])
+def place(request, tmp_path, monkeypatch):
+    """The folder student/lesson, opened as this system can, and as one without handles would."""
+    if request.param and not folder.CAN_HOLD:
+        pytest.skip("no folder can be held open here")
+    monkeypatch.setattr(folder, "CAN_HOLD", request.param)
+    inner = tmp_path / "student" / "lesson"
+    inner.mkdir(parents=True)
+    with opened(inner, below=tmp_path) as opened_folder:
+        yield opened_folder
+
+
+def link_to_a_file(path):
+    (path.parent / "real").write_text("secret")
+    path.symlink_to(path.parent / "real")
+
+
+def link_to_nothing(path):
+    path.symlink_to("nowhere")
+
+
+def second_name(path):
+    (path.parent / "real").write_text("secret")
+    os.link(path.parent / "real", path)
+
+
+def named_pipe(path):
+    os.mkfifo(path)
+
+
+def device(path):
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))  # /dev/zero, which never ends
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+def open_socket(path):
+    here = os.getcwd()
+    os.chdir(path.parent)  # the path of a socket must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path.name)
+    os.chdir(here)
+
+
+def subfolder(path):
+    path.mkdir()
+
+
+def large(path):
+    path.write_bytes(b"x" * 1001)
+
+
+def sparse(path):
+    with path.open("wb") as file:
+        file.truncate(10**12)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (link_to_a_file, "a link"),
+        (link_to_nothing, "a link"),
+        (second_name, "a file with several names"),
+        (named_pipe, "something other than a file"),
+        (device, "something other than a file"),
+        (open_socket, "something other than a file"),
+        (subfolder, "something other than a file"),
+        (large, "larger than 0.001 MB"),
+        (sparse, "larger than 0.001 MB"),
+    ],
+)
+def test_only_a_small_file_with_one_name_is_read(place, make, told):
+    make(place.path / "it")
+    with pytest.raises(NotTaken, match=told):
+        read_file(place, "it", most=1000)
+
+
+@pytest.mark.parametrize("name", ["it", "it\n", "IT.Txt", "CON", "aux.txt", "-rf", "é", "a b"])
+def test_a_file_is_read_whatever_its_name(place, name):
+    (place.path / name).write_bytes(b"\x00\r\n\xff" * 250)
+    assert read_file(place, name, most=1000) == b"\x00\r\n\xff" * 250
+    assert names(place, most=10) == [name]
+    assert not is_folder(place, name)
+
+
+def test_what_is_missing_is_told_apart(place):
+    with pytest.raises(Missing):
+        read_file(place, "it", most=1000)
+    with pytest.raises(Missing):
+        is_folder(place, "it")
+
+
+def test_names_come_in_order_and_not_all(place):
+    for name in "cab":
+        (place.path / name).write_text("")
+    assert names(place, most=3) == ["a", "b", "c"]
+    assert len(names(place, most=2)) == 2
+
+
+@pytest.mark.parametrize("part", ["student", "lesson"])
+@pytest.mark.usefixtures("place")
+def test_no_part_of_a_path_may_be_a_link(tmp_path, part):
+    elsewhere = tmp_path / "elsewhere"
+    path = tmp_path / "student" / "lesson"
+    (path if part == "lesson" else path.parent).rename(elsewhere)
+    (path if part == "lesson" else path.parent).symlink_to(elsewhere)
+    with pytest.raises(NotTaken, match="a link"), opened(path, below=tmp_path):
+        pass
+
+
+@pytest.mark.usefixtures("place")
+def test_a_path_through_a_file_leads_nowhere(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotTaken, match="no folder"), opened(tmp_path / "file", below=tmp_path):
+        pass
+    with pytest.raises(Missing), opened(tmp_path / "nothing", below=tmp_path):
+        pass
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="nothing counts open files here")
+@pytest.mark.usefixtures("place")
+def test_no_folder_stays_open(tmp_path):
+    before = os.listdir("/proc/self/fd")
+    with opened(tmp_path / "student" / "lesson", below=tmp_path):
+        pass
+    with pytest.raises(Missing), opened(tmp_path / "student" / "other", below=tmp_path):
+        pass
+    assert os.listdir("/proc/self/fd") == before

@@ -1,0 +1,325 @@
+"""What a student may do to a notebook, and what is left of it when it is put back together."""
+
+from copy import deepcopy
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbgrader.nbgraderformat import MetadataValidator
+
+from attention_lib.grading.intake import rebuild as limits
+from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
+from attention_lib.grading.lesson.cell_ids import id_of
+
+STUB = "def double(x):\n    raise NotImplementedError()"
+ANSWER = "def double(x):\n    return 2 * x"
+CHECK = 'check("double", double)'
+
+
+def marks(grade_id, **settings):
+    plain = {"grade": False, "solution": False, "locked": False, "task": False}
+    return {"nbgrader": {**plain, "grade_id": grade_id, "schema_version": 3, **settings}}
+
+
+RELEASED = new_notebook(
+    metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    cells=[
+        new_markdown_cell("# Lesson", id="title"),
+        new_code_cell("import math", id="imports"),
+        new_code_cell(STUB, id="double", metadata=marks("double", solution=True)),
+        new_code_cell(
+            CHECK, id="check_double", metadata=marks("check_double", grade=True, points=2)
+        ),
+        new_markdown_cell(
+            "YOUR ANSWER HERE",
+            id="why",
+            metadata=marks("why", grade=True, solution=True, points=3),
+        ),
+        new_code_cell("print(1)", id="demo"),
+    ],
+)
+
+
+@pytest.fixture
+def submitted():
+    """A submission with the right answer in it."""
+    notebook = deepcopy(RELEASED)
+    notebook.cells[2].source = ANSWER
+    return notebook
+
+
+def rebuilt(submitted):
+    """Rebuild, and hold to what must be true of every result."""
+    before = deepcopy(submitted)
+    notebook, changes = rebuild(RELEASED, submitted)
+    assert submitted == before
+    nbformat.validate(notebook)
+    MetadataValidator().validate_nb(notebook)
+    ours = {cell.id: cell for cell in RELEASED.cells}
+    kept = [cell for cell in notebook.cells if cell.id in ours]
+    assert [cell.id for cell in kept] == list(ours)
+    for cell in kept:
+        assert cell.metadata == ours[cell.id].metadata
+        assert cell.cell_type == ours[cell.id].cell_type
+        if cell.id not in ("double", "why"):
+            assert cell.source == ours[cell.id].source
+    for cell in notebook.cells:
+        assert cell.id in ours or cell.metadata == {}
+    assert notebook.metadata == RELEASED.metadata
+    return [cell.source for cell in notebook.cells], changes
+
+
+def sources(*replaced, **added):
+    """The sources to expect: the released ones with the right answer, and what was added."""
+    texts = [cell.source for cell in RELEASED.cells]
+    texts[2] = ANSWER
+    for old, new in replaced:
+        texts[texts.index(old)] = new
+    for after, text in added.items():
+        place = [cell.id for cell in RELEASED.cells].index(after)
+        texts.insert(place + 1, text)
+    return texts
+
+
+def test_an_honest_submission_stays_as_it_is(submitted):
+    submitted.cells[4].source = "Because."
+    assert rebuilt(submitted) == (sources(("YOUR ANSWER HERE", "Because.")), [])
+
+
+def test_added_cells_stay_where_they_stood(submitted):
+    submitted.cells.insert(2, new_code_cell("helper = 1"))
+    submitted.cells.insert(0, new_markdown_cell("My name"))
+    texts, changes = rebuilt(submitted)
+    assert texts == ["My name", *sources(imports="helper = 1")]
+    assert changes == []
+
+
+@pytest.mark.parametrize("gone", [0, 1, 3, 5])
+def test_a_deleted_cell_is_put_back(submitted, gone):
+    del submitted.cells[gone]
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert len(changes) == 1
+    assert "put back" in changes[0]
+
+
+def test_a_deleted_answer_is_the_released_one(submitted):
+    submitted.cells[4].source = "Because."
+    del submitted.cells[2]
+    texts, changes = rebuilt(submitted)
+    assert texts == sources((ANSWER, STUB), ("YOUR ANSWER HERE", "Because."))
+    assert changes == ["The answer cell of double was missing and was put back."]
+
+
+@pytest.mark.parametrize(
+    "text", ["pass", "double = None", CHECK.replace("check", "print"), "raise SystemExit"]
+)
+def test_an_edited_check_decides_nothing(submitted, text):
+    submitted.cells[3].source = text
+    texts, changes = rebuilt(submitted)
+    assert texts == sources(check_double=text)
+    assert changes == ["The check cell of double had been changed; the lesson's own decides."]
+
+
+def test_a_copied_check_is_dropped(submitted):
+    submitted.cells.insert(4, deepcopy(submitted.cells[3]))
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert "check cell of double was there 2 times" in changes[0]
+
+
+def test_moved_cells_go_back(submitted):
+    submitted.cells = submitted.cells[::-1]
+    assert rebuilt(submitted)[0] == sources()
+
+
+def test_of_two_answers_the_one_that_the_check_met_is_graded(submitted):
+    first, last = deepcopy(submitted.cells[2]), deepcopy(submitted.cells[2])
+    first.source, last.source = ANSWER + "  # try", ANSWER + "  # later"
+    submitted.cells.insert(2, first)
+    submitted.cells.append(last)
+    texts, changes = rebuilt(submitted)
+    assert texts == [*sources(imports=first.source), last.source]
+    assert "answer cell of double was there 3 times" in changes[0]
+
+
+def test_an_untouched_copy_of_an_answer_is_no_answer(submitted):
+    submitted.cells.insert(3, deepcopy(RELEASED.cells[2]))
+    assert rebuilt(submitted)[0] == sources()
+
+
+def test_an_answer_in_a_cell_of_ones_own_is_found(submitted):
+    submitted.cells[2] = new_code_cell(ANSWER)
+    assert rebuilt(submitted)[0] == sources()
+
+
+@pytest.mark.parametrize("place", [2, 3])
+@pytest.mark.parametrize("make", [new_markdown_cell, new_raw_cell])
+def test_retyped_cells_are_turned_back(submitted, place, make):
+    old = submitted.cells[place]
+    submitted.cells[place] = make(old.source, id=old.id, metadata=old.metadata)
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert "another type" in changes[0]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"nbgrader": None},
+        {"nbgrader": {}},
+        {"nbgrader": {"grade_id": ["x"]}},
+        {"tags": ["skip-execution"], **marks("check_double", grade=True, points=2)},
+        marks("check_double", grade=True, points=200),
+        marks("something_else", grade=True, points=2),
+        marks("check_double", solution=True),
+    ],
+)
+def test_settings_are_put_back(submitted, metadata):
+    submitted.cells[3].metadata = nbformat.from_dict(metadata)
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert changes == [
+        "The check cell of double had lost or changed its settings; they were put back."
+    ]
+
+
+@pytest.mark.parametrize("version", [0, 2, 4, "new", None])
+def test_a_strange_schema_version_changes_nothing(submitted, version):
+    for cell in submitted.cells[2:5]:
+        cell.metadata.nbgrader.schema_version = version
+    assert rebuilt(submitted) == (sources(), [])
+
+
+def test_a_notebook_without_cell_ids_is_understood(submitted):
+    submitted.cells.insert(2, new_code_cell("helper = 1"))
+    for cell in submitted.cells:
+        del cell["id"]
+    assert rebuilt(submitted) == (sources(imports="helper = 1"), [])
+
+
+def test_a_changed_cell_of_the_lesson_runs_after_the_lessons_own(submitted):
+    submitted.cells[1].source = "import math, cmath"
+    texts, changes = rebuilt(submitted)
+    assert texts == sources(imports="import math, cmath")
+    assert "Changed cells of the lesson (1)" in changes[0]
+
+
+def test_pictures_come_along_and_nothing_else(submitted):
+    submitted.cells[4].source = "![](attachment:a.png)"
+    submitted.cells[4].attachments = {
+        "a.png": {"image/png": "iVBORw0KGgo="},
+        "b.html": {"text/html": "<script>"},
+        "c": "nothing",
+        "d.png": {"image/png": '"><script>'},
+        "e.png": {"image/png": "\ud800"},
+        "\ud800.png": {"image/png": "iVBORw0KGgo="},
+    }
+    notebook, _ = rebuild(RELEASED, submitted)
+    assert notebook.cells[4].attachments == {"a.png": {"image/png": "iVBORw0KGgo="}}
+
+
+def test_whatever_a_file_can_hold_is_survived(submitted):
+    odd = ["text", None, {}, {"cell_type": 7, "source": 7, "metadata": 7, "id": 7}]
+    odd.append({"cell_type": "code", "source": ["a = 1\n", None, "b = '\ud800'"]})
+    content = {**submitted, "cells": [*odd, *submitted.cells], "metadata": None}
+    notebook, _ = rebuild(RELEASED, content)
+    nbformat.validate(notebook)
+    nbformat.writes(notebook).encode("utf-8")
+    assert ANSWER in [cell.source for cell in notebook.cells]
+
+
+def test_the_format_of_old_is_understood(submitted):
+    submitted.cells.insert(2, new_code_cell("helper = 1"))
+    submitted.cells.insert(0, new_markdown_cell("## Mine"))
+    old = nbformat.convert(deepcopy(submitted), 3)
+    assert old.worksheets[0].cells[0].cell_type == "heading"
+    assert rebuilt(old) == (["## Mine", *sources(imports="helper = 1")], [])
+
+
+def test_no_text_holds_what_tools_stumble_over(submitted):
+    submitted.cells[2].source = ANSWER + "\0"
+    submitted.cells.append(new_code_cell("'\ud800'"))
+    texts, _ = rebuilt(submitted)
+    assert texts == [*sources((ANSWER, ANSWER + "\ufffd")), "'?'"]
+
+
+def test_an_answer_that_is_too_long_is_not_taken(submitted):
+    submitted.cells[2].source = ANSWER + " " * limits.LONGEST["code"]
+    submitted.cells[4].source = "Because. " * limits.LONGEST["markdown"]
+    texts, changes = rebuilt(submitted)
+    assert texts == sources((ANSWER, STUB))
+    assert changes == [
+        f"The answer cell of {name} held more than 200,000 characters of code or 20,000 of text; "
+        "what it held was not taken."
+        for name in ("double", "why")
+    ]
+
+
+def test_of_two_answers_the_one_that_is_not_too_long_is_taken(submitted):
+    submitted.cells.insert(3, deepcopy(submitted.cells[2]))
+    submitted.cells[3].source = "x" * (limits.LONGEST["code"] + 1)
+    texts, changes = rebuilt(submitted)
+    assert texts == sources()
+    assert "answer cell of double was there 2 times" in changes[0]
+
+
+def test_cells_that_are_too_long_are_left_out(submitted):
+    submitted.cells[0].source = "x" * (limits.LONGEST["markdown"] + 1)
+    submitted.cells.append(new_code_cell("x" * (limits.LONGEST["code"] + 1)))
+    submitted.cells.append(new_code_cell("x" * limits.LONGEST["code"]))
+    texts, changes = rebuilt(submitted)
+    assert texts == [*sources(), "x" * limits.LONGEST["code"]]
+    assert changes == [
+        "Changed cells of the lesson (1): the lesson's own was run, then yours.",
+        "Cells of more than 200,000 characters of code or 20,000 of text (2) were left out.",
+    ]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_ADDED", 3), ("MOST_TEXT", 15)])
+def test_of_too_many_cells_the_first_are_taken(submitted, monkeypatch, limit, value):
+    monkeypatch.setattr(limits, limit, value)
+    submitted.cells += [new_code_cell(f"x = {i}") for i in range(10)]
+    texts, changes = rebuilt(submitted)
+    assert texts == [*sources(), "x = 0", "x = 1", "x = 2"]
+    assert len(changes) == 1
+    assert changes[0].endswith("are taken at most; 7 were left out.")
+
+
+def test_answers_are_found_in_a_multitude_up_to_a_point(submitted):
+    count = limits.MOST_CELLS - len(submitted.cells)
+    junk = [{"cell_type": "code", "source": f"x = {i}"} for i in range(count)]
+    notebook, _ = rebuild(RELEASED, {**submitted, "cells": [*junk, *submitted.cells]})
+    assert len(notebook.cells) == limits.MOST_ADDED + len(RELEASED.cells)
+    assert ANSWER in [cell.source for cell in notebook.cells]
+    with pytest.raises(ForeignNotebook, match="more than 10,000 cells"):
+        rebuild(RELEASED, {**submitted, "cells": [*junk, {}, *submitted.cells]})
+
+
+@pytest.mark.parametrize("cells", [None, "none", [], [new_code_cell("1 + 1")]])
+def test_a_foreign_notebook_is_refused(cells):
+    with pytest.raises(ForeignNotebook, match="none of this lesson's answer cells"):
+        rebuild(RELEASED, {"cells": cells})
+
+
+def test_cells_of_an_earlier_version_are_not_the_students(submitted):
+    """Their ids tell that they are as they were given out; one that was edited is the student's."""
+    title, demo, edited = "# Leson", "print(2)", "print(3)"
+    submitted.cells[0] = new_markdown_cell(title, id=id_of("lesson", "markdown", title))
+    submitted.cells[-1] = new_code_cell(demo, id=f"{id_of('lesson', 'code', demo)}-2")
+    submitted.cells.append(new_code_cell(f"{edited} # mine", id=id_of("lesson", "code", edited)))
+    notebook, changes = rebuild(RELEASED, submitted, "lesson")
+    extra = [cell for cell in notebook.cells if cell.id not in {own.id for own in RELEASED.cells}]
+    assert [(cell.id, cell.source) for cell in extra] == [
+        ("earlier-1", demo),
+        ("added-2", f"{edited} # mine"),
+    ]
+    assert changes == ["Cells of an earlier version of the lesson (2) were replaced."]
+
+
+def test_rebuilding_twice_changes_nothing_more(submitted):
+    submitted.cells[3].source = "pass"
+    submitted.cells.insert(1, new_code_cell("x = 1"))
+    once, _ = rebuild(RELEASED, submitted)
+    assert rebuild(RELEASED, once) == (once, [])

@@ -1,0 +1,344 @@
+"""What is taken of a submission, and the sentence for what is not."""
+
+import json
+import os
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from attention_lib.grading.intake import submission as intake
+from attention_lib.grading.intake.submission import (
+    NOTEBOOK_BYTES,
+    UnreadableNotebook,
+    files_of,
+    problem_of,
+    read_notebook,
+    read_submission,
+    take_in,
+)
+from tests.grading.intake.test_rebuild import RELEASED
+
+LESSON = "01_softmax"
+NOTEBOOK = new_notebook(cells=[new_code_cell("1 + 1")])
+TEXT = nbformat.writes(NOTEBOOK)
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A student's folder, with the notebook in it."""
+    inner = tmp_path / "submitted" / "ada" / LESSON
+    inner.mkdir(parents=True)
+    (inner / f"{LESSON}.ipynb").write_text(TEXT)
+    return inner
+
+
+def put(folder, *names, content="1,2\n"):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def read(folder):
+    return read_submission(folder, LESSON)
+
+
+# The notebook
+
+
+@pytest.mark.parametrize("version", [3, 4])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_formats_and_encodings_in_use_are_read(version, encoding):
+    text = nbformat.writes(NOTEBOOK, version=version)
+    assert read_notebook(text.encode(encoding))["nbformat"] == version
+
+
+@pytest.mark.parametrize(
+    "more",
+    ['"a": NaN, "b": -Infinity', '"nbformat": 3, "nbformat": 4', '"a": "\\ud800"', '"a": 1e999'],
+)
+def test_what_json_should_not_hold_does_no_harm(more):
+    assert read_notebook(TEXT.replace("{", "{" + more + ",", 1).encode())["nbformat"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the file is empty"),
+        ("{}{}", "not valid JSON: .*line 1 column 3"),
+        (TEXT[:-20], "not valid JSON"),
+        ("\0" * 100, "not valid JSON|not text"),
+        ("[]", "not a notebook: it says no nbformat"),
+        ('{"cells": []}', "not a notebook: it says no nbformat"),
+        (json.dumps({"nbformat": "four"}), "not a notebook"),
+        (json.dumps({"nbformat": NOTEBOOK}), "not a notebook"),
+        (json.dumps({"nbformat": 99, "cells": []}), "nbformat 99, which is not known"),
+        ('{"nbformat": ' + "9" * 4000 + "}", "nbformat of a large number, which is not known"),
+        ('{"nbformat": ' + "9" * 5000 + "}", "a number that is too long"),
+        ('{"nbformat": 4, "cells": ' + "9" * 5000 + "}", "a number that is too long"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("[" + "[],{}," * 500_000 + "[]]", "more parts than can be read"),
+    ],
+)
+def test_what_is_no_notebook_is_told_in_a_sentence(text, told):
+    with pytest.raises(UnreadableNotebook, match=told) as caught:
+        read_notebook(text.encode())
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_what_is_no_text_is_told():
+    with pytest.raises(UnreadableNotebook, match="UTF-8"):
+        read_notebook(b"\x89PNG\xff\xfe")
+
+
+@pytest.mark.parametrize("name", [f"{LESSON} (1).ipynb", "final.ipynb", "Untitled.IPYNB"])
+def test_the_only_notebook_is_taken_under_any_name(folder, name):
+    (folder / f"{LESSON}.ipynb").rename(folder / name)
+    put(folder, "data.csv", f"._{LESSON}.ipynb")  # the latter is left by archives from a Mac
+    submission = read(folder)
+    assert (submission.problem, submission.notebook) == (None, TEXT.encode())
+    assert list(submission.files) == ["data.csv"]
+    assert submission.notes == [f"`{name}`, the only notebook there, is taken for {LESSON}.ipynb."]
+
+
+def test_of_several_notebooks_the_one_of_the_lessons_name_is_taken(folder):
+    put(folder, f"{LESSON} (1).ipynb")
+    assert read(folder).notebook == TEXT.encode()
+    (folder / f"{LESSON}.ipynb").rename(folder / "final.ipynb")
+    both = f"`{LESSON} (1).ipynb`, `final.ipynb`"
+    assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder, but {both}"
+
+
+def test_a_folder_without_a_notebook_says_so(folder):
+    (folder / f"{LESSON}.ipynb").unlink()
+    assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder"
+
+
+def test_a_notebook_that_is_too_large_is_not_read(folder):
+    with (folder / f"{LESSON}.ipynb").open("r+b") as file:
+        file.truncate(NOTEBOOK_BYTES + 1)
+    assert "larger than 20 MB; clear its outputs and hand it in again" in read(folder).problem
+
+
+@posix_only
+@pytest.mark.parametrize("part", ["notebook", "lesson", "student"])
+def test_a_notebook_behind_a_link_is_not_read(folder, part):
+    path = {
+        "notebook": folder / f"{LESSON}.ipynb",
+        "lesson": folder,
+        "student": folder.parent,
+    }[part]
+    away = path.parent.parent / "away"
+    path.rename(away)
+    path.symlink_to(away)
+    submission = read(folder)
+    assert "a link; hand in the" in submission.problem
+    assert submission.notebook == b""
+    assert submission.files == {}
+
+
+def test_a_file_in_place_of_the_folder_is_told(folder):
+    (folder / f"{LESSON}.ipynb").unlink()
+    folder.rmdir()
+    folder.write_text("")
+    assert read(folder).problem == "its folder is no folder; hand in the folder itself"
+
+
+# The files beside it
+
+
+def test_files_and_folders_are_taken(folder):
+    put(folder, "data.csv", "more/deep/values.txt", "aux.txt", "Data.CSV ", "é b.txt")
+    submission = read(folder)
+    assert sorted(submission.files) == [
+        "Data.CSV ",
+        "aux.txt",
+        "data.csv",
+        "more/deep/values.txt",
+        "é b.txt",
+    ]
+    assert submission.files["data.csv"] == b"1,2\n"
+    assert submission.notes == []
+    assert submission.problem is None
+
+
+def test_what_editors_and_nbgrader_leave_behind_is_passed_over(folder):
+    put(folder, ".DS_Store", ".git/config", "__pycache__/a.pyc", "__MACOSX/b", "feedback/c.html")
+    put(folder, "in/__pycache__/a.pyc", "in/.hidden")
+    put(folder, ".ipynb_checkpoints/x.ipynb", "submission_secret.txt")
+    put(folder, "timestamp.txt", content="2026-03-01 12:00 UTC")
+    submission = read(folder)
+    assert submission.files == {}
+    assert submission.notes == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "numpy.py",
+        "Numpy.PY",
+        "numpy/__init__.py",
+        "numpy.pyc",
+        "numpy.so",
+        "numpy.cpython-311-x86_64-linux-gnu.so",
+        "numpy.pyd",
+        "x.pth",
+        "x.zip",
+        "x.egg",
+        "x.whl",
+    ],
+)
+def test_what_could_be_imported_is_left_out(folder, name):
+    put(folder, name)
+    submission = read(folder)
+    assert submission.files == {}
+    assert submission.notes == [
+        f"Left out as a module or an archive, which could be imported: `{name}`."
+    ]
+
+
+@posix_only
+def test_what_is_no_file_of_its_own_is_left_out(folder):
+    put(folder, "real.csv")
+    (folder / "link.csv").symlink_to("real.csv")
+    (folder / "loop").symlink_to(".")
+    (folder / "outside").symlink_to("/etc")
+    os.link(folder / "real.csv", folder / "again.csv")
+    os.mkfifo(folder / "pipe")
+    submission = read(folder)
+    assert submission.files == {}
+    assert submission.notes == [
+        "Left out as a file with several names (a hard link): `again.csv`, `real.csv`.",
+        "Left out as a link: `link.csv`, `loop`, `outside`.",
+        "Left out as something other than a file: `pipe`.",
+    ]
+
+
+@posix_only
+def test_names_that_are_no_text_are_left_out(folder):
+    put(folder, "a\nb", "c\x1b[2J", os.fsdecode(b"d\xff"), "e`<b>.csv")
+    submission = read(folder)
+    assert list(submission.files) == ["e`<b>.csv"]
+    assert submission.notes == ["Left out as of a name that is no text: `a?b`, `c?[2J`, `d?`."]
+    put(folder, "e`\u202e.so")
+    assert "`e??.so`" in read(folder).notes[1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "told", "taken"),
+    [
+        ("FILE_BYTES", 3, "larger than", set()),
+        ("MOST_FILES", 2, "beyond 2 files: `in/c`, `in/d`", {"a", "b"}),
+        ("ALL_BYTES", 9, "beyond 9e-06 MB together: `in/c`, `in/d`", {"a", "b"}),
+        ("MOST_ENTRIES", 3, "beyond 3 files and folders: `...`", {"a", "b"}),
+        ("MOST_FOLDERS_DEEP", 0, "too deep in folders: `in`", {"a", "b"}),
+        ("MOST_SHOWN", 1, "", {"a", "b", "in/c", "in/d"}),
+    ],
+)
+def test_of_too_much_the_outer_files_are_taken(folder, monkeypatch, limit, value, told, taken):
+    put(folder, "a", "b", "in/c", "in/d")
+    monkeypatch.setattr(intake, limit, value)
+    submission = read(folder)
+    assert set(submission.files) == taken
+    assert told in "".join(submission.notes)
+
+
+def test_of_many_names_some_are_shown(folder):
+    put(folder, *(f"{i}.py" for i in range(9)), f"0{'x' * 200}.zip")
+    assert read(folder).notes[0].endswith("xxx...`, `1.py`, `2.py`, `3.py` and 5 more.")
+    assert len(read(folder).notes[0]) < 200
+    assert len(read(folder).notes) == 1
+
+
+def test_a_crowd_of_folders_is_not_walked(folder, monkeypatch):
+    """Each of the first few is opened once; the depth of the rest does not matter."""
+    monkeypatch.setattr(intake, "MOST_ENTRIES", 20)
+    for i in range(30):
+        put(folder, f"{i:02}/in/a.csv")
+    submission = read(folder)
+    assert len(submission.files) == 0
+    assert "beyond 20 files and folders" in submission.notes[0]
+
+
+def test_the_instructors_files_come_first(folder, tmp_path):
+    source = tmp_path / "source"
+    put(source, "data.csv", "sub/x.csv", "taken", "folder/x.csv", content="ours")
+    put(source, f"{LESSON}.ipynb", f"{LESSON}.md", ".hidden", ".git/config", "helper.py")
+    put(folder, "data.csv", "mine.csv", "sub/y.csv", "taken/z.csv", "folder", content="theirs")
+    assert files_of(read(folder), source) == {
+        "data.csv": b"ours",
+        "sub/x.csv": b"ours",
+        "taken": b"ours",
+        "folder/x.csv": b"ours",
+        "mine.csv": b"theirs",
+        "sub/y.csv": b"theirs",
+    }
+    (source / "sub" / "x.csv").unlink()
+    (source / "sub").rmdir()
+    put(source, "sub", content="ours")
+    assert "sub/y.csv" not in files_of(read(folder), source)
+
+
+# Both together
+
+
+@pytest.fixture
+def released(tmp_path):
+    path = tmp_path / "notebooks" / f"{LESSON}.ipynb"
+    path.parent.mkdir()
+    nbformat.write(RELEASED, path)
+    return path
+
+
+def test_an_orderly_submission_gets_no_note(folder, released, tmp_path):
+    (folder / released.name).write_text(released.read_text())
+    put(folder, "data.csv")
+    prepared = take_in(folder, released, tmp_path / "nowhere")
+    assert prepared.notebook == RELEASED
+    assert prepared.files == {"data.csv": b"1,2\n"}
+    assert (prepared.problem, prepared.notes) == (None, [])
+
+
+def test_what_was_put_in_order_stands_on_top(folder, released, tmp_path):
+    submitted = nbformat.from_dict(RELEASED)
+    submitted.cells = submitted.cells[2:]
+    nbformat.write(submitted, folder / released.name)
+    put(folder, "helper.py")
+    put(folder, "timestamp.txt", content="soon")
+    prepared = take_in(folder, released, tmp_path / "nowhere")
+    note, *cells = prepared.notebook.cells
+    assert cells == RELEASED.cells
+    assert prepared.notes == [
+        "timestamp.txt does not say a time, and was not used.",
+        "Left out as a module or an archive, which could be imported: `helper.py`.",
+        "Missing cells of the lesson (2) were put back.",
+    ]
+    assert all(f"- {told}" in note.source for told in prepared.notes)
+    assert problem_of(prepared.notebook) is None
+
+
+@pytest.mark.parametrize("content", ["{", TEXT])
+def test_what_cannot_be_graded_becomes_the_lesson_as_given_out(folder, released, tmp_path, content):
+    (folder / released.name).write_text(content)
+    put(folder, "helper.py")
+    for _ in range(2):  # what is kept between submissions stays as it is
+        prepared = take_in(folder, released, tmp_path / "nowhere")
+        assert prepared.notebook.cells[1:] == RELEASED.cells
+        assert problem_of(prepared.notebook) == prepared.problem
+        assert f"could not be graded: {prepared.problem}." in prepared.notebook.cells[0].source
+        assert "`helper.py`" in prepared.notebook.cells[0].source
+
+
+def test_a_new_release_is_noticed(folder, released, tmp_path):
+    (folder / released.name).write_text(released.read_text())
+    take_in(folder, released, tmp_path)
+    changed = nbformat.from_dict(RELEASED)
+    changed.cells[0].source = "# Another title"
+    nbformat.write(changed, released)
+    os.utime(released, ns=(0, 0))
+    assert take_in(folder, released, tmp_path).notebook.cells[1].source == "# Another title"

@@ -1,0 +1,299 @@
+"""Running a submission: cells in the sandbox, checks outside it, whatever the cells do."""
+
+import numpy as np
+import pytest
+from nbformat import writes
+from nbformat.v4 import new_code_cell, new_notebook
+
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading.judge import execution
+from attention_lib.grading.judge.execution import Task, put_into, run_notebook
+
+RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
+NUMPY = "import numpy as np"
+
+
+def check_cell(name):
+    settings = {"grade": True, "solution": False, "grade_id": f"check_{name}", "points": 1}
+    return new_code_cell(f'check("{name}", {name})', id=name, metadata={"nbgrader": settings})
+
+
+def run(*sources, checks=(), lesson="01_softmax", seconds=20.0, files=None, seed=7, **settings):
+    """Run cells of a student's, then checks; return all cells as they are shown."""
+    cells = [new_code_cell(source, id=f"added-{i}") for i, source in enumerate(sources)]
+    notebook = new_notebook(cells=[*cells, *map(check_cell, checks)])
+    task = Task(lesson, writes(notebook), files or {}, seed, cell_seconds=seconds, **settings)
+    put_into(notebook, run_notebook(task))
+    return notebook.cells
+
+
+def errors(cell):
+    return [output.ename for output in cell.outputs if output.output_type == "error"]
+
+
+def texts(cell):
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def verdict(*sources, name="normalize_by_sum", **settings):
+    """Return whether an answer is right, and all that its check cell shows."""
+    cell = run(*sources, checks=[name], **settings)[-1]
+    said = cell.outputs[0].get("metadata", {}).get("attention_lib", {})
+    return not errors(cell) and said.get("outcome") == "right", str(cell.outputs)
+
+
+def test_what_a_cell_shows_comes_back():
+    first, second, third = run(
+        "print('one')\nimport sys\nprint('two', file=sys.stderr)\n1 + 1",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+        "1 / 0",
+    )
+    assert texts(first) == "one\ntwo\n"
+    assert first.outputs[-1].data["text/plain"] == "2"
+    assert "image/png" in second.outputs[-1].data
+    assert errors(third) == ["ZeroDivisionError"]
+    assert [cell.execution_count for cell in (first, second, third)] == [1, 2, 3]
+
+
+def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
+    lesson = "import attention_lib as lib\nprint('begun')\nlib.softmax([1.0])"
+    cells = [
+        new_code_cell(lesson, id="lesson"),
+        new_code_cell(f"eval('1')\n{lesson}", id="added-1"),
+    ]
+    notebook = new_notebook(cells=cells)
+    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
+    own, added = notebook.cells
+    assert (texts(own), errors(own)) == ("begun\n", [])
+    assert errors(added) == ["NotThere"]
+
+
+@pytest.mark.parametrize(("whose", "imported"), [("lesson", True), ("earlier-1", False)])
+def test_only_the_lessons_own_cells_say_what_the_sandbox_imports(whose, imported):
+    """A student can make a cell that passes for one of an earlier version of the lesson."""
+    execution._close_sandboxes()
+    cells = [
+        new_code_cell("import sys\nprint('colorsys' in sys.modules)", id="added-0"),
+        new_code_cell("import colorsys", id=whose),
+        new_code_cell("colorsys", id="added-1"),
+    ]
+    notebook = new_notebook(cells=cells)
+    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
+    assert [texts(cell) for cell in notebook.cells] == [f"{imported}\n", "", ""]
+    assert [errors(cell) for cell in notebook.cells] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["%timeit -n1 -r1 pass", "x = !echo 5\nprint(x)", "import asyncio\nawait asyncio.sleep(0)"],
+)
+def test_notebooks_may_do_what_ipython_can(source):
+    (cell,) = run(source)
+    assert errors(cell) == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "import os; os._exit(0)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import ctypes; ctypes.string_at(0)",
+        "import os; os.closerange(0, 100)",
+    ],
+)
+def test_a_cell_that_ends_python_keeps_what_came_before(ending):
+    first, second, third, check = run("print('earned')", ending, RIGHT, checks=["normalize_by_sum"])
+    assert texts(first) == "earned\n"
+    assert errors(second) == ["PythonStopped"]
+    assert (third.outputs, third.execution_count) == ([], None)
+    assert errors(check) == ["NotChecked"]
+
+
+@pytest.mark.parametrize(
+    "source", ["exit()", "quit", "import sys; sys.exit(3)", "raise SystemExit"]
+)
+def test_leaving_python_ends_no_more_than_the_cell(source):
+    assert verdict(NUMPY, source, RIGHT)[0]
+
+
+def test_a_loop_is_interrupted_and_the_next_cell_runs():
+    first, second = run("while True: pass", "print('still here')", seconds=3.0)
+    assert errors(first) == ["KeyboardInterrupt", "CellTimeout"]
+    assert texts(second) == "still here\n"
+
+
+def test_a_cell_that_ignores_interrupts_is_stopped(monkeypatch):
+    monkeypatch.setattr("attention_lib.grading.sandbox.host.GRACE_SECONDS", 0.3)
+    stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
+    first, second, third = run("1", stubborn, "2", seconds=2.0)
+    assert errors(first) == []
+    assert errors(second) == ["PythonStopped"]
+    assert third.outputs == []
+
+
+def test_long_output_is_cut_where_it_is_made():
+    flood, rich = run(
+        "for i in range(10**6): print('x' * 100)",
+        "from IPython.display import HTML, display\n"
+        "for _ in range(300): display(HTML('y' * 10**5))",
+    )
+    assert len(texts(flood)) < 110_000
+    assert "left out" in texts(flood)
+    assert sum(len(str(output)) for output in rich.outputs) < 5_000_000
+
+
+def test_what_comes_in_is_cut_again(monkeypatch):
+    """A student's process need not cut anything."""
+    uncut = "import attention_lib.grading.inside.outputs as o\no.MOST_CHARACTERS = 10**9"
+    monkeypatch.setattr(execution, "MOST_SHOWN", 150_000)
+    _, first, second, third = run(uncut, *["print('x' * 10**6)"] * 2, "print('x' * 10**7)")
+    assert 100_000 < len(texts(first)) < 100_200
+    for cell in (second, third):
+        assert "left out" in texts(cell)
+        assert len(texts(cell)) < 200
+
+
+@pytest.mark.parametrize("given", ["12345", None])
+def test_the_seed_is_the_instructors_or_one_for_the_whole_run(monkeypatch, given):
+    execution.seed_of_this_run.cache_clear()
+    monkeypatch.delenv(execution.SEED, raising=False)
+    if given:
+        monkeypatch.setenv(execution.SEED, given)
+    seeds = {execution.seed_of_this_run() for _ in range(2)}
+    execution.seed_of_this_run.cache_clear()
+    assert len(seeds) == 1
+    assert given is None or seeds == {int(given)}
+
+
+def test_a_right_answer_is_right():
+    right, shown = verdict(NUMPY, RIGHT)
+    assert right
+    assert "normalize_by_sum: right. All" in shown
+
+
+def test_an_answer_that_knows_only_the_visible_cases_is_wrong():
+    """Its author has printed what comes in at home, and written down what should come out."""
+    cases = EXERCISES["normalize_by_sum"].cases(np.random.default_rng(0))
+    known = {}
+    for case in cases:
+        scores = case.args[0]
+        known[repr(scores.tolist())] = (scores / scores.sum(-1, keepdims=True)).tolist()
+    answer = (
+        f"nan, inf = float('nan'), float('inf')\nKNOWN = {known}\n"
+        "def normalize_by_sum(scores):\n"
+        "    dtype = np.result_type(scores, np.float32)\n"
+        "    return np.array(KNOWN[repr(scores.tolist())], dtype)"
+    )
+    right, shown = verdict(NUMPY, answer)
+    assert not right
+    assert "With numbers that are not in the notebook" in shown
+    assert "the call" not in shown
+
+
+def test_what_is_not_there_is_said():
+    assert (
+        "is not defined: its answer cell stopped, or gives it another name" in verdict("x = 1")[1]
+    )
+    assert (
+        "not attempted yet" in verdict("def normalize_by_sum(s):\n    raise NotImplementedError")[1]
+    )
+    assert "give it the function itself" in verdict("normalize_by_sum = [0.5]")[1]
+
+
+def test_method_and_manners_keep_the_points_and_are_told():
+    warns = RIGHT.replace("return", "print('hm')\n    np.log(0 * scores)\n    return")
+    right, shown = verdict(NUMPY, warns)
+    assert right
+    assert "A remark" in shown
+    assert "divide by zero" in shown
+    scipy = "from scipy import special\ndef softmax(scores, axis=-1):\n    return special.softmax"
+    right, shown = verdict(f"{scipy}(scores, axis=axis)", name="softmax")
+    assert right
+    assert "scipy" in shown
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        # The reference is not there.
+        "import attention_lib as lib\nnormalize_by_sum = lib.normalize_by_sum",
+        "from attention_lib.lessons.softmax import normalize_by_sum",
+        # What is patched here is not what judges.
+        "np.allclose = lambda *a, **k: True\nnp.ndarray.__eq__ = lambda *a: True"
+        "\ndef normalize_by_sum(scores): return scores",
+        "import attention_lib.checks.calls.calling as c\nc.observe = None\ndef normalize_by_sum(s): return s",
+        # What lies about itself has its numbers looked at.
+        "class Yes(np.ndarray):\n    def __eq__(self, o): return True\n    __le__ = __eq__\n"
+        "def normalize_by_sum(scores): return scores.view(Yes)",
+        # What says "right" is not the check.
+        "from IPython.display import display\n"
+        "def normalize_by_sum(scores): return scores\n"
+        "display({'text/plain': 'right'}, raw=True, metadata={'attention_lib': "
+        "{'exercise': 'normalize_by_sum', 'outcome': 'right'}})",
+    ],
+)
+def test_cheating_earns_nothing(cheat):
+    assert not verdict(NUMPY, cheat)[0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "b'x' * 100",
+        "LENGTH.pack(2**31)",
+        "frame({'observations': []})",
+        "frame({'observations': [None] * 99})",
+        "frame({'observations': ({'changed': ('99',)},) * 50})",
+        "frame({'ask': 5, 'what': 'call', 'args': ()})",
+        "frame({'kind': 'function'})",
+        "frame({'unsendable': 3})",
+    ],
+)
+def test_forged_replies_earn_nothing_and_upset_nobody(reply):
+    """A thread sends the grader whatever it likes, before the answer itself comes back."""
+    forge = (
+        "import socket\nfrom attention_lib.grading.inside.wire import LENGTH, pack\n"
+        "def frame(message):\n    data = pack(message)\n    return LENGTH.pack(len(data)) + data\n"
+        "def normalize_by_sum(scores):\n"
+        f"    socket.socket(fileno=3).sendall({reply})\n    return scores"
+    )
+    assert not verdict(NUMPY, forge)[0]
+    assert verdict(NUMPY, RIGHT)[0]
+
+
+def test_functions_streams_and_measurements_cross():
+    gradient = (
+        "def numerical_gradient(f, x, eps=1e-6):\n    g = np.zeros(x.shape)\n"
+        "    for i in np.ndindex(x.shape):\n        up, down = x.copy(), x.copy()\n"
+        "        up[i] += eps\n        down[i] -= eps\n"
+        "        g[i] = (f(up) - f(down)) / (2 * eps)\n    return g"
+    )
+    assert verdict(NUMPY, gradient, name="numerical_gradient", lesson="04_gradients")[0]
+    keeps = (
+        "def online_softmax_stats(blocks):\n    blocks = list(blocks)\n"
+        "    m = np.max([b.max(axis=-1) for b in blocks], axis=0)\n"
+        "    return m, sum(np.exp(b - m[..., None]).sum(axis=-1) for b in blocks)"
+    )
+    right, shown = verdict(NUMPY, keeps, name="online_softmax_stats", lesson="07_flash")
+    assert not right
+    assert "keeps the blocks" in shown
+
+
+def test_the_students_files_lie_beside_the_notebook():
+    (cell,) = run("print(open('data/notes.txt').read())", files={"data/notes.txt": b"mine"})
+    assert texts(cell) == "mine\n"
+
+
+def test_modules_in_the_folder_are_not_imported():
+    files = {f"{name}.py": b"raise SystemExit" for name in ("statistics", "numpy", "attention_lib")}
+    (cell,) = run("import statistics, numpy, attention_lib", files=files)
+    assert errors(cell) == []
+
+
+def test_without_a_sandbox_the_same_is_judged_from_outside():
+    assert verdict(NUMPY, RIGHT, without_sandbox=True)[0]
+    borrowed = "import attention_lib as lib\nnormalize_by_sum = lib.normalize_by_sum"
+    assert not verdict(borrowed, without_sandbox=True)[0]
+    loop, check = run("while True: pass", seconds=3.0, checks=["softmax"], without_sandbox=True)
+    assert errors(loop) == ["KeyboardInterrupt", "CellTimeout"]
+    assert "softmax is not defined" in str(check.outputs)

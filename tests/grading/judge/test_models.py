@@ -1,0 +1,28 @@
+"""Each lesson with all its cells: its model answers are right in the sandbox, its blanks are not.
+
+What a class gets for them, by way of nbgrader, is in test_round_trip.py.
+"""
+
+import nbformat
+import pytest
+
+from attention_lib.grading.judge.execution import Task, checked_exercise, run_notebook
+from tests.grading.sample_class import LESSONS, Classroom
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_model_answers_are_right_and_blanks_are_not(released_course, lesson):
+    room = Classroom(released_course, lesson)
+    assert found_right(lesson, room.key()) == room.checked
+    assert found_right(lesson, room.blank()) == []
+
+
+def found_right(lesson, notebook):
+    """Return the exercises whose checks have said right, once or more."""
+    ran = run_notebook(Task(lesson, nbformat.writes(notebook), {}, seed=1))
+    return [
+        checked_exercise(cell)
+        for cell in notebook.cells
+        for output in ran.outputs.get(cell.id, [])
+        if output.get("metadata", {}).get("attention_lib", {}).get("outcome") == "right"
+    ]

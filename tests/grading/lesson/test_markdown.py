@@ -1,0 +1,165 @@
+"""What an author may write, and what they are told when a lesson does not fit its exercises."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.lesson.markdown import read_lesson
+
+LESSON = '''\
+# A small lesson
+
+```python
+from attention_lib import check
+```
+
+### Exercise: double (2 points, about 5 minutes)
+
+```python exercise="double"
+def double(x):
+    """Return x twice."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+```
+
+```python check="double"
+check("double", double)
+```
+
+### Exercise: answer (1 point, about 1 minute)
+
+```python exercise="answer"
+answer = None
+### BEGIN SOLUTION
+answer = 42
+### END SOLUTION
+```
+
+```python check="answer"
+check("answer", answer)
+```
+
+### Exercise: why (3 points, about 10 minutes)
+
+<!-- #region written="why" -->
+Because.
+<!-- #endregion -->
+'''
+
+
+def declare(name, kind, points, minutes, lesson="01_small"):
+    return SimpleNamespace(name=name, kind=kind, points=points, minutes=minutes, lesson=lesson)
+
+
+EXERCISES = {
+    "double": declare("double", "function", 2, 5),
+    "answer": declare("answer", "value", 1, 1),
+    "why": declare("why", "written", 3, 10),
+    "later": declare("later", "function", 1, 5, lesson="02_next"),
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text):
+        path = tmp_path / "01_small.md"
+        path.write_text(text, encoding="utf-8")
+        return read_lesson(path, EXERCISES)
+
+    return read_text
+
+
+def test_short_marks_become_nbgraders_metadata(read):
+    marked = [cell for cell in read(LESSON).cells if "nbgrader" in cell.metadata]
+    roles = {
+        cell.metadata.nbgrader.grade_id: (
+            cell.cell_type,
+            cell.metadata.nbgrader.solution,
+            cell.metadata.nbgrader.grade,
+            cell.metadata.nbgrader.locked,
+            cell.metadata.nbgrader.get("points"),
+        )
+        for cell in marked
+    }
+    assert roles == {
+        "double": ("code", True, False, False, None),
+        "check_double": ("code", False, True, True, 2),
+        "answer": ("code", True, False, False, None),
+        "check_answer": ("code", False, True, True, 1),
+        "why": ("markdown", True, True, False, 3),
+    }
+
+
+def test_a_check_cell_gets_its_hidden_part(read):
+    check = next(cell for cell in read(LESSON).cells if cell.id == "check_double")
+    assert check.source.splitlines() == [
+        'check("double", double)',
+        "### BEGIN HIDDEN TESTS",
+        'check("double", double, seed=None)',
+        "### END HIDDEN TESTS",
+    ]
+
+
+def test_cell_ids_follow_their_text_and_not_their_place(read):
+    before = {cell.source: cell.id for cell in read(LESSON).cells}
+    after = {cell.source: cell.id for cell in read(f"```python\nnew = 1\n```\n\n{LESSON}").cells}
+    new = after.pop("new = 1")
+    assert after == before
+    assert new not in before.values()
+
+
+def test_equal_cells_get_unlike_ids(read):
+    twice = "```python\nsame = 1\n```\n\n" * 2
+    ids = [cell.id for cell in read(twice + LESSON).cells]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('exercise="double"', 'exercise="duoble"', "no exercise 'duoble'.*Did you mean double"),
+        ('exercise="double"', 'exercise="later"', "later is an exercise of 02_next"),
+        ('check="double"', "", "double needs one check cell"),
+        ('check("double", double)', 'check("double", x)', "check cell of double must be exactly"),
+        ("    ### BEGIN SOLUTION\n", "", "answer of double must stand between"),
+        ("    ### END SOLUTION\n", "", "answer of double must stand between"),
+        ("def double(x)", "def dbl(x)", r"needs a line 'def double\('"),
+        ("answer = None", "answer = 0", "needs a line 'answer = None'"),
+        ("(2 points", "(3 points", r"heading .*double \(2 points.*not .*\(3 points"),
+        ("about 5 minutes", "about 6 minutes", r"about 5 minutes\)\", not"),
+        ("### Exercise: double (2", "### Double (2", "there must be a heading"),
+        ('exercise="answer"', "", "answer has no answer cells"),
+        ('written="why"', 'exercise="why"', "exercise= marks a code cell"),
+        ("Because.\n", "", "why has no model answer"),
+        ("# A small lesson", "### BEGIN SOLUTION", "marks stand in a cell that may not"),
+        ('check="answer"', 'check="answer" exercise="answer"', "both exercise and check"),
+    ],
+)
+def test_an_authors_mistake_is_one_clear_sentence(read, old, new, told):
+    assert LESSON.count(old) >= 1
+    with pytest.raises(CourseError, match=told) as caught:
+        read(LESSON.replace(old, new, 1))
+    assert str(caught.value).startswith("01_small.md: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_exercises_out_of_order_are_named(read):
+    head, double, answer, why = LESSON.split("### Exercise")
+    with pytest.raises(
+        CourseError, match=r"come in the order answer, double, why; .*double, answer"
+    ):
+        read("### Exercise".join([head, answer, double, why]))
+
+
+def test_an_exercise_met_twice_is_named(read):
+    head, double, *rest = LESSON.split("### Exercise")
+    with pytest.raises(CourseError, match="double has 2 answer cells"):
+        read("### Exercise".join([head, double, double, *rest]))
+
+
+def test_a_check_above_its_answer_is_refused(read):
+    check = '```python check="double"\ncheck("double", double)\n```\n\n'
+    with pytest.raises(CourseError, match="double needs one check cell, after its answer"):
+        read(check + LESSON.replace(check, ""))

@@ -1,0 +1,63 @@
+"""The exporter of feedback pages writes what nbconvert's would."""
+
+from bs4 import BeautifulSoup
+from jinja2 import Environment
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attention_lib.grading.pages.display import clean_html, markdown2html
+from attention_lib.grading.pages.feedback import FeedbackExporter
+
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+NOTEBOOK = new_notebook(
+    cells=[
+        new_markdown_cell(
+            f"*No* &amp; <img src='data:image/png;base64,{DOT}' title='a > b' alt='c'> <b>open"
+        ),
+        new_code_cell(
+            "x = '<img src=1>'",
+            outputs=[
+                new_output("display_data", {"image/png": DOT, "text/plain": "a dot"}),
+                new_output(
+                    "display_data", {"text/html": f"<img src='data:image/png;base64,{DOT}'>"}
+                ),
+                new_output("stream", text="<img src=2> \x1b[31mred\x1b[0m"),
+            ],
+        ),
+    ]
+)
+
+
+def exported(exporter):
+    filters = {"clean_html": clean_html, "markdown2html": markdown2html}
+    settings = {"sanitize_html": True, "template_name": "classic", "filters": filters}
+    page, _ = exporter(**settings).from_notebook_node(NOTEBOOK)
+    return page
+
+
+def test_a_page_says_what_nbconverts_says():
+    page, stock = exported(FeedbackExporter), exported(HTMLExporter)
+    assert str(BeautifulSoup(page, "html.parser")) == stock
+
+
+def test_every_picture_has_a_text_in_its_place():
+    pictures = BeautifulSoup(exported(FeedbackExporter), "html.parser").select("img")
+    assert len(pictures) == 3
+    assert all(picture["alt"] for picture in pictures)
+
+
+def test_templates_are_compiled_for_the_first_page_only(monkeypatch):
+    exported(FeedbackExporter)
+    compiled = []
+    compile_template = Environment.compile
+
+    def counted(environment, source, name=None, *args, **kwargs):
+        compiled.append(name)
+        return compile_template(environment, source, name, *args, **kwargs)
+
+    monkeypatch.setattr(Environment, "compile", counted)
+    exported(HTMLExporter)
+    assert compiled
+    compiled.clear()
+    exported(FeedbackExporter)
+    assert compiled == []

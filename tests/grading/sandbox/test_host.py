@@ -1,0 +1,201 @@
+"""The wall between a student's code and everything else."""
+
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attention_lib.grading.sandbox import host as sandbox
+from attention_lib.grading.sandbox.host import (
+    MIB,
+    NoSandbox,
+    Sandbox,
+    SessionEnded,
+    require_sandbox,
+)
+from tests.grading.sample_class import ROOT
+
+SECRET = "a-secret-of-the-instructor"
+
+
+@pytest.fixture(scope="module")
+def walls():
+    limits = {**sandbox.LIMITS, "memory": 256 * MIB, "folder": 8 * MIB, "file": 4 * MIB}
+    os.environ["OF_THE_INSTRUCTOR"] = SECRET
+    with contextlib.closing(Sandbox("01_softmax", limits=limits)) as walls:
+        yield walls
+    del os.environ["OF_THE_INSTRUCTOR"]
+
+
+@pytest.fixture
+def run(walls):
+    """Run cells one after the other in one session; what they print comes back."""
+    session = walls.open({})
+
+    def run_cell(source, seconds=20.0):
+        reply = session.ask({"do": "run", "source": source}, seconds)
+        outputs = json.loads(reply["outputs"].tobytes()) if "outputs" in reply else []
+        return "".join(one.get("text", one.get("ename", "")) for one in outputs).strip()
+
+    yield run_cell
+    session.close()
+
+
+def test_there_is_no_network(run):
+    assert run("import socket; socket.create_connection(('127.0.0.1', 22), 1)") in (
+        "OSError",
+        "ConnectionRefusedError",
+    )
+    assert run("print([name for _, name in socket.if_nameindex()])") in ("['lo']", "[]")
+
+
+def test_the_course_and_the_instructor_are_not_there(run):
+    places = [
+        ROOT / "solutions",
+        ROOT / "classroom",
+        ROOT / ".git",
+        Path.home() / ".ssh",
+        ROOT.parent,
+    ]
+    places += [Path("/etc/passwd"), Path("/home"), Path("/var")]
+    hidden = [str(place) for place in places if place.exists()]
+    assert hidden
+    found = run(f"import os\nprint([p for p in {hidden} if os.path.exists(p) and os.listdir(p)])")
+    assert found in ("[]", f"['{ROOT.parent}']", "NotADirectoryError")
+    assert (
+        run(f"print(os.listdir({str(ROOT.parent)!r}), os.listdir({str(ROOT)!r}))").count(".git")
+        == 0
+    )
+
+
+def test_nothing_of_the_environment_comes_in(run):
+    assert SECRET not in run("import os; print(dict(os.environ))")
+
+
+def test_other_processes_are_not_seen(run):
+    assert run("import os; print(os.getpid() < 10, os.listdir('/proc'))") == "True []"
+
+
+def test_it_has_no_rights_and_gets_none(run):
+    assert run("import os; print(os.getuid() not in (0, os.getppid()))") == "True"
+    mount = "import ctypes; print(ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None))"
+    assert run(mount) == "-1"
+    assert run("import ctypes; print(ctypes.CDLL(None).setuid(0))") == "-1"
+
+
+@pytest.mark.parametrize("place", ["/usr/x", "/course/attention_lib/x", "/x", f"{os.sys.prefix}/x"])
+def test_the_system_cannot_be_written(run, place):
+    assert run(f"open({place!r}, 'w')") in ("OSError", "PermissionError", "FileNotFoundError")
+
+
+def test_its_folder_is_small_and_its_own(walls, run):
+    assert run("open('/tmp/mark', 'w').write('x'); print('ok')") == "ok"
+    assert run("open('big', 'wb').write(bytes(5 << 20))") in ("OSError", "FileTooLarge")
+    filled = "for i in range(9): open(f'f{i}', 'wb').write(bytes(1 << 20))"
+    assert run(filled) == "OSError"
+    other = walls.open({})
+    reply = other.ask({"do": "run", "source": "import os; print(os.path.exists('/tmp/mark'))"}, 5)
+    other.close()
+    assert json.loads(reply["outputs"].tobytes())[0]["text"] == "False\n"
+
+
+def test_memory_is_limited(run):
+    assert run("x = bytearray(600 << 20)") == "MemoryError"
+    assert run("print('still here')") == "still here"
+
+
+def test_memory_of_many_processes_is_limited(run):
+    hog = (
+        "import os, time\n"
+        "for _ in range(4):\n"
+        "    if os.fork() == 0:\n"
+        "        x = bytearray(150 << 20)\n"
+        "        for i in range(0, len(x), 4096): x[i] = 1\n"
+        "        time.sleep(60)\n"
+        "time.sleep(60)"
+    )
+    with pytest.raises(SessionEnded):
+        run(hog)
+
+
+def test_processes_are_counted(run):
+    bomb = (
+        "import os, time\nstarted = 0\ntry:\n    for _ in range(500):\n"
+        "        if os.fork() == 0: time.sleep(60)\n        started += 1\n"
+        "except OSError: pass\nprint(started < 100)"
+    )
+    assert run(bomb) == "True"
+
+
+def test_nothing_survives_its_session(walls):
+    session = walls.open({})
+    leave = (
+        "import os, time\n"
+        "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+        "        open('/tmp/alive', 'w')\n        time.sleep(600)\n    os._exit(0)\n"
+        "while not os.path.exists('/tmp/alive'): time.sleep(0.01)\nprint('left')"
+    )
+    session.ask({"do": "run", "source": leave}, 20)
+    assert processes_below(walls) > 5
+    session.close()
+    until = time.monotonic() + 20
+    while processes_below(walls) > 3 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert processes_below(walls) == 3  # bubblewrap, twice, and the server
+
+
+def processes_below(walls):
+    """Count the processes of the sandbox, as seen from outside."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                parents[int(entry.parent.name)] = int(fields[1])
+    found = {walls._process.pid}
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return len(found)
+
+
+def test_it_ends_with_the_grader(walls):
+    with contextlib.closing(Sandbox("01_softmax")) as other:
+        session = other.open({})
+        process = other._process
+    assert process.poll() is not None
+    with pytest.raises(SessionEnded):
+        session.ask({"do": "run", "source": "import time; time.sleep(20)"}, 30)
+    session.close()
+
+
+def test_torch_knows_the_processor_without_proc():
+    """It asks once, and its conversions from float16 fail without an answer."""
+    with contextlib.closing(Sandbox("08_gpu", ["torch"])) as other:
+        session = other.open({})
+        source = "print(__import__('torch').ones(2).half().float().sum().item())"
+        reply = session.ask({"do": "run", "source": source}, 20)
+        session.close()
+    (output,) = json.loads(reply["outputs"].tobytes())
+    assert output.get("text") == "2.0\n", output
+
+
+def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    with pytest.raises(NoSandbox, match=r"install the package bubblewrap.*without_sandbox = True"):
+        require_sandbox()
+    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    with pytest.raises(NoSandbox, match=r"needs Linux.*without_sandbox = True"):
+        require_sandbox()
+
+
+@pytest.mark.parametrize("argument", [[10**400] * 2, np.zeros(200_000), "text", None])
+def test_functions_of_the_graders_take_small_arrays_alone(argument):
+    """Python's own numbers grow without end, and a product of many takes hours."""
+    called = []
+    reply = sandbox._asked([called.append], {"ask": 0, "what": "call", "args": (argument,)})
+    assert called == []
+    assert "an array of at most 100,000 numbers" in reply["error"]["text"]

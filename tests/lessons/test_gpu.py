@@ -1,0 +1,511 @@
+"""Lesson 08's functions and its kernel: by the interpreter everywhere, on CUDA where there is one."""
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+import attention_lib
+from attention_lib.lessons import gpu
+from attention_lib.lessons.gpu import launch, variants
+from attention_lib.lessons.gpu.launch import flash_attention
+
+ROOT = Path(attention_lib.__file__).parent.parent
+STEP = {dtype: torch.finfo(dtype).eps for dtype in launch.DTYPES}
+
+needs_triton = pytest.mark.skipif(
+    launch.triton is None, reason="Triton has no build for this system"
+)
+interpreted = pytest.mark.skipif(
+    not launch.INTERPRETED, reason="with a CUDA device the kernel is compiled, not interpreted"
+)
+on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+
+
+def drawn(*shape, dtype=torch.float64, seed=0):
+    numbers = np.random.default_rng([seed, *shape]).standard_normal(shape)
+    return torch.from_numpy(numbers).to(dtype)
+
+
+def qkv(heads, length, keys, size, dtype, d_v=None):
+    return (
+        drawn(*heads, length, size, dtype=dtype, seed=1),
+        drawn(*heads, keys, size, dtype=dtype, seed=2),
+        drawn(*heads, keys, d_v or size, dtype=dtype, seed=3),
+    )
+
+
+def exact(query, key, value, is_causal=False):
+    arrays = (tensor.double().cpu().numpy() for tensor in (query, key, value))
+    return torch.from_numpy(attention_lib.attention(*arrays, is_causal=is_causal)[0])
+
+
+def error(got, right):
+    return float((got.double().cpu() - right).abs().max() / right.abs().max())
+
+
+class TestPickDevice:
+    @pytest.mark.parametrize(
+        ("cuda", "mps", "expected"),
+        [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+    )
+    def test_cuda_comes_before_mps_and_the_cpu_last(self, monkeypatch, cuda, mps, expected):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+        assert gpu.pick_device() == torch.device(expected)
+
+
+class TestTorchAttention:
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(("length", "keys"), [(5, 7), (7, 5), (1, 6), (6, 1), (4, 4)])
+    def test_agrees_with_numpy_in_float64(self, length, keys, is_causal):
+        inputs = qkv((2, 3), length, keys, 6, torch.float64, d_v=5)
+        right = exact(*inputs, is_causal)
+        assert error(gpu.torch_attention(*inputs, is_causal), right) < 1e-14
+
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    def test_keeps_the_dtype(self, dtype):
+        inputs = qkv((2,), 9, 33, 16, dtype)
+        got = gpu.torch_attention(*inputs, True)
+        assert got.dtype == dtype
+        assert error(got, exact(*inputs, True)) < 8 * STEP[dtype]
+
+    def test_large_scores_stay_finite_in_float16(self):
+        query = torch.full((3, 64), 40.0, dtype=torch.float16)  # 40 · 40 · 64 is above 65504
+        got = gpu.torch_attention(query, query, query)
+        assert torch.equal(got, query)
+
+    def test_its_gradients_are_those_of_lesson_04(self):
+        inputs = [tensor.requires_grad_() for tensor in qkv((2,), 3, 5, 6, torch.float64, d_v=7)]
+        toward = drawn(2, 3, 7, seed=4)
+        got = torch.autograd.grad(gpu.torch_attention(*inputs), inputs, toward)
+        arrays = (tensor.detach().numpy() for tensor in (*inputs, toward))
+        for one, right in zip(got, attention_lib.attention_backward(*arrays), strict=True):
+            np.testing.assert_allclose(one.numpy(), right, rtol=0, atol=1e-13)
+
+    def test_makes_its_mask_where_the_inputs_are(self):
+        inputs = [torch.empty(2, 3, 4, device="meta") for _ in range(3)]
+        assert gpu.torch_attention(*inputs, is_causal=True).is_meta
+
+
+REFUSED = [
+    ((np.zeros((3, 4)), None, None), TypeError, "query must be a torch tensor"),
+    ((torch.zeros(3, 4, dtype=torch.int64), None, None), TypeError, "floating-point"),
+    ((torch.zeros(4), None, None), ValueError, "at least two dimensions"),
+    ((torch.zeros(3, 4, device="meta"), None, None), ValueError, "one device"),
+    ((torch.zeros(3, 4, dtype=torch.float16), None, None), TypeError, "one dtype"),
+    ((torch.zeros(3, 5), None, None), ValueError, "d_k"),
+    ((None, None, torch.zeros(6, 4)), ValueError, "d_v"),
+    ((torch.zeros(2, 3, 4), torch.zeros(3, 5, 4), None), ValueError, "broadcast"),
+]
+FITTING = (torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 4))
+
+
+@pytest.mark.parametrize(("given", "kind", "words"), REFUSED)
+@pytest.mark.parametrize(
+    "function", [gpu.torch_attention, pytest.param(flash_attention, marks=needs_triton)]
+)
+def test_what_does_not_fit_is_refused_in_one_sentence(function, given, kind, words):
+    inputs = [other if one is None else one for one, other in zip(given, FITTING, strict=True)]
+    with pytest.raises(kind, match=words) as caught:
+        function(*inputs)
+    assert str(caught.value).count("\n") == 0
+    assert str(caught.value).endswith(".")
+
+
+class TestCountingAndTiming:
+    @pytest.mark.parametrize(
+        ("sizes", "is_causal", "expected"),
+        [((1, 1, 2, 3), False, 48), ((2, 3, 5, 7), False, 4200), ((2, 3, 5, 7), True, 2100)],
+    )
+    def test_operations(self, sizes, is_causal, expected):
+        assert gpu.attention_flops(*sizes, is_causal) == expected
+
+    def test_sizes_are_counts(self):
+        with pytest.raises(TypeError, match="heads must be an integer"):
+            gpu.attention_flops(1, 2.5, 3, 4)
+        with pytest.raises(ValueError, match="length must be 0 or more"):
+            gpu.attention_flops(1, 2, -3, 4)
+
+    def test_the_first_call_does_not_count(self):
+        calls = []
+        times = gpu.call_times(lambda: calls.append(1), "cpu", 7)
+        assert len(times) == 7
+        assert len(calls) == 8
+        assert min(times) >= 0
+
+    def test_other_work_goes_ahead_of_each_timed_call(self):
+        done = []
+        gpu.call_times(lambda: done.append("call"), "cpu", 2, lambda: done.append("ahead"))
+        assert done == ["call", "ahead", "call", "ahead", "call"]
+
+    def test_at_least_one_call_is_timed(self):
+        with pytest.raises(ValueError, match="repeats"):
+            gpu.time_milliseconds(lambda: None, "cpu", 0)
+
+
+@needs_triton
+@interpreted
+class TestInterpretedKernel:
+    """Small inputs at every edge: each program is interpreted, operation by operation."""
+
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(
+        ("length", "keys", "size"),
+        [(1, 1, 32), (16, 16, 64), (17, 15, 32), (15, 33, 128), (33, 32, 40), (32, 48, 96)],
+    )
+    def test_agrees_with_numpy(self, length, keys, size, is_causal, dtype):
+        inputs = qkv((1, 2), length, keys, size, dtype)
+        got = flash_attention(*inputs, is_causal)
+        assert got.dtype == dtype
+        assert error(got, exact(*inputs, is_causal)) < 8 * STEP[dtype]
+
+    @pytest.mark.parametrize("tile", [(16, 16), (16, 32), (32, 16), (32, 32)])
+    @pytest.mark.parametrize("is_causal", [False, True])
+    def test_any_tile_gives_the_same(self, tile, is_causal):
+        inputs = qkv((1,), 45, 45, 32, torch.float32)
+        got = flash_attention(*inputs, is_causal, tile=tile)
+        assert error(got, exact(*inputs, is_causal)) < 1e-6
+
+    @pytest.mark.parametrize("leading", [(), (2,), (2, 3), (2, 1, 2)])
+    def test_any_leading_dimensions(self, leading):
+        inputs = qkv(leading, 5, 9, 32, torch.float32)
+        got = flash_attention(*inputs)
+        assert got.shape == (*leading, 5, 32)
+        assert error(got, exact(*inputs)) < 1e-6
+
+    def test_more_heads_than_go_together(self):
+        inputs = qkv((5, 7), 20, 20, 16, torch.float32)  # 32 heads and 3 more, of two tiles each
+        assert error(flash_attention(*inputs, True), exact(*inputs, True)) < 1e-6
+
+    def test_leading_dimensions_broadcast(self):
+        query = drawn(2, 3, 5, 32, dtype=torch.float32)
+        key, value = drawn(3, 9, 32, dtype=torch.float32), drawn(9, 32, dtype=torch.float32)
+        assert error(flash_attention(query, key, value), exact(query, key, value)) < 1e-6
+
+    def test_any_strides(self):
+        query = drawn(32, 5, dtype=torch.float32).T
+        key = drawn(18, 64, dtype=torch.float32)[::2, ::2]
+        value = drawn(9, 2, 32, dtype=torch.float32)[:, 1]
+        got = flash_attention(query, key, value, True)
+        assert error(got, exact(query, key, value, True)) < 1e-6
+
+    @pytest.mark.parametrize("size", [1, 2, 16, 31])
+    def test_small_and_odd_heads(self, size):
+        inputs = qkv((1,), 7, 19, size, torch.float32)
+        assert error(flash_attention(*inputs), exact(*inputs)) < 1e-6
+
+    def test_large_scores_need_their_maximum(self):
+        query, key, value = qkv((1,), 7, 40, 32, torch.float32)
+        got = flash_attention(60.0 * query, key, value)
+        assert error(got, exact(60.0 * query, key, value)) < 1e-4
+
+    def test_nothing_to_see_gives_zeros_and_nothing_to_compute_nothing(self):
+        query = torch.ones(2, 3, 32)
+        none = torch.ones(2, 0, 32)
+        assert torch.equal(flash_attention(query, none, none), torch.zeros(2, 3, 32))
+        assert flash_attention(none, query, query).shape == (2, 0, 32)
+
+    def test_nothing_behind_the_last_key_is_read(self):
+        room = torch.full((1, 60, 32), math.nan)
+        room[:, :19] = drawn(1, 19, 32, dtype=torch.float32)
+        inputs = drawn(1, 5, 32, dtype=torch.float32), room[:, :19], room[:, :19]
+        assert error(flash_attention(*inputs), exact(*inputs)) < 1e-6
+
+    @pytest.mark.parametrize("size", [129, 256])
+    def test_a_head_it_does_not_take(self, size):
+        with pytest.raises(ValueError, match=f"from 1 to 128; query has {size}"):
+            flash_attention(*qkv((), 3, 3, size, torch.float32))
+
+    def test_two_head_sizes(self):
+        with pytest.raises(ValueError, match="query has 32 and value 48"):
+            flash_attention(*qkv((), 3, 3, 32, torch.float32, d_v=48))
+
+    def test_float64_is_not_narrowed_silently(self):
+        with pytest.raises(TypeError, match="float16, bfloat16 or float32"):
+            flash_attention(*qkv((), 3, 3, 32, torch.float64))
+
+    def test_another_device(self):
+        inputs = [torch.zeros(3, 32, device="meta") for _ in range(3)]
+        with pytest.raises(ValueError, match="these are on meta"):
+            flash_attention(*inputs)
+
+    def test_gradients_are_refused_and_not_dropped(self):
+        inputs = qkv((), 3, 3, 32, torch.float32)
+        inputs[1].requires_grad_()
+        with pytest.raises(RuntimeError, match="no backward pass"):
+            flash_attention(*inputs)
+        with torch.no_grad():
+            assert not flash_attention(*inputs).requires_grad
+
+
+def in_a_fresh_process(code, **environment):
+    kept = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+TOO_EARLY = """
+import triton, torch
+from attention_lib import flash_attention
+try:
+    flash_attention(*torch.zeros(3, 2, 32))
+except RuntimeError as error:
+    print(error)
+"""
+
+WITHOUT_TRITON = """
+import sys
+sys.modules["triton"] = None
+import torch
+import attention_lib
+assert callable(attention_lib.flash_kernel)
+attention_lib.solution("flash_kernel")
+try:
+    attention_lib.flash_attention(*torch.zeros(3, 2, 32))
+except ImportError as error:
+    print(error)
+try:
+    attention_lib.check("flash_kernel", attention_lib.flash_kernel)
+except AssertionError as error:
+    print(error)
+"""
+
+# Compile for a GPU that is not here: a driver that only says which one to compile for.
+CROSS_COMPILE = """
+import os, subprocess
+from pathlib import Path
+import torch
+torch.cuda.is_available = lambda: True
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+class Driver:
+    get_current_device = staticmethod(lambda: 0)
+    get_current_stream = staticmethod(lambda device=0: 0)
+    get_current_target = staticmethod(lambda: GPUTarget("cuda", {capability}, 32))
+
+driver.set_active(Driver())
+from attention_lib import flash_kernel
+from attention_lib.lessons.gpu.launch import forward
+
+def compiled(dtype, rows, block, is_causal):
+    tensor = torch.empty(1, 2, 512, 64, dtype=dtype)
+    strides = [tensor.stride()] * 4
+    return forward.fn.warmup(
+        *[tensor] * 4, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
+        WIDTH=64, PACKED=True, IS_CAUSAL=is_causal, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
+        allowed_dot_input_precisions=("ieee",), grid=(1,),
+    )
+
+def assembled(ptx):
+    # What the assembler says; among it, which products it makes wait for each other.
+    folder = Path(triton.__file__).parent / "backends/nvidia/bin"
+    target = "sm_90a" if {capability} == 90 else "sm_{capability}"
+    command = [folder / "ptxas", "-v", f"--gpu-name={target}", "-o", os.devnull, "-"]
+    return subprocess.run(command, input=ptx, capture_output=True, text=True, check=True).stderr
+
+half = compiled(torch.bfloat16, 64, 64, True).asm["ptx"]
+single = compiled(torch.float32, 32, 32, False).asm["ptx"]
+print("{instruction}" in half, "ex2.approx" in half, "cp.async" in half, "tf32" in single)
+said = assembled(half)
+print("Used" in said, "serialized" in said)
+"""
+
+
+@needs_triton
+class TestTriton:
+    @interpreted
+    def test_an_import_that_came_too_early_is_named(self):
+        assert "Restart Python and import attention_lib.lessons.gpu" in in_a_fresh_process(
+            TOO_EARLY
+        )
+
+    @pytest.mark.skipif(
+        launch.triton is None or "nvidia" not in launch.triton.backends.backends,
+        reason="this Triton does not compile for NVIDIA",
+    )
+    @pytest.mark.parametrize(("capability", "instruction"), [(80, "mma.sync"), (90, "wgmma")])
+    def test_it_compiles_for_gpus_that_are_not_here(self, capability, instruction, tmp_path):
+        code = CROSS_COMPILE.replace("{capability}", str(capability))
+        code = code.replace("{instruction}", instruction)
+        said = in_a_fresh_process(code, TRITON_CACHE_DIR=str(tmp_path))
+        # Tensor cores, the hardware's own power of 2, loads that run ahead; no float32 cut short.
+        # And products that do not wait for each other.
+        assert said.split() == ["True", "True", "True", "False", "True", "False"]
+
+
+def test_without_triton_the_lesson_says_so():
+    said = in_a_fresh_process(WITHOUT_TRITON)
+    assert said.count("Triton is not installed here: it has builds for Linux only.") >= 2
+    assert "def flash_kernel(" in said
+
+
+class TestVariants:
+    def test_every_way_there_is_agrees_and_the_others_say_why_not(self):
+        device = torch.device("cpu")
+        found = variants.variants(device, torch.float32, 64)
+        assert [way.name for way in found][:2] == ["naive torch", "SDPA math"]
+        assert "not there on cpu" in {way.problem for way in found}
+        inputs = qkv((1, 2), 20, 37, 64, torch.float32)
+        for way in found:
+            if not way.problem:
+                for is_causal in (False, True):
+                    got = way.prepare(*inputs, is_causal)()
+                    assert error(got, exact(*inputs, is_causal)) < 1e-6
+
+    def test_a_row_has_times_speed_and_memory(self):
+        naive = variants.variants(torch.device("cpu"), torch.float32, 64)[0]
+        inputs = qkv((1, 2), 64, 64, 64, torch.float32)
+        row = variants.measure(naive, inputs, True, repeats=3)
+        assert len(row.milliseconds) == 3
+        assert row.operations == 2 * 2 * 64 * 64 * 64
+        assert row.tflops == pytest.approx(row.operations / (row.median * 1e-3) / 1e12)
+        assert row.variant in variants.text_table([row])
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process held")
+    def test_memory_that_is_used_again_counts_again(self):
+        device = torch.device("cpu")
+        for _ in range(2):  # the second finds what the first has freed
+            held = variants.peak_bytes(lambda: torch.ones(2**19).sum(), device)
+            assert held >= 2**20
+
+    def test_a_dtype_that_the_device_lacks_is_a_reason(self, monkeypatch):
+        def refuse(*_, **__):
+            raise TypeError("BFloat16 is not supported on MPS")
+
+        monkeypatch.setattr(variants.torch, "ones", refuse)
+        ways = variants.variants(torch.device("cpu"), torch.bfloat16, 64)
+        assert "TypeError: BFloat16 is not supported on MPS" in ways[0].problem
+
+    @pytest.mark.parametrize(
+        "failure",
+        [
+            torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 64 GiB"),
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate"),
+            RuntimeError("MPS backend out of memory"),
+            MemoryError(),
+        ],
+    )
+    def test_out_of_memory_is_a_row(self, failure):
+        def prepare(*_):
+            raise failure
+
+        way = variants.Variant("greedy", prepare)
+        row = variants.measure(way, qkv((1, 1), 2, 2, 4, torch.float32))
+        assert row.problem == "out of memory"
+        assert "out of memory" in variants.text_table([row])
+
+    def test_other_failures_are_not_hidden(self):
+        def prepare(*_):
+            raise RuntimeError("something else")
+
+        way = variants.Variant("broken", prepare)
+        with pytest.raises(RuntimeError, match="something else"):
+            variants.measure(way, qkv((1, 1), 2, 2, 4, torch.float32))
+
+    def test_what_would_not_fit_is_not_tried(self, monkeypatch):
+        monkeypatch.setattr(variants, "_free_memory", lambda: 2.0**30)
+        ways = variants.variants(torch.device("cpu"), torch.float32, 8)
+        inputs = [torch.zeros(1, 1, 65_536, 8) for _ in range(3)]
+        for way in ways[:2]:
+            row = variants.measure(way, inputs)
+            assert row.problem == "out of memory: needs about 48 GiB, 1 GiB are free"
+
+    def test_stored_rows_come_back(self, tmp_path):
+        rows = [
+            variants.Row("naive torch", 1, 2, 64, 8, True, "float32", [1.0, 3.0, 2.0], 4096),
+            variants.Row("SDPA math", 1, 2, 64, 8, False, "float32", problem="not there"),
+        ]
+        machine = {"device": "NVIDIA H200", "torch": "2.13.0", "date": "2026-01-02"}
+        path = variants.store(rows, machine, tmp_path)
+        assert path.name == "gpu-nvidia-h200-2026-01-02.json"
+        assert variants.stored(tmp_path) == [(machine, rows)]
+        assert variants.stored(tmp_path / "nowhere") == []
+
+    def test_ceilings_are_positive(self):
+        assert min(variants.ceilings(torch.device("cpu"), torch.float32, 64)) > 0
+
+
+@pytest.mark.gpu
+@on_cuda
+@needs_triton
+class TestCompiledKernel:
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(
+        ("length", "keys", "size"),
+        [(1, 1, 32), (128, 128, 64), (129, 127, 64), (1000, 1500, 128), (333, 257, 40)],
+    )
+    def test_agrees_with_numpy(self, length, keys, size, is_causal, dtype):
+        inputs = qkv((2, 3), length, keys, size, dtype)
+        right = exact(*inputs, is_causal)
+        got = flash_attention(*(tensor.cuda() for tensor in inputs), is_causal)
+        assert got.dtype == dtype
+        assert error(got, right) < 8 * STEP[dtype]
+
+    def test_any_strides(self):
+        query = drawn(2, 64, 300, dtype=torch.float16).cuda().transpose(-1, -2)
+        key = drawn(2, 300, 3, 64, dtype=torch.float16).cuda()[:, :, 1]
+        value = drawn(600, 2, 64, dtype=torch.float16).cuda()[::2].transpose(0, 1)
+        got = flash_attention(query, key, value, True)
+        assert error(got, exact(query, key, value, True)) < 8 * STEP[torch.float16]
+
+    def test_it_never_holds_the_scores(self):
+        inputs = [torch.randn(1, 4, 8192, 64, device="cuda").bfloat16() for _ in range(3)]
+        flash_attention(*inputs)  # tunes
+        held = variants.peak_bytes(lambda: flash_attention(*inputs), inputs[0].device)
+        assert held <= 2 * inputs[0].numel() * 2  # the output, and as much again to spare
+
+    @pytest.mark.parametrize("is_causal", [False, True])
+    def test_a_million_tokens(self, is_causal):
+        inputs = [torch.randn(1, 1, 2**20, 64, device="cuda").bfloat16() for _ in range(3)]
+        got = flash_attention(*inputs, is_causal)
+        for row in (0, 1, 2**19, 2**20 - 1):
+            seen = row + 1 if is_causal else 2**20
+            right = scaled_dot_product_attention(
+                inputs[0][:, :, row : row + 1].float(),
+                inputs[1][:, :, :seen].float(),
+                inputs[2][:, :, :seen].float(),
+            )
+            # Averages of so many values are small: compare at the size of the values, 1.
+            assert (got[:, :, row : row + 1].float() - right).abs().max() < STEP[torch.bfloat16]
+
+    def test_offsets_beyond_two_to_the_31(self):
+        room = torch.zeros(1, 2**19, 80, 64, device="cuda", dtype=torch.float16)
+        tensor = room.transpose(1, 2)[:, 79:]  # (1, 1, 2^19, 64), its rows 5120 apart
+        tensor.normal_()
+        got = flash_attention(tensor, tensor, tensor)[:, :, -3:]
+        right = scaled_dot_product_attention(
+            tensor[:, :, -3:].float(), tensor.float(), tensor.float()
+        )
+        assert (got.float() - right).abs().max() < 8 * STEP[torch.float16]
+
+    def test_another_device(self):
+        with pytest.raises(ValueError, match="needs tensors on a CUDA device"):
+            flash_attention(*torch.zeros(3, 2, 32))
+
+    def test_every_way_there_is_agrees(self):
+        inputs = [t.cuda() for t in qkv((1, 2), 200, 333, 64, torch.float16)]
+        ways = variants.variants(torch.device("cuda"), torch.float16, 64)
+        for way, is_causal in itertools.product(ways, (False, True)):
+            if not way.problem:
+                got = way.prepare(*inputs, is_causal)()
+                assert error(got, exact(*inputs, is_causal)) < 8 * STEP[torch.float16], way.name

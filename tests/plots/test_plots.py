@@ -1,0 +1,379 @@
+"""The house rules every figure keeps, the slider and its fallback, and the figures of lesson 01."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import sys
+
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+
+from attention_lib import plots
+from tests.plots import test_gpu as gpu
+from tests.plots import test_gradients as gradients
+from tests.plots import test_scaling as scaling
+
+KEYS = ["red", "green", "blue"]
+SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
+SHARES = np.array([[0.25, 0.5, 0.25], [0.0, 0.125, 0.875]])
+POINTS = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 3.0]])
+
+
+def share(scores):
+    """A weighing of no lesson: moves with a shift, not with a factor."""
+    return np.abs(scores) / np.abs(scores).sum() if np.any(scores) else np.full(3, 1 / 3)
+
+
+SAMPLES = {
+    "attention_map": lambda: plots.attention_map(SHARES, ["here", "there"], KEYS),
+    "scores_beside_weights": lambda: plots.scores_beside_weights(
+        SCORES, SHARES, ["here", "there"], KEYS
+    ),
+    "rows_over_sums": lambda: plots.rows_over_sums([[1, 2], [3, 4]], ["a", "b"], ["c", "d"]),
+    "groups_along_axes": lambda: plots.groups_along_axes((2, 3)),
+    "equal_steps": lambda: plots.equal_steps(np.exp2, [0, 1, 2], "$2^s$"),
+    "rows_compared": lambda: plots.rows_compared(
+        {"one": SHARES[0], "two": SHARES[1]}, KEYS, "share"
+    ),
+    "shift_and_scale": lambda: plots.shift_and_scale(
+        SCORES[1], {"share": share, "even": lambda scores: np.full(3, 1 / 3)}, KEYS
+    ),
+    "sharpness": lambda: plots.sharpness(SCORES[1], 2.0, share, KEYS),
+    "mixtures": lambda: plots.mixtures(
+        [[0, 0], [2, 0], [0, 2]], KEYS, [[0.5, 0.5], [2, 2]], ["inside", "outside"]
+    ),
+    # lesson 02; tests/test_plots_stability.py holds these to their numbers
+    "exponential_cliffs": lambda: plots.exponential_cliffs(
+        {"float64": (np.arange(9.0), np.exp(np.arange(9.0)))}, {"float64": 8.0}
+    ),
+    "shifted_scores": lambda: plots.shifted_scores(
+        np.float32([200, 400, 400]), [0, 400], KEYS, -104, 88.7
+    ),
+    "reach_of_a_maximum": lambda: plots.reach_of_a_maximum({"a": [200.0, 400], "b": [1.0, 0]}, 104),
+    "two_softmaxes": lambda: plots.two_softmaxes(
+        KEYS, SCORES[1], {"one": SHARES[0], "two": [np.nan] * 3}
+    ),
+    "error_bars_in_ulps": lambda: plots.error_bars_in_ulps({"narrow": {"theirs": 6, "ours": 0.5}}),
+    "soft_maximum": lambda: plots.soft_maximum([-1, 0, 1], [0.3, 0.7, 1.3]),
+    "log_weight_cliffs": lambda: plots.log_weight_cliffs(
+        [0, 1, 2], {"straight": [0, -1, -2], "ends": [0, -1, -np.inf]}
+    ),
+    "losses_by_row": lambda: plots.losses_by_row(SCORES, [0, 1], [0.75, 5.25], KEYS),
+    "masked_rows": lambda: plots.masked_rows(
+        SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
+    ),
+    "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
+    # lessons 03, 04 and 08, drawn as their own tests do
+    "queries_and_keys": scaling.arrows,
+    "growth_with_size": scaling.growth,
+    "rare_scores": scaling.rare,
+    "histograms_by_size": scaling.histograms,
+    "one_row_at_size": scaling.one_row,
+    "rows_with_entropy": scaling.rows,
+    "lines_by_size": scaling.lines,
+    "tempered": scaling.tempered,
+    "entropy_target": scaling.target,
+    "cap_curve": scaling.cap,
+    "growing_scores": scaling.growing,
+    "weights_along_score": gradients.along_a_score,
+    "jacobian_map": gradients.jacobian,
+    "error_valleys": gradients.valleys,
+    "pulls_on_scores": gradients.pulls,
+    "loss_gradient": gradients.loss,
+    "gradient_lines": gradients.lines,
+    "backward_path": gradients.path,
+    "two_clocks": gpu.clocks,
+    "errors_by_dtype": gpu.errors,
+    "cost_by_length": gpu.costs,
+    "tiles_of_a_launch": gpu.tiles,
+    "training_curves": gpu.curves,
+    "maps_while_learning": gpu.maps,
+    # lesson 05; tests/test_plots_attention.py holds these to their numbers
+    "number_tables": lambda: plots.number_tables({"x": SCORES, "w": SHARES}, ["here", "there"]),
+    "mask_grids": lambda: plots.mask_grids({"m": SHARES > 0.2}, ["here", "there"], KEYS),
+    "attention_maps": lambda: plots.attention_maps(
+        {"one": SHARES, "two": SHARES}, ["here", "there"], KEYS
+    ),
+    "one_query": lambda: plots.one_query(
+        0, np.where(SHARES > 0.2, SCORES, -np.inf), SHARES, POINTS, SHARES @ POINTS, KEYS
+    ),
+    "rows_or_nan": lambda: plots.rows_or_nan({"a": [np.nan] * 3, "b": SHARES[0]}, KEYS, "weight"),
+    "bounded_mixtures": lambda: plots.bounded_mixtures(
+        POINTS, KEYS, {"in": POINTS / 2, "out": 3 * POINTS}, [1, 10], {"in": [2, 2], "out": [6, 60]}
+    ),
+    # lesson 06; tests/test_plots_multihead.py holds these to their numbers
+    "one_or_two_heads": lambda: plots.one_or_two_heads(
+        [[0, 0], [4, 0], [4, 3], [0, 3]],
+        ["a", "b", "c", "d"],
+        {"a c": (0, 2), "b d": (1, 3)},
+        [[2, 1.5], [2, 1.5]],
+    ),
+    "errors_by_share": lambda: plots.errors_by_share(
+        [0, 0.5, 1], {"one": [1, 0.7, 0], "other": [0, 0.7, 1]}, 0.0, "both"
+    ),
+    "regrouped": lambda: plots.regrouped(
+        [[0, 1], [10, 11]], {"one": [[[0], [10]], [[1], [11]]], "other": [[[0], [1]], [[10], [11]]]}
+    ),
+    "shared_heads": lambda: plots.shared_heads({"2 groups": [0, 0, 1, 1], "1 group": [0, 0, 0, 0]}),
+    "cache_sizes": lambda: plots.cache_sizes(
+        [1024, 2048], {"4 groups": [2**30, 2**31], "1 group": [2**28, 2**29]}
+    ),
+    "clock_hands": lambda: plots.clock_hands(
+        {"here": [[1, 0], [1, 0]], "there": [[0, 1], [0.6, 0.8]]}, [1.0, 0.1], "score 2"
+    ),
+    "scores_by_offset": lambda: plots.scores_by_offset(
+        {"free": np.outer([1, 2, 3], [1, 2, 3]), "bound": np.subtract.outer(range(3), range(3))}
+    ),
+    "steps_and_cache": lambda: plots.steps_and_cache(["a", "b", "c"]),
+    "cost_of_a_step": lambda: plots.cost_of_a_step(
+        [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
+    ),
+    # lesson 07; tests/test_plots_flash.py holds these to their numbers
+    "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0], [5.0, 4.0]], 2),
+    "tile_by_tile": lambda: plots.tile_by_tile(SCORES, [2, 8, 4], 2, 1, ["here", "there"]),
+    "causal_tiles": lambda: plots.causal_tiles(10, 4),
+    "memory_by_length": lambda: plots.memory_by_length(
+        {"square": ([2, 4], [4096, 16384]), "line": ([2, 4, 8], [64, 128, 256])}, "tokens", "memory"
+    ),
+    "roofline": lambda: plots.roofline(1e11, 1e10, {"one": (2.0, 1e10), "two": (500.0, 6e10)}),
+}
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def figure(request):
+    """Draw one of the samples once for all the rules; a warning while drawing is an error."""
+    drawn = SAMPLES[request.param]()
+    drawn.markup = drawn._repr_html_()
+    return drawn
+
+
+def test_every_figure_function_is_held_to_the_rules():
+    public = {
+        name
+        for name, function in inspect.getmembers(plots, inspect.isfunction)
+        if inspect.signature(function).return_annotation == "LessonFigure"
+        and not name.startswith("_")
+    }
+    assert public == set(SAMPLES)
+
+
+def test_a_figure_shows_as_an_image_with_its_alt_text(figure):
+    assert figure.markup.startswith('<img src="data:image/png;base64,')
+    assert f'alt="{html.escape(figure.alt)}"' in figure.markup
+    assert repr(figure) == figure.alt
+    assert figure.alt.endswith(".")
+
+
+def test_a_figure_leaves_nothing_open_and_fits_the_page(figure):
+    assert pyplot.get_fignums() == []
+    width, height = figure.get_size_inches()
+    assert width == plots.WIDTH
+    assert height <= 5
+
+
+def test_numbers_on_an_axis_come_with_a_label(figure):
+    for axes in (drawn for drawn in figure.axes if drawn.axison):
+        for which in ("x", "y"):
+            axis = getattr(axes, f"{which}axis")
+            shown = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
+            if any(text and not any(map(str.isalpha, text)) for text in shown):
+                assert any(labels_of(axes, figure, which)), (which, shown)
+
+
+def labels_of(axes, figure, which):
+    """The labels of an axis: its own, or one it shares with the panels of its row or column."""
+    yield axes.get_ylabel() if which == "y" else axes.get_xlabel()
+    place = axes.get_subplotspec()
+    for other in figure.axes:
+        spec = other.get_subplotspec()
+        if place is None or spec is None:
+            continue
+        if which == "y" and spec.rowspan == place.rowspan:
+            yield other.get_ylabel()
+        if which == "x" and spec.colspan == place.colspan:
+            yield other.get_xlabel()
+
+
+def test_a_figure_uses_the_palette_alone(figure):
+    allowed = {color.lower() for color in plots.PALETTE}
+    assert set(colors_of(figure)) <= allowed
+
+
+def colors_of(figure):
+    for artist in figure.findobj(lambda artist: artist.get_visible()):
+        if isinstance(artist, Line2D):
+            drawn = [artist.get_color(), artist.get_markerfacecolor(), artist.get_markeredgecolor()]
+        elif isinstance(artist, Patch):
+            drawn = [
+                color for color in (artist.get_facecolor(), artist.get_edgecolor()) if color[3]
+            ]
+        elif isinstance(artist, Text):
+            drawn = [artist.get_color()]
+        else:
+            drawn = []
+        yield from (
+            to_hex(color) for color in drawn if not isinstance(color, str) or color != "none"
+        )
+
+
+def test_alt_text_is_safe_inside_a_tag():
+    drawn = plots.attention_map([[1.0]], ['"><script>'], ["<b>"])
+    assert "<script>" not in drawn._repr_html_()
+
+
+# The slider
+
+
+def one_line(factor):
+    drawn, axes = plots.new_figure(f"One line, factor {factor:g}.")
+    axes.plot([0, factor])
+    return drawn
+
+
+FACTOR = plots.Slider([0.5, 1.0, 2.0], start=1.0, label="factor")
+
+
+def test_without_a_notebook_explore_returns_the_figure_for_the_start():
+    assert plots.explore(one_line, factor=FACTOR).alt == "One line, factor 1."
+
+
+def test_without_ipywidgets_explore_returns_the_figure_for_the_start(monkeypatch, kernel):
+    kernel(allow_stdin=True)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    assert plots.explore(one_line, factor=FACTOR).alt == "One line, factor 1."
+
+
+def test_without_a_reader_explore_returns_the_figure_for_the_start(kernel):
+    kernel(allow_stdin=False)
+    assert plots.explore(one_line, factor=FACTOR).alt == "One line, factor 1."
+
+
+def test_before_a_reader_explore_redraws_as_the_slider_moves(monkeypatch, kernel):
+    import ipywidgets
+
+    kernel(allow_stdin=True)
+    shown, sliders = [], []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda item, **_: shown.append(item) or Shown(shown)
+    )
+    monkeypatch.setattr(ipywidgets, "VBox", lambda children: sliders.extend(children))
+    assert plots.explore(one_line, factor=FACTOR) is None
+    sliders[0].value = 2.0
+    assert sliders[0].description == "factor"
+    assert [repr(item) for item in shown[1:]] == ["One line, factor 1.", "One line, factor 2."]
+
+
+def test_an_executed_notebook_stores_the_figure_and_no_widget():
+    cell = (
+        "from attention_lib import plots\n"
+        "def draw(factor):\n"
+        "    figure, axes = plots.new_figure(f'Nothing, factor {factor:g}.')\n"
+        "    return figure\n"
+        "plots.explore(draw, factor=plots.Slider([1.0, 2.0], start=2.0, label='factor'))"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    (output,) = notebook.cells[0].outputs
+    assert set(output["data"]) == {"text/html", "text/plain"}
+    assert 'alt="Nothing, factor 2."' in output["data"]["text/html"]
+
+
+class Shown:
+    """What `display(..., display_id=True)` returns: a handle that replaces what it showed."""
+
+    def __init__(self, shown):
+        self.shown = shown
+
+    def update(self, item):
+        self.shown.append(item)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """Stand in for the kernel that runs a cell for a front end."""
+
+    def install(allow_stdin):
+        class Kernel:
+            def get_parent(self, channel):
+                return {"content": {"allow_stdin": allow_stdin}}
+
+        class Shell:
+            kernel = Kernel()
+
+        monkeypatch.setattr("IPython.get_ipython", Shell)
+
+    return install
+
+
+# The figures of lesson 01 show the numbers they are given
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_an_attention_map_writes_each_weight_in_its_cell():
+    axes = SAMPLES["attention_map"]().axes[0]
+    assert texts(axes) == ["0.25", "0.5", "0.25", "0", "0.125", "0.875"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == KEYS
+
+
+def test_bars_stand_at_scores_above_and_weights_below():
+    panels = np.reshape(SAMPLES["scores_beside_weights"]().axes, (2, 2))
+    for row, values in enumerate((SCORES, SHARES)):
+        for column in range(2):
+            heights = [bar.get_height() for bar in panels[row, column].patches]
+            assert heights == values[column].tolist()
+
+
+def test_shares_beyond_0_and_1_stay_inside_their_panel():
+    wild = np.array([[20.0, -29.0, 10.0]])
+    axes = plots.scores_beside_weights(wild, wild, ["wild"], KEYS).axes[1]
+    low, high = axes.get_ylim()
+    assert low < -29
+    assert high > 20
+
+
+def test_each_entry_is_set_over_the_sum_that_divides_it():
+    kept, lost = SAMPLES["rows_over_sums"]().axes
+    assert texts(kept) == ["1 ÷ 3", "2 ÷ 3", "3 ÷ 7", "4 ÷ 7"]
+    assert texts(lost) == ["1 ÷ 3", "2 ÷ 7", "3 ÷ 3", "4 ÷ 7"]
+
+
+def test_entries_of_one_sum_have_one_color():
+    down, along = SAMPLES["groups_along_axes"]().axes
+    for axes, groups in ((down, [0, 1, 2, 0, 1, 2]), (along, [0, 0, 0, 1, 1, 1])):
+        drawn = [to_hex(patch.get_facecolor()) for patch in axes.patches]
+        assert drawn == [plots.CYCLE[group].lower() for group in groups]
+
+
+def test_steps_are_labeled_with_their_factor():
+    assert texts(SAMPLES["equal_steps"]().axes[0]) == ["× 2.00", "× 2.00"]
+
+
+def test_what_does_not_move_is_said_not_to_move():
+    alt = SAMPLES["shift_and_scale"]().alt
+    assert "share: the weights move when a constant is added, nothing moves under a factor" in alt
+    assert "even: nothing moves when a constant is added, nothing moves under a factor" in alt
+
+
+def test_equal_scores_share_one_line():
+    _, course = SAMPLES["sharpness"]().axes
+    assert [text.get_text() for text in course.get_legend().get_texts()] == [
+        "red (score 2)",
+        "green, blue (score 4)",
+    ]
+
+
+def test_mixtures_are_drawn_where_they_lie():
+    values, mixed = SAMPLES["mixtures"]().axes[0].lines
+    assert values.get_xydata().tolist() == [[0, 0], [2, 0], [0, 2]]
+    assert mixed.get_xydata().tolist() == [[0.5, 0.5], [2, 2]]

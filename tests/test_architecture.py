@@ -1,0 +1,148 @@
+"""What an import costs and brings, and which module may know which."""
+
+import ast
+import graphlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import attention_lib
+from attention_lib.lessons import LESSONS, module_of
+
+LIBRARY = Path(attention_lib.__file__).parent
+HEAVY = ["torch", "triton", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
+REPORT = """
+import json, sys, time
+start = time.process_time()
+import attention_lib
+print(json.dumps([time.process_time() - start, sorted(sys.modules)]))
+"""
+
+
+def import_in_a_fresh_process():
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", REPORT], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_the_import_is_light():
+    runs = [import_in_a_fresh_process() for _ in range(5)]
+    assert not {name.split(".")[0] for name in runs[0][1]} & set(HEAVY)
+    assert min(seconds for seconds, _ in runs) < 0.25  # of the processor's time, not the clock's
+
+
+def test_everything_exported_is_there():
+    assert sorted(attention_lib.__all__) == attention_lib.__all__
+    for name in attention_lib.__all__:
+        assert callable(getattr(attention_lib, name))
+
+
+def imports(path, *, at_the_top=False):
+    """List what a module imports, by full name; `at_the_top` leaves out imports in functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if at_the_top else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports by relative name"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own_parts(path):
+    """List the parts of the library that a module imports: modules at its top, or packages."""
+    return {name.split(".")[1] for name in imports(path) if name.startswith("attention_lib.")}
+
+
+def lesson_modules(lesson):
+    """List the files of a lesson: its module, or all in the folder of its name."""
+    place = LIBRARY / "lessons" / module_of(lesson)
+    return sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+
+
+@pytest.mark.parametrize(
+    ("lesson", "path"),
+    [
+        pytest.param(lesson, path, id=f"{lesson}-{path.stem}")
+        for lesson in LESSONS
+        for path in lesson_modules(lesson)
+    ],
+)
+def test_a_lesson_knows_only_earlier_ones(lesson, path):
+    earlier = [module_of(name) for name in LESSONS[: LESSONS.index(lesson)]]
+    own = {f"lessons.{module_of(lesson)}"} if path.parent.name != "lessons" else set()
+    known = {"arguments", *own, *(f"lessons.{module}" for module in earlier)}
+    known |= {"lessons.fast_flash"} if lesson == "07_flash" else set()
+    imported = {".".join(name.split(".")[:2]) for name in own_modules(path)}
+    assert imported <= known
+    outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
+    allowed = {"numpy"} if lesson != "08_gpu" else {"numpy", "torch", "triton"}
+    assert outside - set(sys.stdlib_module_names) <= allowed
+
+
+@pytest.mark.parametrize("module", ["arguments", "lessons.fast_flash", "lessons.gpu.triton"])
+def test_what_lessons_rest_on_knows_nothing_else(module):
+    assert set(own_modules(LIBRARY.joinpath(*module.split(".")).with_suffix(".py"))) == set()
+
+
+@pytest.mark.parametrize(
+    "path", sorted((LIBRARY / "plots").glob("*.py")), ids=lambda path: path.stem
+)
+def test_the_figures_know_no_lesson(path):
+    assert own_parts(path) <= {"plots"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((LIBRARY / "checks").rglob("*.py")), ids=lambda path: path.stem
+)
+def test_checks_know_nothing_of_grading(path):
+    assert "grading" not in own_parts(path)
+    assert "nbgrader" not in {name.split(".")[0] for name in imports(path)}
+
+
+def is_module(place):
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+
+
+def own_modules(path, *, at_the_top=False):
+    """List the modules of the library that a module imports, as ``checks.calling``."""
+    for name in imports(path, at_the_top=at_the_top):
+        if name.partition(".")[0] == "attention_lib":
+            parts = name.split(".")[1:]
+            while parts and not is_module(LIBRARY.joinpath(*parts)):
+                parts.pop()  # the last one is a name in the module
+            yield ".".join(parts)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((LIBRARY / "checks" / "calls").glob("*.py")), ids=lambda path: path.stem
+)
+def test_what_runs_beside_an_answer_knows_no_solution(path):
+    """A process that must not see cases and references has this folder and no other of checks."""
+    at_the_top = set(own_modules(path, at_the_top=True))
+    assert {name for name in at_the_top if not name.startswith("checks.calls")} <= {
+        "checks.exercise"  # for its type
+    }
+    later = set(own_modules(path)) - at_the_top
+    assert later <= {"lessons.gpu.launch", "checks.exercise"} | at_the_top
+
+
+def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
+    path = LIBRARY / "lessons" / "gpu" / "launch.py"
+    assert set(own_modules(path, at_the_top=True)) == {"lessons.gpu.triton"}
+    assert set(own_modules(path)) == {"lessons.gpu.triton", "lessons.gpu.kernel"}
+    assert "def flash_kernel" not in path.read_text(encoding="utf-8")
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    names = {
+        path: ".".join(path.relative_to(LIBRARY).with_suffix("").parts)
+        for path in LIBRARY.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    graph = {name: set(own_modules(path)) - {""} for path, name in names.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises what it finds
