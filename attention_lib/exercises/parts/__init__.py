@@ -1,0 +1,1 @@
+"""What the known mistakes of several exercises share: softmax and attention with a wrong step."""

@@ -1,0 +1,70 @@
+"""Softmax with a wrong step, as the known mistakes of several exercises make it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.checks.calls.case import Answer
+
+EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
+
+
+def divided_by_sum(numbers: NDArray, axis: int | None = -1, epsilon: float = 0.0) -> NDArray:
+    """Divide by the sum along `axis`, to which `epsilon` is added."""
+    return numbers / (numbers.sum(axis=axis, keepdims=True) + epsilon)
+
+
+def plain_softmax(scores: NDArray, axis: int | None = -1) -> NDArray:
+    """Compute softmax without subtracting a maximum: large scores overflow."""
+    return divided_by_sum(np.exp(scores), axis)
+
+
+def plain_softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
+    """Compute softmax without subtracting a maximum; zeros where the sum is 0."""
+    exponentials = np.exp(scores)
+    total = exponentials.sum(axis=axis, keepdims=True)
+    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total > 0)
+
+
+def shifted_softmax(scores: NDArray, shift: ArrayLike, axis: int | None = -1) -> NDArray:
+    """Compute softmax after subtracting `shift`, which need not be the maximum of each row."""
+    return plain_softmax(scores - shift, axis)
+
+
+def softmax_with_one_maximum(scores: NDArray, axis: int | None = -1) -> NDArray:
+    """Subtract the maximum of the whole array: a row far below it underflows to 0/0."""
+    return shifted_softmax(scores, scores.max(), axis)
+
+
+def softmax_with_epsilon(scores: NDArray, epsilon: float, axis: int = -1) -> NDArray:
+    """Subtract each row's maximum and add `epsilon` to its sum; zeros for a row of -inf."""
+    maximum = scores.max(axis=axis, keepdims=True)
+    exponentials = np.exp(scores - np.where(np.isfinite(maximum), maximum, 0.0))
+    return divided_by_sum(exponentials, axis, epsilon)
+
+
+def clipped_softmax(scores: NDArray, limit: float, axis: int = -1) -> NDArray:
+    """Compute softmax of scores held between `-limit` and `limit`, in place of a maximum."""
+    return plain_softmax(np.clip(scores, -limit, limit), axis)
+
+
+def hard_softmax(scores: NDArray, axis: int = -1) -> NDArray:
+    """Give all the weight of a row to its largest score; equal ones share it."""
+    return divided_by_sum((scores == scores.max(axis=axis, keepdims=True)).astype(float), axis)
+
+
+def filled(scores: NDArray, mask: NDArray, fill: float) -> NDArray:
+    """Put `fill` in place of every forbidden score, in floating point."""
+    return np.where(mask, scores, np.array(fill, np.result_type(scores, np.float32)))
+
+
+def cut_to_integers(answer: Answer) -> Answer:
+    """Store the result in the dtype of the first argument, as ``np.zeros_like`` of it would."""
+
+    def answer_in_the_same_dtype(array: NDArray, *args: Any, **kwargs: Any) -> NDArray:
+        return answer(array, *args, **kwargs).astype(array.dtype)
+
+    return answer_in_the_same_dtype
