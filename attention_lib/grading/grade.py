@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from attention_lib.grading.batch.workers import Workers, cores, get_ready
+from attention_lib.grading.batch.workers import Workers, cores, preload
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
         lesson = course.require(options.lesson)
         if options.jobs:
             os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each worker: there is one a core
-            get_ready()  # meanwhile this process imports nbgrader too
+            preload()  # meanwhile this process imports nbgrader too
         most, results = grade(course, lesson, options.jobs, options.scheduler, options.again)
     except CourseError as problem:
         print(problem, file=sys.stderr)

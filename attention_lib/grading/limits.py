@@ -11,3 +11,4 @@
 # Pages: what feedback shows.
 
 # Batch: workers, backups, progress.
+DEATHS = 3  # of a call's workers, after which the call is given up

@@ -23,7 +23,7 @@ from nbgrader.utils import capture_log, temp_attrs
 
 from attention_lib.grading.batch.fingerprints import digest, of_lesson, of_submission
 from attention_lib.grading.batch.progress import Progress
-from attention_lib.grading.batch.workers import Answer, Call, WorkerDied, Workers
+from attention_lib.grading.batch.workers import Call, Reply, WorkerDied, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, prepare_to_write, read_standings
 from attention_lib.grading.classroom.journal import Entry, Journal
@@ -167,7 +167,7 @@ class Batch:
         then = functools.partial(self._write, student, prepared)
         self._workers.ask(Call(run_notebook, (task,), then))
 
-    def _write(self, student: str, prepared: Prepared, answer: Answer) -> None:
+    def _write(self, student: str, prepared: Prepared, answer: Reply) -> None:
         """Write the grade of a submission that has been run."""
         if isinstance(answer.error, NoSandbox):
             raise CourseError(str(answer.error))
@@ -217,9 +217,9 @@ class Batch:
         page = self._page(student, standing)
         place = self._course.root, self._lesson, student
         then = functools.partial(self._note_page, student, page)
-        self._workers.ask(Call(write_page, place, then, at_home=True))
+        self._workers.ask(Call(write_page, place, then, local=True))
 
-    def _note_page(self, student: str, page: str, answer: Answer) -> None:
+    def _note_page(self, student: str, page: str, answer: Reply) -> None:
         if answer.error is not None:
             self._fail(student, "the feedback could not be written", answer.error)
             return

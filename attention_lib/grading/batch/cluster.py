@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from attention_lib.grading.batch.fingerprints import of_library
-from attention_lib.grading.batch.workers import AHEAD, Call, WorkerDied, Workers
+from attention_lib.grading.batch.workers import CALLS_PER_WORKER, Call, WorkerDied, Workers
 from attention_lib.grading.classroom.course import CourseError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class OtherLibrary(Exception):
 
 
 class ClusterWorkers(Workers):
-    """Has calls made on a cluster; those `at_home`, in processes of this machine.
+    """Has calls made on a cluster; `local` ones, in processes of this machine.
 
     All that crosses is values, and a worker needs nothing but this library, in this version. What
     a lost worker had begun is done again by another, which the scheduler sees to.
@@ -43,21 +43,15 @@ class ClusterWorkers(Workers):
             workers = sum(self._client.nthreads().values())
         except OSError:
             raise self._gone() from None
-        return (AHEAD * workers or 1) - len(self._running)
+        return (CALLS_PER_WORKER * workers or 1) - len(self._running)
 
     def _gone(self) -> CourseError:
         return CourseError(f"The scheduler at {self._scheduler} has gone.")
 
-    def ask(self, call: Call) -> None:
-        if call.at_home:
-            super().ask(call)
-        else:
-            self._start(call, self._cluster)
-
-    def _submit(self, call: Call, pool: Executor) -> Future:
-        if pool is not self._cluster:
-            return super()._submit(call, pool)
-        return pool.submit(_there, of_library(), call.function, *call.arguments)
+    def _submit(self, call: Call) -> Future:
+        if call.local:
+            return super()._submit(call)
+        return self._cluster.submit(_call_with, of_library(), call.function, *call.arguments)
 
     def _explained(self, error: BaseException) -> BaseException:
         from distributed import KilledWorker
@@ -82,7 +76,7 @@ class ClusterWorkers(Workers):
         self._client.close()
 
 
-def _there(library: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def _call_with(library: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Make a call on a worker that has this very library."""
     if of_library() != library:
         raise OtherLibrary("its library, or its NumPy or PyTorch, is another version")

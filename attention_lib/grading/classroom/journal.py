@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attention_lib.grading.classroom.course import CourseError
+from filelock import FileLock, Timeout
 
-try:
-    import fcntl
-except ImportError:  # Windows: there, two batches at once go unnoticed
-    fcntl = None
+from attention_lib.grading.classroom.course import CourseError
 
 
 @dataclass
@@ -37,15 +34,14 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Open it and read what is there."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(f"{path}.lock", blocking=False)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise CourseError(
+                f"This lesson is being graded already: {path} is in use. Wait for that."
+            ) from None
         self._file = path.open("a+", encoding="utf-8", errors="replace", newline="\n")
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                self._file.close()
-                raise CourseError(
-                    f"This lesson is being graded already: {path} is in use. Wait for that."
-                ) from None
         self.entries: dict[str, Entry] = {}
         self.seed: int | None = None  # of a batch that was not finished
         self._file.seek(0)
@@ -98,6 +94,7 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
+        self._lock.release()
 
     def __enter__(self) -> Journal:
         return self

@@ -1,4 +1,4 @@
-"""Work is done once for each who asked, whatever becomes of the processes that do it."""
+"""Each call gets one reply, whatever becomes of the processes that make it."""
 
 import contextlib
 import multiprocessing
@@ -53,7 +53,7 @@ def ask_all(workers, calls):
 
 
 @pytest.mark.parametrize("jobs", JOBS)
-def test_each_call_is_answered_once_by_a_value_or_an_error(jobs):
+def test_each_call_gets_one_reply_with_a_value_or_an_error(jobs):
     calls = {number: (operator.truediv, 12, number) for number in range(6)}
     with Workers(jobs) as workers:
         answers = ask_all(workers, calls)
@@ -62,7 +62,7 @@ def test_each_call_is_answered_once_by_a_value_or_an_error(jobs):
     assert [given[0].value for given in answers.values()] == [12, 6, 4, 3, 2.4]
 
 
-def test_only_a_few_calls_are_under_way():
+def test_two_calls_per_worker_are_handed_out():
     with Workers(2) as workers:
         for _ in range(4):
             assert workers.room > 0
@@ -73,7 +73,7 @@ def test_only_a_few_calls_are_under_way():
         assert workers.room == 4
 
 
-def test_work_is_done_by_other_processes_in_their_main_thread():
+def test_calls_are_made_in_the_main_thread_of_other_processes():
     with Workers(2) as workers:
         answers = ask_all(
             workers, {"pid": (os.getpid,), "handle": (signal.signal, signal.SIGALRM, 0)}
@@ -82,7 +82,7 @@ def test_work_is_done_by_other_processes_in_their_main_thread():
     assert answers["handle"][0].error is None  # only a main thread may
 
 
-def test_what_a_dead_worker_left_undone_is_done_again(tmp_path):
+def test_call_whose_worker_died_is_retried(tmp_path):
     calls = {number: (operator.neg, number) for number in range(8)}
     calls["dies once"] = (die, str(tmp_path / "once"))
     calls["dies twice"] = (die, str(tmp_path / "one"), str(tmp_path / "two"))
@@ -96,15 +96,26 @@ def test_what_a_dead_worker_left_undone_is_done_again(tmp_path):
     }
 
 
-def test_who_kills_every_worker_is_given_up_and_takes_nobody_along():
+def test_call_that_kills_workers_is_abandoned_and_others_finish():
     calls = {number: (operator.neg, number) for number in range(8)}
     calls["deadly"] = (os._exit, 3)
     with Workers(2) as workers:
         answers = ask_all(workers, calls)
     (deadly,) = answers.pop("deadly")
     assert isinstance(deadly.error, WorkerDied)
-    assert str(deadly.error) == "4 processes that ran it have died"
+    assert str(deadly.error) == "3 processes that ran it have died"
     assert [given[0].value for given in answers.values()] == [-number for number in range(8)]
+
+
+def test_call_that_takes_too_long_is_killed_and_others_finish():
+    replies = []
+    with Workers(1) as workers:
+        workers.ask(Call(time.sleep, (10 * SECONDS,), replies.append, seconds=0.2))
+        workers.ask(Call(operator.neg, (1,), replies.append))
+        while not workers.idle:
+            workers.wait(SECONDS)
+    assert isinstance(replies[0].error, TimeoutError)
+    assert replies[1].value == -1
 
 
 def test_an_exception_stops_the_workers_at_once():
@@ -120,10 +131,14 @@ PARENT = """
 import os, signal, time
 from attention_lib.grading.batch.workers import Call, Workers
 
+def slow_pid():
+    time.sleep(0.5)  # so that each worker makes a call
+    return os.getpid()
+
 if __name__ == "__main__":
     with Workers(2) as workers:
         for _ in range(2):
-            workers.ask(Call(os.getpid, (), lambda answer: print(answer.value, flush=True)))
+            workers.ask(Call(slow_pid, (), lambda reply: print(reply.value, flush=True)))
         while not workers.idle:
             workers.wait()
         {then}
@@ -158,10 +173,10 @@ def test_workers_end_with_a_process_that_was_killed(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals go to a group of processes on POSIX")
-def test_control_c_is_left_to_the_process_that_gave_the_work(tmp_path):
+def test_control_c_reaches_only_the_process_that_gave_the_work(tmp_path):
     then = (
         "signal.signal(signal.SIGINT, lambda *_: None); os.killpg(0, signal.SIGINT); "
-        "workers.ask(Call(os.getpid, (), lambda answer: print(answer.value, flush=True))); "
+        "workers.ask(Call(slow_pid, (), lambda reply: print(reply.value, flush=True))); "
         "workers.wait()"
     )
     parent = start_parent(tmp_path, then)
@@ -180,7 +195,7 @@ def exit_with_blocked_signals():
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be blocked here")
-def test_control_c_does_not_reach_a_worker_that_is_only_beginning():
+def test_worker_starts_with_sigint_blocked():
     forkserver._forkserver._stop()  # which another test may have started in another way
     with Workers(1) as workers:
         answers = ask_all(workers, {"later": (blocked_signals,)})
