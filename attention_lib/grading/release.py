@@ -4,36 +4,53 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from sqlalchemy.engine import make_url
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.lesson.markdown import read_lesson
 
 
-def release(course: Course, lessons: list[str]) -> None:
+def release(course: Course, lessons: list[str], into_gradebook: bool = True) -> None:
     """Write classroom/source/ and, with nbgrader's generate_assignment, notebooks/.
 
     Grades that exist are left alone; a change that they would not survive is refused before
-    anything is written.
+    anything is written. With `into_gradebook` false no gradebook is read or made, for an author
+    who has no class.
     """
     sources = {lesson: read_lesson(course.written(lesson), EXERCISES) for lesson in lessons}
-    nbgrader = course.nbgrader()
-    for lesson, source in sources.items():
-        _refuse_to_upset_grades(course, lesson, source)
-    for lesson, source in sources.items():
-        path = course.source(lesson)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(nbformat.writes(source).rstrip("\n") + "\n")
-        result = nbgrader.generate_assignment(lesson)
-        if not result["success"]:
-            problem = result["error"].strip().splitlines()[-1]
-            raise CourseError(
-                f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
-            )
+    if into_gradebook:
+        for lesson, source in sources.items():
+            _refuse_to_upset_grades(course, lesson, source)
+    with tempfile.TemporaryDirectory() as folder:
+        nbgrader = course.nbgrader()
+        if not into_gradebook:  # nbgrader cannot do without one
+            nbgrader.coursedir.db_url = f"sqlite+pysqlite:///{folder}/gradebook.db"
+        for lesson, source in sources.items():
+            _write_source(course.source(lesson), source)
+            result = nbgrader.generate_assignment(lesson)
+            if not result["success"]:
+                problem = result["error"].strip().splitlines()[-1]
+                raise CourseError(
+                    f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
+                )
+
+
+def _write_source(path: Path, source: NotebookNode) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(nbformat.writes(source).rstrip("\n") + "\n")
+
+
+def _has_gradebook(course: Course) -> bool:
+    """Tell whether this course has a class: a gradebook, or the address of a database for one."""
+    url = make_url(course.nbgrader().coursedir.db_url)
+    return not url.drivername.startswith("sqlite") or Path(str(url.database)).exists()
 
 
 def _refuse_to_upset_grades(course: Course, lesson: str, source: NotebookNode) -> None:
@@ -78,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
         lessons = [course.require(name) for name in names] or course.lessons
         if not lessons:
             raise CourseError("There is no lesson in solutions/.")
-        release(course, lessons)
+        release(course, lessons, into_gradebook=_has_gradebook(course))
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -101,6 +101,19 @@ def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, 
     assert course.released(lesson).read_bytes() == before
 
 
+def test_an_author_without_a_class_gets_no_gradebook(tmp_path, monkeypatch):
+    course = make_course(tmp_path, LESSONS[0])
+    monkeypatch.chdir(course.root)
+    assert quietly(command.main, []) == 0
+    assert course.released(LESSONS[0]).is_file()
+    assert not list(course.root.rglob("*.db"))
+    with course.gradebook() as gradebook:  # a class begins
+        gradebook.add_student("ada")
+    assert quietly(command.main, []) == 0
+    with course.gradebook() as gradebook:
+        assert gradebook.find_notebook(LESSONS[0], LESSONS[0]).grade_cells
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
