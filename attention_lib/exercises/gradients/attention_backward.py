@@ -1,0 +1,358 @@
+"""`attention_backward(query, key, value, grad_output)` returns the gradients of attention by its three inputs.
+
+The attention is unmasked and scaled by 1/√d_k. Query `(..., L, d_k)`, key `(..., S, d_k)`, value
+`(..., S, d_v)`, grad_output `(..., L, d_v)` → `(grad_query, grad_key, grad_value)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import vjp_magnitude
+from attention_lib.exercises.parts.softmax import (
+    plain_softmax,
+    softmax_with_epsilon,
+    softmax_with_one_maximum,
+)
+from attention_lib.lessons.gradients import attention_backward, softmax_vjp
+from attention_lib.lessons.scaling import scaled_scores
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "First compute the weights again, as the forward pass did: softmax of query times key "
+    "transposed, over √d_k.",
+    "Then go backward. Through output = weights @ value: grad_value is weights transposed "
+    "times grad_output, and grad_weights is grad_output times value transposed.",
+    "Through softmax: grad_scores = softmax_vjp(weights, grad_weights), your own function.",
+    "Through scores = query times key transposed, over √d_k: grad_query is grad_scores times "
+    "key, grad_key is grad_scores transposed times query, both over √d_k.",
+    "Transpose the last two axes only: np.swapaxes(key, -1, -2). For √d_k use math.sqrt or "
+    "** 0.5, which leave float32 as it is; np.sqrt turns it into float64.",
+)
+
+Gradients = tuple[NDArray, NDArray, NDArray]
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(
+        np.array([[2.0, 0.0]]),
+        np.array([[0.0, 1.0], [0.5, 3.0], [1.0, 0.0]]),
+        np.array([[2.0], [6.0], [4.0]]),
+        np.array([[1.0]]),
+    )
+    yield drawn(rng, (), 2, 3, 5, 6)
+    yield drawn(rng, (3,), 3, 3, 3, 3)  # square: here a lost transpose gives numbers
+    yield drawn(rng, (), 5, 2, 6, 3)
+    yield drawn(rng, (), 5, 2, 6, 3)  # the same shapes, other numbers
+    yield drawn(rng, (2,), 3, 5, 7, 6)
+    yield drawn(rng, (2, 3), 5, 6, 1, 7)
+    yield drawn(rng, (3,), 2, 1, 5, 2)  # one key: its weight is 1, whatever the query
+    yield Case(*(a.astype(np.float32) for a in drawn(rng, (2,), 3, 6, 5, 2).args))
+    yield Case(
+        np.array([[1, 0, 2], [0, -1, 1]]),
+        np.array([[1, 1, 0], [0, 2, 1], [2, 0, -1], [1, 0, 0], [0, 1, 1]]),
+        np.array([[3, 0], [1, 2], [0, -1], [2, 2], [1, 1]]),
+        np.array([[1, -1], [2, 1]]),
+    )
+    query, key, *others = drawn(rng, (), 3, 5, 2, 6).args
+    far = np.array([3000.0, 0.0])  # lifts every score of a row alike, far beyond what exp can take,
+    query[:, 0] = 0.5, 1.5, 3.0  # and each row to a height of its own
+    yield Case(query, key + far, *others)
+
+
+def drawn(
+    rng: Generator, leading: tuple[int, ...], queries: int, keys: int, d_k: int, d_v: int
+) -> Case:
+    return Case(
+        rng.normal(size=(*leading, queries, d_k)),
+        rng.normal(size=(*leading, keys, d_k)),
+        rng.normal(size=(*leading, keys, d_v)),
+        rng.normal(size=(*leading, queries, d_v)),
+    )
+
+
+def transposed(array: NDArray) -> NDArray:
+    return np.swapaxes(array, -1, -2)
+
+
+def magnitude(query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray) -> Gradients:
+    """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
+    scale = 1 / math.sqrt(query.shape[-1])
+    products = np.abs(query) @ transposed(np.abs(key)) * scale
+    # A weight is as uncertain as its score: in proportion to the products summed for it.
+    weights = softmax(scaled_scores(query, key)) * (1 + 2 * products.max(axis=-1, keepdims=True))
+    grad_weights = np.abs(grad_output) @ transposed(np.abs(value))
+    grad_scores = vjp_magnitude(weights, grad_weights)
+    return (
+        scale * grad_scores @ np.abs(key),
+        scale * transposed(grad_scores) @ np.abs(query),
+        transposed(weights) @ np.abs(grad_output),
+    )
+
+
+def backward(
+    query: NDArray,
+    key: NDArray,
+    value: NDArray,
+    grad_output: NDArray,
+    *,
+    weigh: Callable[[NDArray], NDArray] = softmax,
+    through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
+    scale: float | None = None,
+    scale_back: float | None = None,
+) -> Gradients:
+    """Compute the three gradients with one of the steps replaced by a wrong one."""
+    right_scale = 1 / math.sqrt(query.shape[-1])
+    scale = right_scale if scale is None else scale
+    scale_back = scale if scale_back is None else scale_back
+    weights = weigh(query @ transposed(key) * scale)
+    grad_weights = grad_output @ transposed(value)
+    grad_scores = through_softmax(weights, grad_weights)
+    return (
+        scale_back * grad_scores @ key,
+        scale_back * transposed(grad_scores) @ query,
+        transposed(weights) @ grad_output,
+    )
+
+
+def with_step(**changes: Callable | float) -> Answer:
+    return lambda query, key, value, grad_output: backward(
+        query, key, value, grad_output, **changes
+    )
+
+
+def with_scale(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
+    return lambda query, key, value, grad_output: backward(
+        query, key, value, grad_output, scale=scale(query, key, value)
+    )
+
+
+def times_power_of_d_k(which: int, *args: NDArray, power: float = 0.5) -> Gradients:
+    """Compute the three gradients, and multiply one of them by a power of d_k."""
+    factor = args[0].shape[-1] ** power
+    return tuple(g * (factor if i == which else 1.0) for i, g in enumerate(backward(*args)))
+
+
+def transposed_whole(
+    query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray
+) -> Gradients:
+    root = math.sqrt(query.shape[-1])
+    weights = softmax(query @ key.T / root)
+    grad_scores = softmax_vjp(weights, grad_output @ value.T)
+    return grad_scores @ key / root, grad_scores.T @ query / root, weights.T @ grad_output
+
+
+def combined(
+    combine: Callable[[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, float], Gradients],
+) -> Answer:
+    """Make an answer from the arguments, the weights, dS and the scale, combined wrongly."""
+
+    def answer(query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray) -> Gradients:
+        scale = 1 / math.sqrt(query.shape[-1])
+        weights = softmax(query @ transposed(key) * scale)
+        grad_scores = softmax_vjp(weights, grad_output @ transposed(value))
+        return combine(query, key, grad_output, weights, grad_scores, scale)
+
+    return answer
+
+
+MISTAKES = (
+    Mistake(
+        "grad_query and grad_key lack the factor 1/√d_k: the scores were scaled on the way "
+        "forward, so their gradients are on the way back.",
+        with_step(scale_back=1.0),
+    ),
+    Mistake(
+        "The factor 1/√d_k is missing: scores are query times key transposed, over √d_k, and "
+        "grad_query and grad_key carry it too.",
+        with_step(scale=1.0),
+    ),
+    Mistake(
+        "The weights are computed without 1/√d_k: scale the scores before softmax.",
+        lambda query, key, value, grad_output: backward(
+            query,
+            key,
+            value,
+            grad_output,
+            scale=1.0,
+            scale_back=1 / math.sqrt(query.shape[-1]),
+        ),
+    ),
+    Mistake(
+        "You scale by √d_v or by the number of keys or queries: d_k is the last size of query "
+        "and key.",
+        with_scale(lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+        with_scale(lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
+        with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
+        with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[0])),
+    ),
+    Mistake(
+        "You scale by 1/d_k: it is 1/√d_k.",
+        with_scale(lambda query, key, value: 1 / query.shape[-1]),
+    ),
+    Mistake(
+        "You multiply by √d_k: divide by it.",
+        with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
+    ),
+    Mistake(
+        "grad_query and grad_key carry the factor 1/√d_k both, and here only one of them does.",
+        lambda query, key, value, grad_output: times_power_of_d_k(
+            0, query, key, value, grad_output
+        ),
+        lambda query, key, value, grad_output: times_power_of_d_k(
+            1, query, key, value, grad_output
+        ),
+    ),
+    Mistake(
+        "grad_value is divided by √d_k as well: the values were not scaled on the way forward.",
+        lambda query, key, value, grad_output: times_power_of_d_k(
+            2, query, key, value, grad_output, power=-0.5
+        ),
+    ),
+    Mistake(
+        "The factor 1/√d_k is taken twice on the way back: once is enough.",
+        lambda query, key, value, grad_output: backward(
+            query, key, value, grad_output, scale_back=1 / query.shape[-1]
+        ),
+    ),
+    Mistake(
+        "The step through softmax is missing: grad_scores is softmax_vjp(weights, "
+        "grad_weights), not grad_weights itself.",
+        with_step(through_softmax=lambda p, g: g),
+    ),
+    Mistake(
+        "In the step through softmax the weighted mean is missing: it is p (g − Σ p g), not p g.",
+        with_step(through_softmax=lambda p, g: p * g),
+    ),
+    Mistake(
+        "In the step through softmax only the diagonal p (1 − p) is used: a score moves the "
+        "other weights too. It is p (g − Σ p g).",
+        with_step(through_softmax=lambda p, g: p * (1 - p) * g),
+    ),
+    Mistake(
+        "In the step through softmax the plain mean is subtracted: weigh the gradients, Σ p g.",
+        with_step(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
+    ),
+    Mistake(
+        "In the step through softmax the sum must run over the keys, the last axis, with "
+        "keepdims=True.",
+        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-2, keepdims=True))),
+        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum())),
+        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=0, keepdims=True))),
+        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-1))),
+    ),
+    Mistake(
+        "Softmax must run over the keys, the last axis of the scores.",
+        with_step(weigh=lambda scores: softmax(scores, -2)),
+        with_step(weigh=lambda scores: softmax(scores, 0)),
+        with_step(weigh=lambda scores: softmax(scores, None)),
+    ),
+    Mistake(
+        "The three gradients are in another order: return grad_query, grad_key, grad_value.",
+        *(
+            lambda query, key, value, grad_output, order=order: tuple(
+                backward(query, key, value, grad_output)[i] for i in order
+            )
+            for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
+        ),
+    ),
+    Mistake(
+        "weights is not transposed in grad_value: value j gathers from all queries that "
+        "weighed it, the column j.",
+        combined(
+            lambda q, k, g, weights, grad_scores, scale: (
+                scale * grad_scores @ k,
+                scale * transposed(grad_scores) @ q,
+                weights @ g,
+            )
+        ),
+    ),
+    Mistake(
+        "grad_scores is not transposed in grad_key: key j gathers from all queries, the column j.",
+        combined(
+            lambda q, k, g, weights, grad_scores, scale: (
+                scale * grad_scores @ k,
+                scale * grad_scores @ q,
+                transposed(weights) @ g,
+            )
+        ),
+    ),
+    Mistake(
+        "Query and key have changed places: grad_query comes from the keys, grad_key from the "
+        "queries.",
+        combined(
+            lambda q, k, g, weights, grad_scores, scale: (
+                scale * grad_scores @ q,
+                scale * transposed(grad_scores) @ k,
+                transposed(weights) @ g,
+            )
+        ),
+    ),
+    Mistake(
+        ".T reverses the batch dimensions as well: swap the last two axes only, "
+        "np.swapaxes(key, -1, -2).",
+        transposed_whole,
+    ),
+    Mistake(
+        "value is not transposed in grad_weights: entry [i, j] is grad_output[i] · value[j].",
+        lambda query, key, value, grad_output: backward(query, key, transposed(value), grad_output),
+    ),
+    Mistake(
+        "grad_value comes from grad_scores: the output is weights @ value, so it takes the "
+        "weights.",
+        combined(
+            lambda q, k, g, weights, grad_scores, scale: (
+                scale * grad_scores @ k,
+                scale * transposed(grad_scores) @ q,
+                transposed(grad_scores) @ g,
+            )
+        ),
+    ),
+    Mistake(
+        "The sign of grad_query and grad_key is reversed: in the step through softmax it "
+        "is p (g − Σ p g).",
+        with_step(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
+    ),
+    Mistake(
+        "The gradients are divided by the number of queries: grad_output is all there is to "
+        "carry back.",
+        lambda query, key, value, grad_output: tuple(
+            gradient / query.shape[-2] for gradient in backward(query, key, value, grad_output)
+        ),
+    ),
+    Mistake(
+        "exp overflows for large scores: use a softmax that subtracts each row's maximum.",
+        with_step(weigh=plain_softmax),
+    ),
+    Mistake(
+        "One maximum is subtracted from all rows, and a row far below it underflows to 0/0: use a "
+        "softmax that subtracts each row's own.",
+        with_step(weigh=softmax_with_one_maximum),
+    ),
+    Mistake(
+        "A small constant is added to the sum in softmax: leave it out, the sum is never 0.",
+        *(
+            with_step(weigh=lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
+            for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="attention_backward",
+    points=4,
+    minutes=15,
+    reference=attention_backward,
+    signature="attention_backward(query, key, value, grad_output)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,175 @@
+"""`cross_entropy_grad(scores, targets)` returns the gradient of `cross_entropy` with respect to the scores.
+
+`(N, C)` scores and `(N,)` integer targets → `(N, C)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
+from attention_lib.lessons.gradients import cross_entropy_grad, softmax_vjp
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "For one example the gradient is its weights, minus 1 at the right class.",
+    "gradient[np.arange(N), targets] is the entry of the right class in every row.",
+    "The loss is a mean over N examples, so each example counts with 1/N.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[0.0, 0.0], [0.0, np.log(3.0)], [1.0, 1.0]]), np.array([0, 1, 1]))
+    yield Case(np.array([[1, 2, 0], [3, 3, 1]]), np.array([2, 0]))
+    yield Case(np.array([[0.0, 1000.0, -1000.0], [0.0, 1.0, 2.0]]), np.array([0, 2]))
+    yield Case(
+        rng.normal(0.0, 2.0, (3, 3)), np.array([1, 1, 0])
+    )  # square: here a lost axis gives numbers
+    yield Case(rng.normal(0.0, 2.0, (5, 3)), np.array([2, 0, 0, 1, 2]))
+    yield Case(rng.normal(0.0, 2.0, (2, 6)), rng.integers(6, size=2))
+    yield Case(rng.normal(0.0, 2.0, (3, 5)).astype(np.float32), rng.integers(5, size=3))
+    yield Case(rng.normal(0.0, 2.0, (1, 7)), np.array([6]))
+    yield Case(rng.normal(0.0, 9.0, (5, 2)), rng.integers(2, size=5))
+    # Far beyond what exp can take, and close together.
+    yield Case(np.array([[3000.0, 3001.0, 3003.0], [-2000.0, -2001.0, -2000.5]]), np.array([1, 0]))
+
+
+def one_hot(scores: NDArray, targets: NDArray) -> NDArray:
+    """Mark the right class of each example with 1, in a float array of the scores' shape."""
+    dtype = np.result_type(scores.dtype, np.float32)
+    return np.eye(scores.shape[1], dtype=dtype)[targets]
+
+
+def magnitude(scores: NDArray, targets: NDArray) -> NDArray:
+    largest = np.abs(scores).max(axis=-1, keepdims=True)
+    return (softmax(scores) + one_hot(scores, targets)) * (1.0 + largest) / len(targets)
+
+
+def every_column(scores: NDArray, targets: NDArray) -> NDArray:
+    gradient = softmax(scores)
+    gradient[:, targets] -= 1
+    return gradient / len(targets)
+
+
+def rows_of_targets(scores: NDArray, targets: NDArray) -> NDArray:
+    gradient = softmax(scores)
+    gradient[targets] -= 1
+    return gradient / len(targets)
+
+
+def overflowing(scores: NDArray, targets: NDArray) -> NDArray:
+    return (plain_softmax(scores) - one_hot(scores, targets)) / len(targets)
+
+
+MISTAKES = (
+    Mistake(
+        "The division by N is missing: the loss is the mean over the examples.",
+        lambda scores, targets: softmax(scores) - one_hot(scores, targets),
+    ),
+    Mistake(
+        "You divide by the number of all entries, N × C: divide by N, the number of examples.",
+        lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
+        lambda scores, targets: cross_entropy_grad(scores, targets) / scores.shape[1],
+    ),
+    Mistake(
+        "You divide by C, the number of classes: divide by N, the number of examples.",
+        lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
+    ),
+    Mistake(
+        "The sign is reversed: it is the weights minus 1 at the right class.",
+        lambda scores, targets: (one_hot(scores, targets) - softmax(scores)) / len(targets),
+        lambda scores, targets: one_hot(scores, targets) - softmax(scores),
+    ),
+    Mistake(
+        "These are the weights divided by N: subtract 1 at the right class of each example.",
+        lambda scores, targets: softmax(scores) / len(targets),
+    ),
+    Mistake(
+        "Only the score of the right class counts here: the log-sum-exp of the row depends on "
+        "every score, and its derivatives are the weights.",
+        lambda scores, targets: -one_hot(scores, targets) / len(targets),
+    ),
+    Mistake(
+        "Only the entry of the right class is filled: every other score has its weight as "
+        "gradient.",
+        lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
+    ),
+    Mistake(
+        "1 is subtracted from the scores: take softmax of each row first.",
+        lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
+    ),
+    Mistake(
+        "These come from the logarithms of the weights: use the weights themselves.",
+        lambda scores, targets: (np.log(softmax(scores)) - one_hot(scores, targets)) / len(targets),
+    ),
+    Mistake(
+        "This is the gradient with respect to the weights, −1/p: carry it back to the scores.",
+        lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
+        lambda scores, targets: np.where(
+            one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
+        ),
+    ),
+    Mistake(
+        "The weights are divided by N before 1 is subtracted: subtract first, and divide both.",
+        lambda scores, targets: softmax(scores) / len(targets) - one_hot(scores, targets),
+    ),
+    Mistake(
+        "1/p has no answer where a weight has underflowed to 0. On paper p cancels: what is left "
+        "is the weights minus 1 at the right class.",
+        lambda scores, targets: (
+            softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
+        ),
+        lambda scores, targets: np.nan_to_num(
+            softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
+        ),
+    ),
+    Mistake(
+        "gradient[:, targets] takes every target in every row: use "
+        "gradient[np.arange(N), targets].",
+        every_column,
+    ),
+    Mistake(
+        "gradient[targets] takes whole rows, those with the numbers of the classes: use "
+        "gradient[np.arange(N), targets].",
+        rows_of_targets,
+    ),
+    Mistake(
+        "1 is subtracted everywhere: only at the right class of each example.",
+        lambda scores, targets: (softmax(scores) - 1) / len(targets),
+    ),
+    Mistake(
+        "Softmax runs down the columns: each row is one example.",
+        lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
+    ),
+    Mistake(
+        "Softmax runs over the whole array: each row is one example.",
+        lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
+    ),
+    Mistake(
+        "exp overflows for large scores: subtract each row's maximum first, or use the softmax "
+        "of attention_lib.",
+        overflowing,
+    ),
+    Mistake(
+        "For integer scores the gradient is cut to whole numbers: np.zeros_like copies the "
+        "integer dtype. Make a float array.",
+        cut_to_integers(cross_entropy_grad),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="cross_entropy_grad",
+    points=2,
+    minutes=7,
+    reference=cross_entropy_grad,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

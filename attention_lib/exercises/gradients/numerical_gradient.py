@@ -1,0 +1,260 @@
+"""`numerical_gradient(f, x, eps=1e-6)` computes the gradient of a function by central differences.
+
+`f` takes an array and returns a number. `x` is float64 of any shape and memory layout (transposed, strided),
+and the result has its shape; `x` comes back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.gradients import numerical_gradient
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "for index in np.ndindex(x.shape) visits every entry of an array of any shape; "
+    "x[index] is that entry.",
+    "Copy x, move one entry of the copy up by eps, call f; then another copy, moved down. "
+    "The entry of the result is (above - below) / (2 * eps).",
+    "Take fresh copies for every entry, so that only one entry is moved at a time.",
+)
+
+
+def sum_of_squares(x: NDArray) -> float:
+    return np.sum(x**2)
+
+
+def sum_of_cubes(x: NDArray) -> float:
+    return np.sum(x**3)
+
+
+def steep_cubes(x: NDArray) -> float:
+    return 1e12 * np.sum(x**3)
+
+
+def square_of_the_sum(x: NDArray) -> float:
+    return np.sum(x) ** 2
+
+
+def product(x: NDArray) -> float:
+    return np.prod(x)
+
+
+def weighted_powers_with(coefficients: NDArray, power: int) -> Callable[[NDArray], float]:
+    def weighted_powers(x: NDArray) -> float:
+        if x.shape != coefficients.shape:
+            raise ValueError(
+                f"f was called with shape {x.shape}; it takes arrays of x's shape, "
+                f"{coefficients.shape}."
+            )
+        return float(np.sum(coefficients * x**power))
+
+    return weighted_powers
+
+
+def loss_with(target: NDArray) -> Callable[[NDArray], float]:
+    def loss_of_softmax(x: NDArray) -> float:
+        return np.sum((softmax(x) - target) ** 2)
+
+    return loss_of_softmax
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(sum_of_squares, np.array([1.0, -3.0]), eps=0.5)  # any eps is exact here
+    yield Case(sum_of_cubes, np.array([1.0, 2.0, -0.5]), eps=0.5)
+    # At 0 the quotient of eps * x³ is eps², which tells one eps from another.
+    yield Case(steep_cubes, np.zeros((1, 3)))
+    yield Case(square_of_the_sum, np.array([[1.0, 0.5, 2.0], [0.25, -1.0, 3.0]]), eps=0.125)
+    yield Case(product, rng.uniform(0.5, 1.5, (3, 2)), eps=1e-3)
+    yield Case(
+        weighted_powers_with(rng.uniform(1.0, 3.0, (3, 3)), 3), rng.uniform(-1.0, 1.0, (3, 3)), 0.25
+    )
+    yield Case(
+        weighted_powers_with(rng.uniform(1.0, 3.0, (2, 3, 5)), 2), rng.normal(size=(2, 3, 5))
+    )
+    yield Case(
+        weighted_powers_with(rng.uniform(1.0, 3.0, (5, 1, 2)), 4),
+        rng.normal(size=(5, 1, 2)),
+        eps=1e-2,
+    )
+    yield Case(loss_with(softmax(rng.normal(size=(2, 5)))), rng.normal(size=(2, 5)))
+
+
+def magnitude(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    """Size the rounding of f, and that of x ± eps, both divided by eps."""
+    slopes = np.abs(numerical_gradient(f, x, eps))
+    size = np.empty(x.shape)
+    for index in np.ndindex(x.shape):
+        moved = x.copy()
+        moved[index] += eps
+        size[index] = 1.0 + 2.0 * abs(f(moved)) + slopes[index] * (1.0 + abs(x[index]))
+    return size / eps
+
+
+def differences(
+    quotient: Callable[[Callable[[float], float], float, float], float],
+) -> Answer:
+    """Make an answer from a rule for one entry: given f along it, where it is, and eps."""
+
+    def answer(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+        result = np.zeros(x.shape)
+        for index in np.ndindex(x.shape):
+
+            def along(value: float, index: tuple[int, ...] = index) -> float:
+                moved = x.copy()
+                moved[index] = value
+                return float(f(moved))
+
+            result[index] = quotient(along, float(x[index]), eps)
+        return result
+
+    return answer
+
+
+def never_put_back(f: Answer, x: NDArray, eps: float = 1e-6, left_at: float = -1.0) -> NDArray:
+    point, result = x.copy(), np.zeros(x.shape)
+    for index in np.ndindex(x.shape):
+        here = point[index]
+        point[index] = here + eps
+        above = f(point)
+        point[index] = here - eps
+        below = f(point)
+        point[index] = here + left_at * eps
+        result[index] = (above - below) / (2 * eps)
+    return result
+
+
+def both_never_put_back(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    above, below, result = x.copy(), x.copy(), np.zeros(x.shape)
+    for index in np.ndindex(x.shape):
+        above[index] += eps
+        below[index] -= eps
+        result[index] = (f(above) - f(below)) / (2 * eps)
+    return result
+
+
+def whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    result = np.zeros(x.shape)
+    for i in range(len(x)):
+        above, below = x.copy(), x.copy()
+        above[i] += eps
+        below[i] -= eps
+        result[i] = (f(above) - f(below)) / (2 * eps)
+    return result
+
+
+def entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    return np.array([all_at_once(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
+
+
+def all_at_once(f: Answer, x: NDArray, eps: float = 1e-6) -> float:
+    return (f(x + eps) - f(x - eps)) / (2 * eps)
+
+
+MISTAKES = (
+    Mistake(
+        "This difference is one-sided, from x to x + eps or to x − eps: take f at both x + eps "
+        "and x − eps.",
+        differences(lambda f, here, eps: (f(here + eps) - f(here)) / eps),
+        differences(lambda f, here, eps: (f(here) - f(here - eps)) / eps),
+    ),
+    Mistake(
+        "These are twice too large: from x − eps to x + eps is 2 * eps, so divide by 2 * eps.",
+        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / eps),
+    ),
+    Mistake(
+        "These are half too small: from x to x + eps is one eps, and one-sided. Take "
+        "f(x + eps) − f(x − eps) and divide by 2 * eps.",
+        differences(lambda f, here, eps: (f(here + eps) - f(here)) / (2 * eps)),
+        differences(lambda f, here, eps: (f(here) - f(here - eps)) / (2 * eps)),
+    ),
+    Mistake(
+        "The differences are not divided by 2 * eps.",
+        differences(lambda f, here, eps: f(here + eps) - f(here - eps)),
+        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2),
+    ),
+    Mistake(
+        "/ 2 * eps divides by 2 and then multiplies by eps: write / (2 * eps).",
+        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2 * eps),
+    ),
+    Mistake(
+        "All differences are 0, as if the points above and below were one and the same array: "
+        "give each a copy of its own, x.copy().",
+        differences(lambda f, here, eps: 0.0),
+    ),
+    Mistake(
+        "The sign is reversed: subtract f(x − eps) from f(x + eps).",
+        differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
+    ),
+    Mistake(
+        "All entries are moved at once: move one entry at a time, each has its own derivative.",
+        all_at_once,
+        lambda f, x, eps=1e-6: np.full(x.shape, all_at_once(f, x, eps)),
+    ),
+    Mistake(
+        "An entry moved for one derivative is still moved for the next: put it back, or take "
+        "a fresh copy of x.",
+        lambda f, x, eps=1e-6: never_put_back(f, x, eps, -1.0),
+        lambda f, x, eps=1e-6: never_put_back(f, x, eps, 1.0),
+        both_never_put_back,
+    ),
+    Mistake(
+        "x[i] is a whole row when x has two axes: move one entry, such as x[index] for index "
+        "in np.ndindex(x.shape).",
+        whole_rows,
+    ),
+    Mistake(
+        "f is called with one entry of x: it takes the whole array, with that entry moved.",
+        entry_by_entry,
+    ),
+    Mistake(
+        "You always take the same step: use the eps you are given.",
+        *(
+            lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
+            for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+        ),
+    ),
+    Mistake(
+        "The default of eps is not 1e-6: the first line is def numerical_gradient(f, x, eps=1e-6).",
+        *(
+            lambda f, x, eps=default: numerical_gradient(f, x, eps)
+            for default in (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
+        ),
+    ),
+    Mistake(
+        "Half a step is taken to either side: go from x − eps to x + eps.",
+        differences(lambda f, here, eps: (f(here + eps / 2) - f(here - eps / 2)) / eps),
+    ),
+    Mistake(
+        "The step is made larger or smaller with x: it is eps for every entry.",
+        lambda f, x, eps=1e-6: differences(
+            lambda g, here, e: (
+                (g(here + e * max(1, abs(here))) - g(here - e * max(1, abs(here))))
+                / (2 * e * max(1, abs(here)))
+            )
+        )(f, x, eps),
+        lambda f, x, eps=1e-6: differences(
+            lambda g, here, e: (
+                (g(here + e * (1 + abs(here))) - g(here - e * (1 + abs(here))))
+                / (2 * e * (1 + abs(here)))
+            )
+        )(f, x, eps),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="numerical_gradient",
+    points=2,
+    minutes=8,
+    reference=numerical_gradient,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,122 @@
+"""`softmax_jacobian(weights)` returns the derivative of every weight by every score.
+
+Softmax weights `(..., n)` → `(..., n, n)` with `[i, k] = ∂p_i/∂s_k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.gradients import softmax_jacobian
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Write the formula as p_i δ_ik − p_i p_k. The first part is a diagonal matrix, np.eye(n) "
+    "times the weights; what is the second?",
+    "weights[..., :, None] has shape (..., n, 1) and carries p_i; weights[..., None, :] has "
+    "shape (..., 1, n) and carries p_k. Their product has shape (..., n, n).",
+    "np.diag and np.outer know no batch: build both parts with None as above.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([0.5, 0.25, 0.25]))
+    yield Case(np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]))
+    yield Case(softmax(rng.normal(size=(1, 5))))
+    yield Case(softmax(rng.normal(size=(3, 3))))  # square: here a lost axis gives numbers
+    yield Case(softmax(rng.normal(size=(2, 3, 5))))
+    yield Case(softmax(rng.normal(size=(2, 1, 3, 6))))
+    yield Case(softmax(rng.normal(size=(3, 7))).astype(np.float32))
+    yield Case(np.array([0.0, 1.0, 0.0]))  # nothing left to learn
+    yield Case(softmax(rng.normal(0.0, 12.0, (2, 6))))
+    yield Case(np.array([[1.0], [1.0]]))
+
+
+def magnitude(weights: NDArray) -> NDArray:
+    identity = np.eye(weights.shape[-1])
+    return weights[..., :, None] * (identity + weights[..., None, :])
+
+
+def diagonal(rows: NDArray) -> NDArray:
+    """Put each row on the diagonal of a matrix: (..., n) becomes (..., n, n)."""
+    return rows[..., None] * np.eye(rows.shape[-1], dtype=rows.dtype)
+
+
+def outer(weights: NDArray) -> NDArray:
+    return weights[..., :, None] * weights[..., None, :]
+
+
+MISTAKES = (
+    Mistake(
+        "Only the diagonal is filled: raising one score lowers the other weights too, by p_i p_k.",
+        lambda weights: diagonal(weights * (1 - weights)),
+    ),
+    Mistake(
+        "These are the derivatives of each weight by its own score alone, p (1 − p): the "
+        "answer has one for every pair, shape (..., n, n).",
+        lambda weights: weights * (1 - weights),
+    ),
+    Mistake(
+        "The sign is reversed: raising a score raises its own weight, so the diagonal is positive.",
+        lambda weights: outer(weights) - diagonal(weights),
+    ),
+    Mistake(
+        "Off the diagonal the sign is wrong: raising one score lowers the other weights.",
+        lambda weights: diagonal(weights) + outer(weights),
+        lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
+    ),
+    Mistake(
+        "These are −p_i p_k everywhere: on the diagonal p_i is added, where δ_ik is 1.",
+        lambda weights: -outer(weights),
+    ),
+    Mistake(
+        "These are p_i p_k: the formula is p_i (δ_ik − p_k).",
+        outer,
+    ),
+    Mistake(
+        "This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",
+        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :],
+        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., :, None],
+    ),
+    Mistake(
+        "This is δ_ik − p_i p_k: the δ_ik is multiplied by p_i as well.",
+        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - outer(weights),
+    ),
+    Mistake(
+        "These are the weights on a diagonal: p_i p_k is still to be subtracted.",
+        diagonal,
+    ),
+    Mistake(
+        "A square stands in place of a product of two weights: subtract p_i p_k, one weight "
+        "along each axis.",
+        lambda weights: diagonal(weights) - weights[..., None, :] ** 2,
+        lambda weights: diagonal(weights) - weights[..., :, None] ** 2,
+    ),
+    Mistake(
+        "np.diag and np.outer know no batch dimensions: use weights[..., :, None] and "
+        "weights[..., None, :].",
+        lambda weights: np.diag(weights) - np.outer(weights, weights),
+        lambda weights: np.diagflat(weights) - np.outer(weights, weights),
+    ),
+    Mistake(
+        "Softmax is applied to the weights: they are weights already.",
+        lambda weights: softmax_jacobian(softmax(weights)),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="softmax_jacobian",
+    points=2,
+    minutes=8,
+    reference=softmax_jacobian,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,207 @@
+"""`softmax_vjp(weights, grad_weights)` returns the gradient with respect to the scores.
+
+Softmax weights and the gradient with respect to them, both `(..., n)` → `(..., n)`, in O(n) time and memory
+per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.measuring import MIB, grows_faster_than_its_input, peak_bytes
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
+from attention_lib.exercises.parts.magnitudes import vjp_magnitude
+from attention_lib.lessons.gradients import softmax_vjp
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Entry k of the product is the sum over i of g_i p_i (δ_ik − p_k). Only one term has "
+    "δ_ik = 1: take it out of the sum.",
+    "What is left in the sum is Σ p_i g_i, one number for a row: "
+    "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
+    "The whole is p_k (g_k − Σ p_i g_i): each weight times how far its gradient stands above "
+    "the weighted mean.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([0.5, 0.25, 0.25]), np.array([1.0, 0.0, 3.0]))
+    yield Case(
+        np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]),
+        np.array([[1.0, 0.0, 0.0], [2.0, -4.0, 6.0]]),
+    )
+    yield Case(
+        softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3))
+    )  # square: here a lost axis gives numbers
+    yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
+    yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
+    yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 3, 5)))
+    yield Case(softmax(rng.normal(size=(2, 1, 3, 6))), rng.normal(size=(2, 1, 3, 6)))
+    yield Case(
+        softmax(rng.normal(size=(3, 7))).astype(np.float32),
+        rng.normal(size=(3, 7)).astype(np.float32),
+    )
+    yield Case(softmax(rng.normal(size=(2, 6))), 5.0 + rng.normal(size=(2, 6)))
+    yield Case(softmax(rng.normal(0.0, 12.0, (3, 5))), rng.normal(size=(3, 5)))
+
+
+def weighted_mean(grad_weights: NDArray, weights: NDArray) -> NDArray:
+    return np.sum(weights * grad_weights, axis=-1, keepdims=True)
+
+
+LONG_ROW = 1024
+
+BYTES_ALLOWED = 64 * 8 * 2 * LONG_ROW  # 64 float64 numbers an entry: lists of Python floats fit
+
+NO_MATRIX = (
+    "Multiply the product out on paper: p_k (g_k − Σ p_i g_i) needs no matrix, one pass over "
+    "the row will do."
+)
+
+NO_ROW_BY_ROW = (
+    "A row of the Jacobian for every score is n × n numbers all the same: compute the sum "
+    "Σ p_i g_i once and use it for every score."
+)
+
+
+def long_rows(rows: int, length: int) -> tuple[NDArray, NDArray]:
+    grad_weights = np.sin(np.arange(rows * length, dtype=np.float64)).reshape(rows, length)
+    return softmax(grad_weights[:, ::-1]), grad_weights
+
+
+def holds_a_matrix(answer: Answer) -> str | None:
+    arguments = long_rows(2, LONG_ROW)
+    held = peak_bytes(answer, *arguments)
+    if held <= BYTES_ALLOWED:
+        return None
+    return (
+        f"softmax_vjp returns the right values but builds an n × n matrix: for 2 rows of "
+        f"{LONG_ROW} weights it held {held:,} bytes ({held / MIB:.0f} MiB) at once, and "
+        f"{BYTES_ALLOWED:,} ({BYTES_ALLOWED / MIB:.0f} MiB) are allowed. {NO_MATRIX}"
+    )
+
+
+def does_quadratic_work(answer: Answer) -> str | None:
+    sizes = [2**power for power in range(6, 16)]
+    growth = grows_faster_than_its_input(answer, lambda length: long_rows(1, length), sizes)
+    if growth is None:
+        return None
+    length, factor = growth
+    return (
+        f"softmax_vjp returns the right values in too much work: a row of {length} weights took "
+        f"{factor:.0f} times as long as one of {length // 16}, and 16 times would be in "
+        f"proportion. {NO_ROW_BY_ROW}"
+    )
+
+
+def row_by_row(weights: NDArray, grad_weights: NDArray) -> NDArray:
+    result = np.empty_like(weights)
+    for index in np.ndindex(weights.shape[:-1]):
+        row = weights[index]
+        for k in range(len(row)):
+            column = -row * row[k]
+            column[k] += row[k]
+            result[(*index, k)] = np.sum(column * grad_weights[index])
+    return result
+
+
+MISTAKES = (
+    Mistake(
+        NO_MATRIX,
+        lambda p, g: np.einsum("...ki,...i->...k", diagonal(p) - outer(p), g),
+        lambda p, g: ((diagonal(p) - outer(p)) @ g[..., None])[..., 0],
+        lambda p, g: p * g - (outer(p) @ g[..., None])[..., 0],
+        lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(axis=-1),
+        measured=True,
+    ),
+    Mistake(NO_ROW_BY_ROW, row_by_row, measured=True),
+    Mistake(
+        "This is p_k g_k alone: subtract the weighted mean Σ p_i g_i from each g_k first.",
+        lambda p, g: p * g,
+    ),
+    Mistake(
+        "The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
+        lambda p, g: p * (g - g.mean(axis=-1, keepdims=True)),
+    ),
+    Mistake(
+        "The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
+        lambda p, g: p * (g - g.sum(axis=-1, keepdims=True)),
+    ),
+    Mistake(
+        "This is g_k − Σ p_i g_i: it lacks the factor p_k.",
+        lambda p, g: g - weighted_mean(g, p),
+    ),
+    Mistake(
+        "This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
+        lambda p, g: p * g - weighted_mean(g, p),
+    ),
+    Mistake(
+        "This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves the other "
+        "weights too. Subtract the sum Σ p_i g_i over the row.",
+        lambda p, g: p * (1 - p) * g,
+    ),
+    Mistake(
+        "The sum runs over the whole array: every row has its own, axis=-1.",
+        lambda p, g: p * (g - np.sum(p * g)),
+    ),
+    Mistake(
+        "The sums have lost their axis, so they do not line up with the rows: use keepdims=True.",
+        lambda p, g: p * (g - np.sum(p * g, axis=-1)),
+        lambda p, g: p * (g - (p * g).sum(-1)),
+    ),
+    Mistake(
+        "The sum runs along axis 0: each row has its own, axis=-1.",
+        lambda p, g: p * (g - np.sum(p * g, axis=0)),
+        lambda p, g: p * (g - np.sum(p * g, axis=0, keepdims=True)),
+    ),
+    Mistake(
+        "np.dot multiplies matrices here: Σ p_i g_i is one number for each row, "
+        "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
+        lambda p, g: p * (g - np.dot(p, g)),
+        lambda p, g: p * (g - p @ g),
+        lambda p, g: p * (g - p @ g.T),
+        lambda p, g: p * (g - np.dot(p, g.T)),
+    ),
+    Mistake(
+        "The sign is reversed: it is g_k minus the weighted mean.",
+        lambda p, g: p * (weighted_mean(g, p) - g),
+    ),
+    Mistake(
+        "The weighted mean is added: it is subtracted.",
+        lambda p, g: p * (g + weighted_mean(g, p)),
+    ),
+    Mistake(
+        "Weights and gradients have changed places: the result is p_k (g_k − Σ p_i g_i).",
+        lambda p, g: g * (p - weighted_mean(g, p)),
+    ),
+    Mistake(
+        "The squares of the weights are in the sum: it is Σ p_i g_i.",
+        lambda p, g: p * (g - np.sum(p * p * g, axis=-1, keepdims=True)),
+    ),
+    Mistake(
+        "The largest gradient is subtracted: subtract the weighted mean.",
+        lambda p, g: p * (g - g.max(axis=-1, keepdims=True)),
+    ),
+    Mistake(
+        "Softmax is applied to the weights: they are weights already.",
+        lambda p, g: softmax_vjp(softmax(p), g),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="softmax_vjp",
+    points=3,
+    minutes=10,
+    reference=softmax_vjp,
+    cases=cases,
+    magnitude=vjp_magnitude,
+    probes=(holds_a_matrix, does_quadratic_work),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,120 @@
+"""`dot_product_scores(query, key)` returns the dot product of every query with every key.
+
+`(..., L, d_k)` and `(..., S, d_k)` → `(..., L, S)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import products_magnitude
+from attention_lib.lessons.scaling import dot_product_scores
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Entry i, j of the result is (query[i] * key[j]).sum(): row i with row j.",
+    "A matrix product takes rows with columns, so the keys must lie as columns: (d_k, S).",
+    "key.T reverses all axes. key.mT, or np.swapaxes(key, -1, -2), swaps the last two "
+    "and leaves the batch alone.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[1.0, 0.0], [1.0, 2.0], [-1.0, 1.0]]), np.array([[3.0, 1.0], [0.0, 4.0]]))
+    yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)))
+    yield Case(rng.normal(size=(5, 2)), rng.normal(size=(7, 2)))
+    yield Case(rng.normal(size=(2, 3, 7)), rng.normal(size=(2, 5, 7)))
+    yield Case(rng.normal(size=(2, 3, 6, 7)), rng.normal(size=(2, 3, 5, 7)))
+    # All sizes equal: here a missing or misplaced transpose gives numbers, not an error.
+    yield Case(rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3, 3)))
+    yield Case(
+        rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=(2, 3)).astype(np.float32)
+    )
+    yield Case(rng.normal(size=(1, 6)), rng.normal(size=(5, 6)))
+
+
+def unit(vectors: NDArray) -> NDArray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def square_distances(query: NDArray, key: NDArray) -> NDArray:
+    return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
+
+
+MISTAKES = (
+    Mistake(
+        "The keys are not transposed: row i of query meets row j of key, so use "
+        "query @ np.swapaxes(key, -1, -2).",
+        lambda query, key: query @ key,
+    ),
+    Mistake(
+        "key.T reverses the batch dimensions as well: swap the last two axes only, with "
+        "key.mT or np.swapaxes(key, -1, -2).",
+        lambda query, key: query @ key.T,
+    ),
+    Mistake(
+        "The result is transposed: queries are its rows and keys its columns, (..., L, S).",
+        lambda query, key: key @ query.mT,
+    ),
+    Mistake(
+        "Here the queries are transposed: keep them as they are and transpose the keys.",
+        lambda query, key: query.mT @ key,
+    ),
+    Mistake(
+        "np.dot pairs every batch item with every other: @ keeps the batch dimensions together.",
+        lambda query, key: np.dot(query, key.mT),
+    ),
+    Mistake(
+        "Queries and keys are multiplied entry by entry: a dot product also sums over d_k.",
+        lambda query, key: query * key,
+    ),
+    Mistake(
+        "Query i meets key i only: every query needs its dot product with every key.",
+        lambda query, key: (query * key).sum(axis=-1),
+    ),
+    Mistake(
+        "The scores are already divided by √d_k: that is the next exercise. Here they are plain "
+        "dot products.",
+        lambda query, key: query @ key.mT / math.sqrt(query.shape[-1]),
+    ),
+    Mistake(
+        "These are means over the d_k products: a dot product is their sum.",
+        lambda query, key: query @ key.mT / query.shape[-1],
+    ),
+    Mistake(
+        "These are cosines: dot products keep the lengths of the vectors.",
+        lambda query, key: unit(query) @ unit(key).mT,
+    ),
+    Mistake(
+        "These are softmax weights: return the scores themselves.",
+        lambda query, key: softmax(query @ key.mT),
+    ),
+    Mistake(
+        "These are distances between vectors: a score is their dot product.",
+        square_distances,
+        lambda query, key: -square_distances(query, key),
+        lambda query, key: np.sqrt(square_distances(query, key)),
+    ),
+    Mistake(
+        "Only the first batch item is scored: leading dimensions must be kept.",
+        lambda query, key: query[(0,) * (query.ndim - 2)] @ key[(0,) * (key.ndim - 2)].mT,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="dot_product_scores",
+    points=1,
+    minutes=5,
+    reference=dot_product_scores,
+    cases=cases,
+    magnitude=products_magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,150 @@
+"""`entropy(weights, axis=-1)` returns the entropy of each row of weights, in nats.
+
+A zero weight adds 0. The axis summed over goes away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.softmax import EPSILONS
+from attention_lib.lessons.scaling import entropy
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Each weight p adds -p log p, with the natural logarithm, and the sum runs along axis.",
+    "log(0) is -inf, and 0 times -inf is NaN. A weight of 0 should add 0.",
+    "np.where(weights > 0, weights, 1) puts a 1, whose logarithm is 0, in place of every 0 "
+    "before the logarithm is taken.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([0.25, 0.25, 0.25, 0.25]))
+    yield Case(np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]))
+    yield Case(np.array([0.0, 0.0, 1.0]))
+    yield Case(np.array([[0.1, 0.5], [0.2, 0.5], [0.7, 0.0]]), axis=0)
+    yield Case(softmax(rng.normal(size=(3, 3))))  # square: here a lost axis gives numbers
+    yield Case(softmax(rng.normal(size=(3, 3)), axis=0), 0)
+    yield Case(softmax(3.0 * rng.normal(size=(2, 5, 3)), axis=1), axis=1)
+    yield Case(softmax(rng.normal(size=(2, 3, 5, 6)), axis=-2), axis=-2)
+    yield Case(softmax(rng.normal(size=(5, 7))).astype(np.float32))
+    yield Case(np.array([[0.75, 0.0, 0.25], [1.0, 0.0, 0.0]], np.float32))
+    yield Case(np.array([[1.0 - 3e-13, 1e-13, 2e-13], [1.0, 1e-200, 0.0]]))
+    yield Case(softmax(rng.normal(size=(6, 1))))
+
+
+def magnitude(weights: NDArray, axis: int = -1) -> NDArray:
+    logs = np.log(np.where(weights == 0, 1.0, weights))
+    return (weights * (1.0 + np.abs(logs))).sum(axis=axis)
+
+
+def with_constant(weights: NDArray, axis: int, epsilon: float) -> NDArray:
+    return -(weights * np.log(weights + epsilon)).sum(axis=axis)
+
+
+def with_floor(weights: NDArray, axis: int, epsilon: float) -> NDArray:
+    floored = np.maximum(weights, epsilon)
+    return -(floored * np.log(floored)).sum(axis=axis)
+
+
+def with_floor_inside(weights: NDArray, axis: int, epsilon: float) -> NDArray:
+    return -(weights * np.log(np.maximum(weights, epsilon))).sum(axis=axis)
+
+
+MISTAKES = (
+    Mistake(
+        "A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 in place of "
+        "each 0 before the logarithm.",
+        lambda weights, axis=-1: -(weights * np.log(weights)).sum(axis=axis),
+    ),
+    Mistake(
+        "The sign is missing: the logarithm of a weight is negative, so the sum needs a minus.",
+        lambda weights, axis=-1: -entropy(weights, axis),
+    ),
+    Mistake(
+        "This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
+        lambda weights, axis=-1: entropy(weights, axis) / math.log(2),
+    ),
+    Mistake(
+        "This is the entropy with logarithms to base 10: use np.log, which gives nats.",
+        lambda weights, axis=-1: entropy(weights, axis) / math.log(10),
+    ),
+    Mistake(
+        "This is one number for the whole array: every row along axis has its own entropy.",
+        lambda weights, axis=-1: entropy(weights, None),
+    ),
+    Mistake(
+        "You always sum along the last axis: use the axis you are given.",
+        lambda weights, axis=-1: entropy(weights, -1),
+    ),
+    Mistake(
+        "You always sum along axis 0: use the axis you are given.",
+        lambda weights, axis=-1: entropy(weights, 0),
+    ),
+    Mistake(
+        "These are means of -p log p: entropy is their sum.",
+        lambda weights, axis=-1: entropy(weights, axis) / weights.shape[axis],
+    ),
+    Mistake(
+        "These are the terms -p log p: add them up along axis.",
+        lambda weights, axis=-1: -weights * np.log(np.where(weights > 0, weights, 1.0)),
+    ),
+    Mistake(
+        "The logarithms are summed without their weights: each counts p times, -p log p.",
+        lambda weights, axis=-1: -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=axis),
+        lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
+    ),
+    Mistake(
+        "A small constant is added to the weights, or put in place of them: that changes the "
+        "entropy. Treat a weight of exactly 0 apart.",
+        *(
+            lambda weights, axis=-1, e=epsilon, way=way: way(weights, axis, e)
+            for epsilon in EPSILONS
+            for way in (with_constant, with_floor, with_floor_inside)
+        ),
+    ),
+    Mistake(
+        "The entropy is divided by log n: leave it in nats.",
+        lambda weights, axis=-1: (
+            entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300)
+        ),
+        lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),
+    ),
+    Mistake(
+        "This is the exponential of the entropy, the effective number of entries: return the "
+        "entropy itself.",
+        lambda weights, axis=-1: np.exp(entropy(weights, axis)),
+    ),
+    Mistake(
+        "This is 1 minus the sum of squares, another measure of spread: entropy sums -p log p.",
+        lambda weights, axis=-1: 1.0 - (weights**2).sum(axis=axis),
+    ),
+    Mistake(
+        "The weights are put through softmax first: they are weights already.",
+        lambda weights, axis=-1: entropy(softmax(weights, axis), axis),
+    ),
+    Mistake(
+        "The summed axis is kept: there is one number for each row, without keepdims.",
+        lambda weights, axis=-1: np.expand_dims(entropy(weights, axis), axis),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="entropy",
+    points=2,
+    minutes=7,
+    reference=entropy,
+    signature="entropy(weights, axis=-1)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

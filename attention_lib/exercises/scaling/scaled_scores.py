@@ -1,0 +1,168 @@
+"""`scaled_scores(query, key, scale=None)` returns the dot products of queries and keys, scaled.
+
+`(..., L, d_k)` and `(..., S, d_k)` → `(..., L, S)`, times `scale`, which may be 0 or negative, and times 1/√d_k
+when `scale` is None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import products_magnitude
+from attention_lib.exercises.scaling.dot_product_scores import unit
+from attention_lib.lessons.scaling import scaled_scores
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "The dot products come first, as in the exercise before; then one multiplication.",
+    "d_k is the length of a query, query.shape[-1]. Only when scale is None do you use it.",
+    "math.sqrt(d_k) is a Python number and leaves float32 scores in float32; np.sqrt(d_k) is a "
+    "float64 number and turns them into float64.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]]), np.array([[2.0, 2.0], [4.0, 0.0]]))
+    yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)))
+    yield Case(rng.normal(size=(2, 5)), rng.normal(size=(3, 5)), scale=0.3)
+    yield Case(rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), -2.0)
+    yield Case(rng.normal(size=(3, 6)), rng.normal(size=(5, 6)), scale=0.0)
+    yield Case(rng.normal(size=(2, 3, 7)), rng.normal(size=(2, 5, 7)))
+    yield Case(rng.normal(size=(2, 3, 5, 6)), rng.normal(size=(2, 3, 7, 6)))
+    yield Case(rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3, 3)))  # see dot_product_scores
+    yield Case(np.array([[1, 2, 0], [3, 1, 1]]), np.array([[2, 1, 5], [0, 4, 1]]))
+    yield Case(
+        rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=(2, 3)).astype(np.float32)
+    )
+    yield Case(
+        rng.normal(size=(2, 7)).astype(np.float32),
+        rng.normal(size=(3, 7)).astype(np.float32),
+        scale=0.3,
+    )
+
+
+def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArray:
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return abs(scale) * products_magnitude(query, key)
+
+
+def scaled_by(
+    default: Callable[[NDArray, NDArray], float], query: NDArray, key: NDArray, scale: float | None
+) -> NDArray:
+    return query @ key.mT * (float(default(query, key)) if scale is None else scale)
+
+
+def one_over_root(query: NDArray, key: NDArray) -> float:
+    return 1 / math.sqrt(query.shape[-1])
+
+
+MISTAKES = (
+    Mistake(
+        "The scores are not scaled when scale is None: multiply by 1/√d_k there.",
+        lambda query, key, scale=None: scaled_by(lambda q, k: 1.0, query, key, scale),
+    ),
+    Mistake(
+        "You divide by d_k: divide by its square root.",
+        lambda query, key, scale=None: scaled_by(lambda q, k: 1 / q.shape[-1], query, key, scale),
+    ),
+    Mistake(
+        "You multiply by √d_k: the default scale is 1/√d_k.",
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: math.sqrt(q.shape[-1]), query, key, scale
+        ),
+    ),
+    Mistake(
+        "This is the square root of the number of keys, S: take that of d_k, query.shape[-1].",
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: 1 / math.sqrt(k.shape[-2]), query, key, scale
+        ),
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: 1 / math.sqrt(len(k)), query, key, scale
+        ),
+    ),
+    Mistake(
+        "This is the square root of the number of queries, L: take that of d_k, query.shape[-1].",
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: 1 / math.sqrt(q.shape[-2]), query, key, scale
+        ),
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: 1 / math.sqrt(len(q)), query, key, scale
+        ),
+    ),
+    Mistake(
+        "d_k is taken from axis 1, which is right without a batch only: it is the last axis, "
+        "query.shape[-1].",
+        lambda query, key, scale=None: scaled_by(
+            lambda q, k: 1 / math.sqrt(q.shape[1]), query, key, scale
+        ),
+    ),
+    Mistake(
+        "The default scale is the same number for every d_k: it is 1/√d_k.",
+        *(
+            lambda query, key, scale=None, by=by: scaled_by(lambda q, k: by, query, key, scale)
+            for by in (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2))
+        ),
+    ),
+    Mistake(
+        "scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
+        lambda query, key, scale=None: scaled_by(one_over_root, query, key, None),
+    ),
+    Mistake(
+        "A scale of 0 is taken for no scale: ask for `scale is None`, since 0 counts as false.",
+        lambda query, key, scale=None: scaled_by(one_over_root, query, key, scale or None),
+    ),
+    Mistake(
+        "scale comes on top of 1/√d_k: when it is given, it takes its place.",
+        lambda query, key, scale=None: (
+            scaled_by(one_over_root, query, key, None) * (1.0 if scale is None else scale)
+        ),
+    ),
+    Mistake(
+        "You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
+        lambda query, key, scale=None: (
+            query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
+        ),
+        lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
+    ),
+    Mistake(
+        "The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
+        lambda query, key, scale=None: (
+            query @ key * (one_over_root(query, key) if scale is None else scale)
+        ),
+    ),
+    Mistake(
+        "key.T reverses the batch dimensions as well: swap the last two axes only, with "
+        "key.mT or np.swapaxes(key, -1, -2).",
+        lambda query, key, scale=None: (
+            query @ key.T * (one_over_root(query, key) if scale is None else scale)
+        ),
+    ),
+    Mistake(
+        "These are cosines: divide by √d_k, not by the lengths of the vectors.",
+        lambda query, key, scale=None: (
+            unit(query) @ unit(key).mT if scale is None else scaled_scores(query, key, scale)
+        ),
+    ),
+    Mistake(
+        "These are softmax weights: return the scaled scores themselves.",
+        lambda query, key, scale=None: softmax(scaled_scores(query, key, scale)),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="scaled_scores",
+    points=2,
+    minutes=6,
+    reference=scaled_scores,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

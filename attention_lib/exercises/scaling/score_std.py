@@ -1,0 +1,91 @@
+"""`score_std(d_k, component_std=1.0)` predicts the standard deviation of a dot product.
+
+The two vectors have `d_k` independent components each, with mean 0 and standard deviation `component_std`.
+The result is one number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.scaling import score_std
+
+HINTS = (
+    "One product of two components has variance σ² · σ² when σ is component_std.",
+    "A dot product adds d_k independent products, and their variances add. The standard "
+    "deviation is the square root of that sum.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(64)
+    yield Case(9, 2.0)
+    yield Case(100, component_std=0.5)
+    yield Case(1, 3.0)
+    yield Case(2)
+    yield Case(4096, 0.1)
+    yield Case(int(rng.integers(5, 999)), float(rng.uniform(0.2, 3.0)))
+    yield Case(int(rng.integers(5, 999)), component_std=float(rng.uniform(1.2, 3.0)))
+
+
+def magnitude(d_k: int, component_std: float = 1.0) -> float:
+    return math.sqrt(d_k) * component_std**2 * (1 + d_k)  # d_k variances may be added one by one
+
+
+MISTAKES = (
+    Mistake(
+        "This is the variance: the standard deviation is its square root.",
+        lambda d_k, component_std=1.0: d_k * component_std**4,
+    ),
+    Mistake(
+        "component_std is ignored: each product of two components has variance σ⁴.",
+        lambda d_k, component_std=1.0: math.sqrt(d_k),
+    ),
+    Mistake(
+        "σ enters once only: both vectors have components of this size, and their product has "
+        "standard deviation σ².",
+        lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std,
+    ),
+    Mistake(
+        "This grows like d_k: variances add, standard deviations do not. Take the square root "
+        "of d_k.",
+        lambda d_k, component_std=1.0: d_k * component_std**2,
+        lambda d_k, component_std=1.0: d_k * component_std,
+        lambda d_k, component_std=1.0: d_k,
+    ),
+    Mistake(
+        "σ⁴ is the variance of one product: under the square root it becomes σ².",
+        lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std**4,
+    ),
+    Mistake(
+        "The variance of one product is σ² times σ², that is σ⁴, and not σ².",
+        lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
+        lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,
+    ),
+    Mistake(
+        "This is the scale that undoes the growth: the standard deviation itself is asked for.",
+        lambda d_k, component_std=1.0: 1 / math.sqrt(d_k),
+        lambda d_k, component_std=1.0: 1 / (math.sqrt(d_k) * component_std**2),
+    ),
+    Mistake(
+        "This is the standard deviation after dividing by √d_k: here the plain dot product is "
+        "meant.",
+        lambda d_k, component_std=1.0: component_std**2,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="score_std",
+    points=1,
+    minutes=5,
+    reference=score_std,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,213 @@
+"""`softmax_with_temperature(scores, temperature, axis=-1)` computes the softmax of scores / temperature.
+
+It is stable wherever that quotient is finite. A temperature of 0 or below raises `ValueError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.softmax import (
+    divided_by_sum,
+    hard_softmax,
+    plain_softmax,
+    shifted_softmax,
+)
+from attention_lib.lessons.scaling import softmax_with_temperature
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Divide the scores by the temperature, then take the softmax of lesson 02, along axis.",
+    "A small temperature makes large quotients: subtract each row's maximum before np.exp.",
+    'raise ValueError("...") comes first: `if temperature <= 0:`.',
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 0.0, 1.0]), 0.5)
+    yield Case(np.array([2.0, 4.0, 3.0]), 10.0)
+    yield Case(np.array([[2, -4, 3], [2, 2, 7]]), 2)
+    yield Case(np.array([2.0, 4.0, 4.0]), 0.0, raises=ValueError)
+    yield Case(np.array([2.0, 4.0, 4.0]), -1.0, raises=ValueError)
+    yield Case(rng.normal(0.0, 3.0, (2, 5)), temperature=1.0)
+    yield Case(rng.normal(0.0, 3.0, (3, 3)), 0.7)  # square: here a lost axis gives numbers
+    yield Case(rng.normal(0.0, 3.0, (3, 3)), 1.6, axis=0)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), 2.5, 1)
+    yield Case(rng.normal(0.0, 3.0, (2, 5, 3, 6)), 3.0, axis=-2)
+    yield Case((2.0 * rng.normal(size=(3, 7))).astype(np.float32), 1.5)
+    yield Case((2.0 * rng.normal(size=(5, 2))).astype(np.float32), 0.8, axis=0)
+    # Quotients far beyond exp's reach, and rows that need a maximum each.
+    yield Case(np.array([[30.0, 29.0, 30.0], [-30.0, -30.5, -30.0]]), 0.01)
+    yield Case(np.array([[3000.0, 2997.0, 2999.0], [-5000.0, -5001.0, -5004.0]]), 2.0)
+    yield Case(np.array([[900.0, 898.0, 899.0], [880.0, 890.0, 885.0]]), 1.125)
+    # High scores at a temperature as high: at temperature 1 all but one weight would be 0.
+    yield Case(np.array([0.0, -4000.0, -7000.0]), 2000.0)
+    yield Case(np.array([3.0, 1.0, 2.0]), 1e-6)
+    yield Case(np.array([4e-8, 1e-8, 3e-8]), 2e-8)
+    yield Case(np.array([5e8, -2e8, 9e8]), 4e8)
+    yield Case(np.array([5.0, -1.0, 2.0]), -0.25, raises=ValueError)
+
+
+def magnitude(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
+    largest = np.abs(scores / temperature).max(axis=axis, keepdims=True)
+    return softmax_with_temperature(scores, temperature, axis) * (1.0 + largest)
+
+
+def refuse(temperature: float) -> None:
+    if temperature <= 0:
+        raise ValueError("The temperature must be positive.")
+
+
+def tempered(
+    change: Callable[[NDArray, float], NDArray], scores: NDArray, temperature: float, axis: int
+) -> NDArray:
+    refuse(temperature)
+    return softmax(change(scores, temperature), axis)
+
+
+def unshifted(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    refuse(temperature)
+    return plain_softmax(scores / temperature, axis)
+
+
+def shifted_by(shift: NDArray, scores: NDArray, temperature: float, axis: int) -> NDArray:
+    refuse(temperature)
+    return shifted_softmax(scores / temperature, shift, axis)
+
+
+def power_of_weights(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    refuse(temperature)
+    return divided_by_sum(softmax(scores, axis) ** (1 / temperature), axis)
+
+
+def divided_after(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    refuse(temperature)
+    return softmax(scores, axis) / temperature
+
+
+def unchecked(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    with np.errstate(all="ignore"):
+        quotients = scores / temperature
+        return shifted_softmax(quotients, quotients.max(axis=axis, keepdims=True), axis)
+
+
+def hard_at_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    if temperature < 0:
+        raise ValueError("The temperature must not be negative.")
+    if temperature == 0:
+        return hard_softmax(scores, axis)
+    return softmax_with_temperature(scores, temperature, axis)
+
+
+def no_error_at_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    if temperature < 0:
+        raise ValueError("The temperature must not be negative.")
+    return unchecked(scores, temperature, axis)
+
+
+def no_error_below_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
+    if temperature == 0:
+        raise ValueError("The temperature must not be 0.")
+    return unchecked(scores, temperature, axis)
+
+
+MISTAKES = (
+    Mistake(
+        "The scores are multiplied by the temperature: divide by it.",
+        lambda scores, temperature, axis=-1: tempered(np.multiply, scores, temperature, axis),
+    ),
+    Mistake(
+        "The temperature changes nothing: divide the scores by it before softmax.",
+        lambda scores, temperature, axis=-1: tempered(lambda s, t: s, scores, temperature, axis),
+    ),
+    Mistake(
+        "The temperature is added to or subtracted from the scores, which changes no weight: "
+        "divide the scores by it.",
+        lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
+    ),
+    Mistake(
+        "The weights are divided by the temperature: divide the scores, before softmax.",
+        lambda scores, temperature, axis=-1: divided_after(scores, temperature, axis),
+    ),
+    Mistake(
+        "You divide by the square root of the temperature: divide by the temperature itself.",
+        lambda scores, temperature, axis=-1: tempered(
+            lambda s, t: s / math.sqrt(t), scores, temperature, axis
+        ),
+    ),
+    Mistake(
+        "exp overflows or underflows before the division: subtract each row's largest quotient "
+        "first.",
+        lambda scores, temperature, axis=-1: unshifted(scores, temperature, axis),
+    ),
+    Mistake(
+        "The maximum subtracted is that of the scores, but the quotients have another: subtract "
+        "first and divide then, or take the maximum of the quotients.",
+        lambda scores, temperature, axis=-1: shifted_by(
+            scores.max(axis=axis, keepdims=True), scores, temperature, axis
+        ),
+    ),
+    Mistake(
+        "One maximum is subtracted from the whole array: a row far below it underflows to 0/0. "
+        "Take each row's own maximum, along axis.",
+        lambda scores, temperature, axis=-1: shifted_by(
+            (scores / temperature).max() if temperature > 0 else 0.0, scores, temperature, axis
+        ),
+    ),
+    Mistake(
+        "Weights at temperature 1 are raised to the power 1/T: those that underflowed to 0 stay "
+        "0. Divide the scores first.",
+        lambda scores, temperature, axis=-1: power_of_weights(scores, temperature, axis),
+    ),
+    Mistake(
+        "You always work along the last axis: use the axis you are given.",
+        lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
+    ),
+    Mistake(
+        "These are the weights of softmax over the whole array: the sum must run along axis only.",
+        lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
+    ),
+    Mistake(
+        "A temperature of 0 gives the largest score everything, the limit: the contract asks for "
+        "a ValueError there.",
+        lambda scores, temperature, axis=-1: hard_at_zero(scores, temperature, axis),
+    ),
+    Mistake(
+        "A temperature of 0 or below must raise ValueError: check it first.",
+        lambda scores, temperature, axis=-1: unchecked(scores, temperature, axis),
+    ),
+    Mistake(
+        "A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
+        lambda scores, temperature, axis=-1: no_error_at_zero(scores, temperature, axis),
+    ),
+    Mistake(
+        "A negative temperature must raise ValueError too: ask for temperature <= 0.",
+        lambda scores, temperature, axis=-1: no_error_below_zero(scores, temperature, axis),
+    ),
+    Mistake(
+        "These are the quotients' exponentials: divide each by the sum of its row.",
+        lambda scores, temperature, axis=-1: (
+            softmax_with_temperature(scores, temperature, axis)
+            / softmax_with_temperature(scores, temperature, axis).max(axis=axis, keepdims=True)
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="softmax_with_temperature",
+    points=2,
+    minutes=7,
+    reference=softmax_with_temperature,
+    signature="softmax_with_temperature(scores, temperature, axis=-1)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,230 @@
+"""`temperature_for_entropy(scores, target)` finds a temperature whose weights have that entropy.
+
+`(n,)` distinct scores and 0 < target < log n → one number, at which the entropy is within 1e-6 nats of the
+target. A target outside raises `ValueError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.scaling import entropy, softmax_with_temperature, temperature_for_entropy
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Entropy rises with the temperature. So if it is too low at some T, which side is the answer?",
+    "Keep a low and a high temperature with the answer between them. Try the middle, and let it "
+    "replace the one or the other. A hundred halvings are plenty.",
+    "Where to begin: double high until its entropy is above the target, halve low until its "
+    "entropy is below.",
+    "Refuse a target of 0 or below, and of np.log(len(scores)) or above, before you search: no "
+    "temperature reaches them.",
+)
+
+CLOSE_ENOUGH = 2e-6  # nats: the contract's 1e-6, and room for a learner's own rounding
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield case_for(np.array([3.0, 1.0, 0.0]), 0.5)
+    yield case_for(np.array([2.0, 4.0, 3.0, 7.0, 1.0]), 1.2)
+    yield case_for(np.array([3, 1, 0, -2]), 1.0)
+    for outside in (0.0, -0.5, math.log(8), 3.0):
+        yield Case(spaced(rng, 8, 1.0), outside, raises=ValueError)
+    yield case_for(np.array([0.0, -1.0]), math.log(2) - 1e-5)
+    yield case_for(spaced(rng, 5, 1e-3), 0.9)
+    yield case_for(spaced(rng, 7, 1e3), 0.3)
+    yield case_for(spaced(rng, 6, 1.0) + 500.0, 1.1)
+    yield case_for(spaced(rng, 12, 1e-3), 1e-3)  # temperatures near 1e-4
+    yield case_for(spaced(rng, 9, 1e3), math.log(9) - 1e-4)  # and near 1e5
+    # Two scores close together at the top: between their gap and the others nothing happens.
+    yield case_for(np.array([-5.0, 1.0, 0.999]), 0.4)
+    yield case_for(spaced(rng, 31, 3.0), float(rng.uniform(0.5, 3.0)))
+
+
+def spaced(rng: Generator, count: int, gap: float) -> NDArray:
+    """Draw distinct scores in random order, neighbors about `gap` apart."""
+    scores = gap * np.cumsum(rng.uniform(0.5, 1.5, count))
+    return rng.permutation(scores - scores.mean())
+
+
+def case_for(scores: NDArray, target: float) -> Case:
+    return Case(scores, target, verify=lambda got: problem_with(scores, target, got))
+
+
+def problem_with(scores: NDArray, target: float, got: object) -> str | None:
+    number = np.asarray(got)
+    if number.ndim or number.dtype.kind not in "fiu":
+        return "temperature_for_entropy should return one number, the temperature."
+    temperature = float(number)
+    if not 0 < temperature < math.inf:
+        return (
+            f"temperature_for_entropy returned {temperature}: a temperature is above 0 and finite."
+        )
+    reached = entropy_at(scores, temperature)
+    if abs(reached - target) <= CLOSE_ENOUGH:
+        return None
+    measured = (
+        f"At the temperature {temperature:.6g} the entropy is {reached:.7g}, not {target:.7g}"
+    )
+    if math.isclose(temperature, target, abs_tol=1e-5):
+        return f"{measured}: you returned an entropy. Return the temperature that leads to it."
+    misses = {
+        1 / temperature: "you returned 1/T: return what the scores are divided by.",
+        temperature
+        * np.ptp(scores): "the scores were divided by their range: multiply by it again.",
+        temperature
+        * np.std(scores): "the scores were divided by their spread: multiply by it again.",
+    }
+    for other, reason in misses.items():
+        if abs(entropy_at(scores, other) - target) <= CLOSE_ENOUGH:
+            return f"{measured}: {reason}"
+    if abs(reached / math.log(2) - target) <= 1e-5:
+        return f"{measured}: your entropy is in bits. Count it in nats, with np.log."
+    if abs(reached - target) <= 0.02:
+        return f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached."
+    if reached < target:
+        return f"{measured}: the temperature is too low. Does the search reach high enough, with no NaN on the way?"
+    return f"{measured}: the temperature is too high. Does the search reach low enough, with no NaN on the way?"
+
+
+def entropy_at(scores: NDArray, temperature: float) -> float:
+    if not 0 < temperature < math.inf:
+        return math.nan
+    return float(entropy(softmax_with_temperature(scores, temperature)))
+
+
+def temperature_within(scores: NDArray, target: float) -> float:
+    """Return the answer for a target inside, and a temperature at the edge for one outside."""
+    limit = math.log(scores.size)
+    return temperature_for_entropy(scores, min(max(target, 1e-9), limit * (1 - 1e-9)))
+
+
+def with_target(change: Callable[[float, int], float], scores: NDArray, target: float) -> float:
+    if not 0 < target < math.log(scores.size):
+        raise ValueError("The target is outside.")
+    return temperature_within(scores, change(target, scores.size))
+
+
+def halved(
+    scores: NDArray, target: float, low: float, high: float, steps: int = 100, upward: bool = True
+) -> float:
+    if not 0 < target < math.log(scores.size):
+        raise ValueError("The target is outside.")
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if (entropy_at(scores, middle) < target) == upward:
+            low = middle
+        else:
+            high = middle
+    return middle
+
+
+MISTAKES = (
+    Mistake(
+        "This is 1/T, the factor on the scores: return what they are divided by.",
+        lambda scores, target: 1 / temperature_for_entropy(scores, target),
+    ),
+    Mistake(
+        "Your entropy is in bits: count it in nats, with np.log.",
+        lambda scores, target: with_target(lambda t, n: t * math.log(2), scores, target),
+    ),
+    Mistake(
+        "The target is read as a fraction of log n: it is the entropy itself, in nats.",
+        lambda scores, target: with_target(lambda t, n: t * math.log(n), scores, target),
+    ),
+    Mistake(
+        "The search ends at the edge of a fixed range: scores of another size need other "
+        "temperatures. Widen the range until the target lies inside.",
+        *(
+            lambda scores, target, low=low, high=high: halved(scores, target, low, high)
+            for low, high in (
+                (0.1, 10.0),
+                (0.01, 10.0),
+                (0.01, 100.0),
+                (1e-3, 100.0),
+                (1e-3, 1e3),
+                (1e-6, 10.0),
+                (1e-6, 100.0),
+                (1e-6, 1e3),
+                (1e-9, 1e3),
+            )
+        ),
+    ),
+    Mistake(
+        "The search goes the wrong way: entropy rises with the temperature, so where it is too "
+        "low, go higher.",
+        lambda scores, target: halved(scores, target, 1e-6, 1e6, upward=False),
+        lambda scores, target: halved(scores, target, 1e-3, 1e3, upward=False),
+    ),
+    Mistake(
+        "The search stops too early: go on until the entropy is within 1e-6 of the target.",
+        *(
+            lambda scores, target, steps=steps: halved(scores, target, 1e-6, 1e6, steps=steps)
+            for steps in (10, 20, 30)
+        ),
+    ),
+    Mistake(
+        "A target of 0 or below, or of log n or above, must raise ValueError: no temperature "
+        "reaches it.",
+        temperature_within,
+        lambda scores, target: (
+            temperature_for_entropy(scores, target)
+            if 0 < target < math.log(scores.size)
+            else math.nan
+        ),
+    ),
+    Mistake(
+        "A target of log n or above must raise ValueError too: only equal weights have entropy "
+        "log n, and no temperature makes them equal.",
+        lambda scores, target: (
+            temperature_for_entropy(scores, target)
+            if target <= 0
+            else temperature_within(scores, target)
+        ),
+    ),
+    Mistake(
+        "A target of exactly log n must raise ValueError too: it is reached at no temperature.",
+        lambda scores, target: (
+            temperature_within(scores, target)
+            if target == math.log(scores.size)
+            else temperature_for_entropy(scores, target)
+        ),
+    ),
+    Mistake(
+        "A target of exactly 0 must raise ValueError too: it is reached at no temperature.",
+        lambda scores, target: (
+            temperature_within(scores, target)
+            if target == 0
+            else temperature_for_entropy(scores, target)
+        ),
+    ),
+    Mistake(
+        "The scores were divided by their spread before the search: the temperature must be "
+        "multiplied by it again.",
+        lambda scores, target: temperature_for_entropy(scores, target) / np.std(scores),
+        lambda scores, target: temperature_for_entropy(scores, target) / np.ptp(scores),
+    ),
+    Mistake(
+        "This is the entropy at temperature 1: the temperature is asked for.",
+        lambda scores, target: (
+            float(entropy(softmax(scores))) if temperature_for_entropy(scores, target) else math.nan
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="temperature_for_entropy",
+    points=3,
+    minutes=12,
+    reference=temperature_for_entropy,
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,89 @@
+"""`normalize_by_sum(scores)` divides each row by its sum.
+
+Rows lie along the last axis: `(..., n)` → `(..., n)`. No sum is 0 in the check. It shows where plain
+normalization breaks: at zero scores, negative scores and zero sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.softmax import normalize_by_sum, softmax
+
+HINTS = (
+    "The sum of each row is scores.sum(axis=-1). What shape has it, beside the shape of scores?",
+    "With keepdims=True the sum keeps its axis, with length 1, and divides row by row.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 0.0, 1.0]))
+    yield Case(np.array([[1.0, 0.0, 3.0], [2.0, -1.0, 4.0]]))
+    yield Case(np.array([[2, 4, 4], [2, 2, 3]]))
+    yield Case(rng.uniform(0.5, 9.0, (3, 3)))  # square: here a lost axis gives numbers
+    yield Case(rng.uniform(0.5, 9.0, (2, 3, 5)))
+    yield Case(rng.uniform(0.5, 9.0, (3, 6)).astype(np.float32))
+    yield Case(-rng.uniform(0.5, 9.0, (2, 7)))  # sums below zero are sums all the same
+
+
+def magnitude(scores: NDArray) -> NDArray:
+    total = scores.sum(axis=-1, keepdims=True)
+    return np.abs(scores / total) * (1 + np.abs(scores).sum(axis=-1, keepdims=True) / np.abs(total))
+
+
+MISTAKES = (
+    Mistake(
+        "You divide by the sum of the whole array: every row needs its own sum, along axis=-1.",
+        lambda scores: scores / scores.sum(),
+    ),
+    Mistake(
+        "The sums have lost their axis, so they do not line up with the rows: use keepdims=True.",
+        lambda scores: scores / scores.sum(axis=-1),
+    ),
+    Mistake(
+        "You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
+        lambda scores: scores / scores.sum(axis=0),
+        lambda scores: scores / scores.sum(axis=0, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the largest score: divide by the sum of the row.",
+        lambda scores: scores / scores.max(axis=-1, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the mean of the row: divide by its sum.",
+        lambda scores: scores / scores.mean(axis=-1, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the sum of absolute values: here the plain sum is asked for, signs and all.",
+        lambda scores: scores / np.abs(scores).sum(axis=-1, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the row's length (its Euclidean norm): divide by its sum.",
+        lambda scores: scores / np.linalg.norm(scores, axis=-1, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the number of entries: divide by their sum.",
+        lambda scores: scores / scores.shape[-1],
+    ),
+    Mistake(
+        "These are softmax weights, which come next: here just divide each row by its sum.",
+        lambda scores: softmax(scores),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="normalize_by_sum",
+    points=1,
+    minutes=5,
+    reference=normalize_by_sum,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,180 @@
+"""`softmax(scores, axis=-1)` turns each row of scores into positive weights that sum to 1.
+
+Scores of any shape, below 50 in size; rows along any axis; the weights have the scores' shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import weights_magnitude
+from attention_lib.exercises.parts.softmax import (
+    EPSILONS,
+    cut_to_integers,
+    divided_by_sum,
+    hard_softmax,
+    plain_softmax,
+    softmax_with_epsilon,
+    softmax_with_one_maximum,
+)
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Two steps: the exponential of every score, then each divided by the sum of its row.",
+    "The row runs along axis, whichever that is: np.sum takes axis too.",
+    "A sum loses the axis it runs along. keepdims=True keeps it, with length 1, and the "
+    "division lines up again.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 0.0, 1.0]))
+    yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]))
+    yield Case(np.array([[0.0, 1.0, 2.0], [3.0, -1.0, 0.5]]), axis=0)
+    yield Case(np.array([[2, 4, 4], [2, 2, 3]]))
+    yield Case(np.array([[2.5, -1.5, 0.0], [1.0, 1.0, 4.0]]))  # a shape seen before, other scores
+    yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
+    yield Case(rng.normal(0.0, 3.0, (3, 3)), axis=0)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), 0)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5, 6)), axis=-2)
+    yield Case(rng.normal(0.0, 3.0, (5, 2, 3)))
+    yield Case(rng.normal(0.0, 3.0, (2, 5, 3, 6)), axis=2)
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=-3)
+    yield Case(rng.normal(0.0, 2.0, (3, 7)).astype(np.float32))
+    yield Case(rng.normal(0.0, 2.0, (5, 2)).astype(np.float32), axis=0)
+    # Rows far apart: what one row adds to another's sum would drown it.
+    yield Case(np.array([[40.0], [0.0], [-45.0]]) + rng.uniform(-1.0, 1.0, (3, 6)))
+    far = np.array([[49.0], [-49.0]]) + rng.uniform(-0.5, 0.5, (2, 5))
+    yield Case(far.astype(np.float32))
+    yield Case(np.array([[49.0, -49.0, 20.0, 0.0]]))  # a small weight has as many right digits
+    yield Case(rng.normal(0.0, 1.0, (6, 1)))
+
+
+MISTAKES = (
+    Mistake(
+        "These are the weights of softmax over the whole array: the sum must run along axis only.",
+        lambda scores, axis=-1: plain_softmax(scores, None),
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(),
+    ),
+    Mistake(
+        "You always take the last axis: use the axis you are given, sum(axis=axis, ...).",
+        lambda scores, axis=-1: plain_softmax(scores, -1),
+    ),
+    Mistake(
+        "You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
+        lambda scores, axis=-1: plain_softmax(scores, 0),
+    ),
+    Mistake(
+        "You always take axis 1: use the axis you are given, sum(axis=axis, ...).",
+        lambda scores, axis=-1: plain_softmax(scores, 1),
+    ),
+    Mistake(
+        "The sums have lost their axis, so they do not line up with the scores: use keepdims=True.",
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis),
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[..., None],
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[:, None],
+    ),
+    Mistake(
+        "The largest score of the whole array is subtracted: a row far below it loses its digits "
+        "in float32. Subtract each row's own maximum, along axis, or none.",
+        lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
+    ),
+    Mistake(
+        "These are the scores divided by their sum: take the exponential of each score first.",
+        lambda scores, axis=-1: divided_by_sum(scores, axis),
+    ),
+    Mistake(
+        "These are the exponentials themselves: divide each by the sum of its row.",
+        lambda scores, axis=-1: np.exp(scores),
+    ),
+    Mistake(
+        "The exponentials have the wrong sign: a larger score must get a larger weight, exp(score).",
+        lambda scores, axis=-1: plain_softmax(-scores, axis),
+    ),
+    Mistake(
+        "These are powers of 2: use np.exp, powers of e.",
+        lambda scores, axis=-1: divided_by_sum(np.exp2(scores), axis),
+    ),
+    Mistake(
+        "These are powers of 10: use np.exp, powers of e.",
+        lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
+    ),
+    Mistake(
+        "You divide by the largest exponential: divide by the sum, so that a row sums to 1.",
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
+        lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
+    ),
+    Mistake(
+        "You divide by the mean of the exponentials: divide by their sum.",
+        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
+    ),
+    Mistake(
+        "You divide by the Euclidean norm of the exponentials: divide by their plain sum.",
+        lambda scores, axis=-1: (
+            np.exp(scores) / np.sqrt((np.exp(scores) ** 2).sum(axis=axis, keepdims=True))
+        ),
+    ),
+    Mistake(
+        "You divide by the sum of the scores: divide by the sum of their exponentials.",
+        lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
+    ),
+    Mistake(
+        "A small constant is added to the sum: the sum of exponentials is never 0, and with the "
+        "constant the weights no longer sum to 1. Leave it out.",
+        *(
+            lambda scores, axis=-1, e=epsilon: divided_by_sum(np.exp(scores), axis, e)
+            for epsilon in EPSILONS
+        ),
+        *(
+            lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
+            for epsilon in EPSILONS
+        ),
+    ),
+    Mistake(
+        "These are the logarithms of the weights: return the weights themselves.",
+        lambda scores, axis=-1: np.log(softmax(scores, axis)),
+    ),
+    Mistake(
+        "Softmax is applied twice: once is enough.",
+        lambda scores, axis=-1: softmax(softmax(scores, axis), axis),
+    ),
+    Mistake(
+        "These are sigmoids, each of one score alone: softmax divides by the sum over the row.",
+        lambda scores, axis=-1: 1.0 / (1.0 + np.exp(-scores)),
+    ),
+    Mistake(
+        "All the weight goes to the largest score: softmax gives every score a share, e^score.",
+        lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
+        hard_softmax,
+    ),
+    Mistake(
+        "The weights are rounded: return them as they are.",
+        *(
+            lambda scores, axis=-1, digits=digits: softmax(scores, axis).round(digits)
+            for digits in (2, 3, 4, 6, 8)
+        ),
+    ),
+    Mistake(
+        "For integer scores the weights are cut to whole numbers: np.empty_like and "
+        "np.zeros_like copy the integer dtype. Make a float array.",
+        cut_to_integers(softmax),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="softmax",
+    points=3,
+    minutes=15,
+    reference=softmax,
+    signature="softmax(scores, axis=-1)",
+    cases=cases,
+    magnitude=weights_magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,118 @@
+"""`weighted_sum(weights, values)` mixes the values: row i of the result is the sum of `weights[i, j] * values[j]`.
+
+`(..., L, S)` weights and `(..., S, d_v)` values → `(..., L, d_v)`. Any numbers may be weights, and a row of
+them need not sum to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.softmax import softmax, weighted_sum
+
+HINTS = (
+    "Row i of the result is weights[i, 0] * values[0] + weights[i, 1] * values[1] + ...",
+    "(L, S) times (S, d_v) gives (L, d_v): that is a matrix product.",
+    "The operator @ multiplies the last two axes and keeps the leading ones as a batch.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[0.5, 0.5, 0.0]]), np.array([[2.0, 0.0], [4.0, 2.0], [6.0, 7.0]]))
+    yield Case(softmax(rng.normal(size=(2, 3))), rng.normal(size=(3, 5)))
+    yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 5, 6)))
+    yield Case(softmax(rng.normal(size=(2, 3, 5, 7))), rng.normal(size=(2, 3, 7, 6)))
+    yield Case(softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3)))  # square: see softmax
+    yield Case(rng.normal(size=(5, 3)), rng.normal(size=(3, 2)))  # any weights, not only softmax's
+    yield Case(
+        softmax(rng.normal(size=(6, 3))).astype(np.float32),
+        rng.normal(size=(3, 2)).astype(np.float32),
+    )
+    yield Case(np.array([[1, 0, 2], [0, 3, 1]]), np.array([[2, 1], [0, 4], [5, 3]]))
+
+
+def magnitude(weights: NDArray, values: NDArray) -> NDArray:
+    return 2.0 * np.abs(weights) @ np.abs(values)
+
+
+MISTAKES = (
+    Mistake(
+        "These are the plain averages of the values: every value must be weighted first.",
+        lambda weights, values: np.broadcast_to(
+            values.mean(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
+        ),
+    ),
+    Mistake(
+        "The values are summed without their weights: multiply each by its weight first.",
+        lambda weights, values: np.broadcast_to(
+            values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
+        ),
+    ),
+    Mistake(
+        "np.dot pairs every batch item with every other: @ keeps the batch dimensions together.",
+        lambda weights, values: np.dot(weights, values),
+    ),
+    Mistake(
+        "Values and weights are multiplied entry by entry: a matrix product sums over the S keys.",
+        lambda weights, values: weights * values,
+    ),
+    Mistake(
+        "The weights are transposed: row i of weights belongs to query i.",
+        lambda weights, values: np.swapaxes(weights, -1, -2) @ values,
+    ),
+    Mistake(
+        "The order is reversed: weights come first, weights @ values.",
+        lambda weights, values: values @ weights,
+    ),
+    Mistake(
+        "The values are transposed: keys are already their second-to-last axis.",
+        lambda weights, values: weights @ np.swapaxes(values, -1, -2),
+    ),
+    Mistake(
+        "You transpose with .T, which reverses the batch dimensions as well: no transpose is "
+        "needed here.",
+        lambda weights, values: weights @ values.T,
+        lambda weights, values: weights.T @ values,
+    ),
+    Mistake(
+        "The weights are put through softmax again: they are weights already.",
+        lambda weights, values: softmax(weights) @ values,
+    ),
+    Mistake(
+        "The weights are divided by their sum again: use them as they are.",
+        lambda weights, values: (weights / weights.sum(axis=-1, keepdims=True)) @ values,
+    ),
+    Mistake(
+        "The result is divided by the number of keys: weights already say how much of each.",
+        lambda weights, values: weights @ values / values.shape[-2],
+    ),
+    Mistake(
+        "Only the value with the largest weight is returned: mix all of them.",
+        lambda weights, values: np.take_along_axis(
+            values, weights.argmax(axis=-1)[..., None], axis=-2
+        ),
+    ),
+    Mistake(
+        "Only the first batch item is mixed: leading dimensions must be kept.",
+        lambda weights, values: (
+            weights[(0,) * (weights.ndim - 2)] @ values[(0,) * (values.ndim - 2)]
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="weighted_sum",
+    points=2,
+    minutes=10,
+    reference=weighted_sum,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

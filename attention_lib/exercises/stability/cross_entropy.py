@@ -1,0 +1,168 @@
+"""`cross_entropy(scores, targets)` returns the mean negative log-likelihood of the right classes.
+
+`(N, C)` scores and `(N,)` integer targets → a scalar (float, NumPy scalar or 0-d array), finite for every
+finite score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
+from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
+from attention_lib.lessons.stability import cross_entropy, log_softmax, stable_softmax
+
+HINTS = (
+    "Which log-likelihood belongs to the right class of each row? That one, negated.",
+    "log_softmax(scores) has shape (N, C): one entry of each row counts, and the mean over N.",
+    "scores[np.arange(N), targets] picks entry targets[i] from row i.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[2.0, 1.0, 0.0]]), np.array([0]))
+    yield Case(np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0]]), np.array([2, 1]))
+    yield Case(np.array([[0.0, 1000.0], [-1000.0, 0.0], [5.0, 5.0]]), np.array([0, 0, 1]))
+    yield Case(np.array([[3, 1, 2, 0, 4], [0, 800, 900, 1, 2]]), np.array([4, 2]))
+    yield Case(rng.normal(0.0, 3.0, (5, 3)), rng.integers(0, 3, 5))
+    yield Case(rng.normal(0.0, 3.0, (3, 7)), rng.integers(0, 7, 3))
+    yield Case(rng.normal(0.0, 3.0, (6, 5)).astype(np.float32), rng.integers(0, 5, 6))
+    yield Case(np.array([[-8e307, 8e307, 0.0]]), np.array([0]))
+
+
+def magnitude(scores: NDArray, targets: NDArray) -> float:
+    return float(np.max(logarithms_magnitude(scores)))
+
+
+def losses(scores: NDArray, targets: NDArray) -> NDArray:
+    return -log_softmax(scores)[np.arange(len(targets)), targets]
+
+
+def loss_of_weights(scores: NDArray, targets: NDArray, weights: NDArray) -> NDArray:
+    return -np.log(weights[np.arange(len(targets)), targets]).mean()
+
+
+MISTAKES = (
+    Mistake(
+        "The logarithm is taken of a weight that underflows to 0, so the loss is infinite: use "
+        "log_softmax.",
+        lambda scores, targets: loss_of_weights(scores, targets, stable_softmax(scores)),
+    ),
+    Mistake(
+        "exp overflows: use log_softmax, which shifts each row by its maximum.",
+        lambda scores, targets: loss_of_weights(scores, targets, plain_softmax(scores)),
+        lambda scores, targets: (
+            np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(targets)), targets]
+        ).mean(),
+    ),
+    Mistake(
+        "The maximum is subtracted inside exp only: add it to the logarithm of the sum again.",
+        lambda scores, targets: (losses(scores, targets) - scores.max(axis=-1)).mean(),
+    ),
+    Mistake(
+        "One maximum is subtracted from all rows: an example far below it underflows to log(0). "
+        "Subtract each row's own.",
+        lambda scores, targets: (
+            np.log(np.exp(scores - scores.max()).sum(axis=-1))
+            - (scores - scores.max())[np.arange(len(targets)), targets]
+        ).mean(),
+    ),
+    Mistake(
+        "A small constant inside the logarithm changes the loss: use log_softmax.",
+        *(
+            lambda scores, targets, e=epsilon: loss_of_weights(
+                scores, targets, stable_softmax(scores) + e
+            )
+            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
+        ),
+        *(
+            lambda scores, targets, e=epsilon: loss_of_weights(
+                scores, targets, np.clip(stable_softmax(scores), e, 1.0)
+            )
+            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
+        ),
+        *(
+            lambda scores, targets, e=epsilon: loss_of_weights(
+                scores, targets, np.clip(stable_softmax(scores), e, 1.0 - e)
+            )
+            for epsilon in (*EPSILONS, 1e-15)
+        ),
+    ),
+    Mistake(
+        "This is the sum over the examples: take their mean.",
+        lambda scores, targets: losses(scores, targets).sum(),
+    ),
+    Mistake(
+        "One loss for each example is returned: take their mean, one number.",
+        lambda scores, targets: losses(scores, targets),
+    ),
+    Mistake(
+        "The sign is reversed: the loss is the negative log-likelihood.",
+        lambda scores, targets: -losses(scores, targets).mean(),
+    ),
+    Mistake(
+        "The sum is divided by the number of classes, C: divide by that of the examples, N.",
+        lambda scores, targets: losses(scores, targets).sum() / scores.shape[-1],
+    ),
+    Mistake(
+        "The mean runs over all N × C entries: only the right class of each example counts, "
+        "divided by N.",
+        lambda scores, targets: losses(scores, targets).sum() / scores.size,
+    ),
+    Mistake(
+        "Every class is counted: only the right class of each example counts.",
+        lambda scores, targets: -log_softmax(scores).mean(),
+        lambda scores, targets: -log_softmax(scores).sum() / len(targets),
+    ),
+    Mistake(
+        "log_softmax(scores)[:, targets] takes every target from every row: pick entry "
+        "targets[i] from row i, with [np.arange(N), targets].",
+        lambda scores, targets: -log_softmax(scores)[:, targets].mean(),
+    ),
+    Mistake(
+        "The scores themselves are averaged: take log_softmax of each row first.",
+        lambda scores, targets: -scores[np.arange(len(targets)), targets].mean(),
+    ),
+    Mistake(
+        "Softmax runs down the columns: each row is one example.",
+        lambda scores, targets: -log_softmax(scores, 0)[np.arange(len(targets)), targets].mean(),
+    ),
+    Mistake(
+        "Softmax runs over the whole array: each row is one example.",
+        lambda scores, targets: -log_softmax(scores, None)[np.arange(len(targets)), targets].mean(),
+    ),
+    Mistake(
+        "The mean of the weights is taken, not of their logarithms.",
+        lambda scores, targets: -stable_softmax(scores)[np.arange(len(targets)), targets].mean(),
+        lambda scores, targets: (
+            1.0 - stable_softmax(scores)[np.arange(len(targets)), targets].mean()
+        ),
+    ),
+    Mistake(
+        "The logarithm is taken after the mean: average the logarithms.",
+        lambda scores, targets: (
+            -np.log(stable_softmax(scores)[np.arange(len(targets)), targets].mean())
+        ),
+    ),
+    Mistake(
+        "These are logarithms to base 2: use the natural logarithm.",
+        lambda scores, targets: losses(scores, targets).mean() / np.log(2.0),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="cross_entropy",
+    points=2,
+    minutes=7,
+    reference=cross_entropy,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

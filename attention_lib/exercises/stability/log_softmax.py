@@ -1,0 +1,124 @@
+"""`log_softmax(scores, axis=-1)` returns the logarithms of the softmax weights.
+
+It is accurate where softmax itself underflows: `[0, -1000]` → `[0, -1000]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
+from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
+from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
+
+HINTS = (
+    "Write log(e^s_i / sum) as a difference: no weight needs to be computed at all.",
+    "log p_i = s_i - logsumexp(s). With which keepdims does the subtraction line up?",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([0.0, -1000.0]))
+    yield Case(np.array([1000.0, 0.0, 1000.0]))  # log 2 counts where the weight is 0 as well
+    yield Case(np.array([[1000.0, 0.0, -1.0], [-2000.0, -2001.0, -2003.0]]))
+    yield Case(np.array([[3, 1, 2], [0, 800, 900]]))
+    yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
+    yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
+    yield Case(rng.normal(0.0, 2.0, (3, 7)))
+    yield Case((rng.normal(0.0, 40.0, (3, 6)) + 120.0).astype(np.float32))
+    yield Case(rng.normal(0.0, 3.0, (6, 2)).astype(np.float32), axis=-2)
+    yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.5e307, -8.9e307]]))
+
+
+MISTAKES = (
+    Mistake(
+        "This is the logarithm of the computed weights: a weight that underflows to 0 has "
+        "logarithm -inf. Subtract logsumexp from the scores instead.",
+        lambda scores, axis=-1: np.log(stable_softmax(scores, axis)),
+    ),
+    Mistake(
+        "exp overflows before the shift: subtract each row's largest score first.",
+        lambda scores, axis=-1: scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)),
+        lambda scores, axis=-1: np.log(plain_softmax(scores, axis)),
+    ),
+    Mistake(
+        "The logarithm of 0 is avoided by adding a small constant, which changes the result: "
+        "subtract logsumexp from the scores instead.",
+        *(
+            lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
+            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
+        ),
+        *(
+            lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
+            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
+        ),
+    ),
+    Mistake(
+        "These are the weights: return their logarithms.",
+        lambda scores, axis=-1: stable_softmax(scores, axis),
+    ),
+    Mistake(
+        "The maximum is subtracted inside exp only: subtract it from the scores as well.",
+        lambda scores, axis=-1: (
+            scores
+            - np.log(
+                np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
+            )
+        ),
+    ),
+    Mistake(
+        "You subtract the maximum of the whole array: a row far below it underflows to log(0). "
+        "Take each row's own maximum, along axis.",
+        lambda scores, axis=-1: (
+            scores
+            - scores.max()
+            - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
+        ),
+    ),
+    Mistake(
+        "Only the maximum is subtracted: the logarithm of the sum is missing.",
+        lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
+    ),
+    Mistake(
+        "You always work along the last axis: use the axis you are given.",
+        lambda scores, axis=-1: log_softmax(scores, -1),
+    ),
+    Mistake(
+        "You take the whole array as one row: use the axis you are given.",
+        lambda scores, axis=-1: log_softmax(scores, None),
+    ),
+    Mistake(
+        "logsumexp has lost its axis, so it does not line up with the scores: use keepdims=True.",
+        lambda scores, axis=-1: scores - logsumexp(scores, axis),
+    ),
+    Mistake(
+        "The sign is reversed: a logarithm of a weight is never positive.",
+        lambda scores, axis=-1: -log_softmax(scores, axis),
+    ),
+    Mistake(
+        "These are logarithms to base 2: use the natural logarithm.",
+        lambda scores, axis=-1: log_softmax(scores, axis) / np.log(2.0),
+    ),
+    Mistake(
+        "You divide the scores by logsumexp: the logarithm of a quotient is a difference.",
+        lambda scores, axis=-1: scores / logsumexp(scores, axis, True),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="log_softmax",
+    points=2,
+    minutes=6,
+    reference=log_softmax,
+    signature="log_softmax(scores, axis=-1)",
+    cases=cases,
+    magnitude=logarithms_magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,140 @@
+"""`logsumexp(scores, axis=-1, keepdims=False)` returns the logarithm of the sum of exponentials of each row.
+
+It is finite whenever the true value is. A row of `-inf` gives `-inf`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
+from attention_lib.lessons.stability import logsumexp
+
+HINTS = (
+    "Shift by each row's maximum m: the sum of exp(s - m) is at least 1.",
+    "e^m is a common factor of the sum, so its logarithm comes out in front: m + log(sum).",
+    "A row of -inf has maximum -inf, and -inf - (-inf) is NaN: shift such a row by 0 instead.",
+    "Then its sum is 0, and np.log(0) is -inf, as it should be, but warns: take the logarithm "
+    'under `with np.errstate(divide="ignore"):`.',
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1000.0, 1000.0]))
+    yield Case(np.array([-1000.0, -1001.0, -1002.0]))
+    yield Case(np.array([[1.0, 2.0, 3.0], [-1e4, -1e4, -1e4]]))
+    yield Case(np.array([[1.0, 2.0, 3.0], [-1e4, -1e4, -1e4]]), keepdims=True)
+    yield Case(np.array([[-np.inf, -np.inf, -np.inf], [-np.inf, 2.0, 700.0]]))
+    yield Case(np.array([-np.inf, -np.inf]))
+    yield Case(np.array([[-np.inf, -2e9], [-2e9, -2e9]]))
+    yield Case(np.array([[3, 1, 2], [0, 800, 900]]))
+    yield Case(rng.normal(0.0, 3.0, (1, 5)))  # only the axis summed over goes away
+    yield Case(rng.normal(0.0, 3.0, (3, 1, 2)), axis=2, keepdims=False)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=0, keepdims=True)
+    yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
+    yield Case((rng.normal(0.0, 3.0, (3, 6)) + 120.0).astype(np.float32))
+    yield Case(rng.normal(0.0, 3.0, (6, 2)).astype(np.float32), axis=-2, keepdims=True)
+    yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.5e307, -8.9e307]]))
+
+
+def magnitude(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArray:
+    size = logarithms_magnitude(scores, axis)
+    return size if keepdims else np.squeeze(size, axis=axis)
+
+
+def log_of_sum(
+    scores: NDArray, shift: NDArray | float, axis: int, keepdims: bool = False
+) -> NDArray:
+    total = np.exp(scores - shift).sum(axis=axis, keepdims=True)
+    result = shift + np.log(total)
+    return result if keepdims else np.squeeze(result, axis=axis)
+
+
+MISTAKES = (
+    Mistake(
+        "exp overflows or underflows before the logarithm: shift each row by its maximum first.",
+        lambda scores, axis=-1, keepdims=False: np.log(
+            np.exp(scores).sum(axis=axis, keepdims=keepdims)
+        ),
+    ),
+    Mistake(
+        "The maximum is subtracted but never added back: the result is m + log(sum of exp(s - m)).",
+        lambda scores, axis=-1, keepdims=False: np.log(
+            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=keepdims)
+        ),
+        lambda scores, axis=-1, keepdims=False: (
+            logsumexp(scores, axis, keepdims)
+            - np.where(
+                np.isfinite(scores.max(axis=axis, keepdims=keepdims)),
+                scores.max(axis=axis, keepdims=keepdims),
+                0.0,
+            )
+        ),
+    ),
+    Mistake(
+        "A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift such a row "
+        "by 0 instead; its result is -inf.",
+        lambda scores, axis=-1, keepdims=False: log_of_sum(
+            scores, scores.max(axis=axis, keepdims=True), axis, keepdims
+        ),
+    ),
+    Mistake(
+        "keepdims is ignored: with keepdims=True the summed axis stays, with length 1.",
+        lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis),
+    ),
+    Mistake(
+        "The summed axis is always kept: without keepdims=True it goes away.",
+        lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis, True),
+    ),
+    Mistake(
+        "You always work along the last axis: use the axis you are given.",
+        lambda scores, axis=-1, keepdims=False: logsumexp(scores, -1, keepdims),
+    ),
+    Mistake(
+        "You shift by the maximum of the whole array: a row far below it underflows to log(0). "
+        "Take each row's own maximum.",
+        lambda scores, axis=-1, keepdims=False: log_of_sum(scores, scores.max(), axis, keepdims),
+    ),
+    Mistake(
+        "This is the maximum alone: add log(sum of exp(s - m)).",
+        lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
+    ),
+    Mistake(
+        "This is the sum of the exponentials: return its logarithm.",
+        lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
+    ),
+    Mistake(
+        "This is the mean in place of the sum: the logarithm of the number of entries is missing.",
+        lambda scores, axis=-1, keepdims=False: (
+            logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
+        ),
+    ),
+    Mistake(
+        "np.log1p adds 1 to the sum: use np.log.",
+        lambda scores, axis=-1, keepdims=False: np.squeeze(
+            scores.max(axis=axis, keepdims=True)
+            + np.log1p(
+                np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
+            ),
+            axis=() if keepdims else axis,
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="logsumexp",
+    points=2,
+    minutes=7,
+    reference=logsumexp,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,207 @@
+"""`masked_softmax(scores, mask, axis=-1)` computes softmax over the allowed entries of each row.
+
+The mask is boolean, True where allowed, and broadcasts to the scores. A row with nothing allowed gives all
+zeros, never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import largest_finite
+from attention_lib.exercises.parts.softmax import (
+    EPSILONS,
+    divided_by_sum,
+    filled,
+    softmax_with_epsilon,
+)
+from attention_lib.lessons.softmax import softmax
+from attention_lib.lessons.stability import masked_softmax, stable_softmax
+
+HINTS = (
+    "np.where(mask, scores, -np.inf) gives every forbidden entry weight 0: exp(-inf) is 0.",
+    "Where nothing is allowed the maximum is -inf: use 0 there, so that -inf - 0 stays -inf.",
+    "The sum of such a row is 0. Divide by 1 instead, and its weights are the zeros they are.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 9.0, 1.0]), np.array([True, False, True]))
+    yield Case(
+        np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        np.array([[True, True, False], [False, False, False]]),
+    )
+    yield Case(np.array([[3, 1, 2], [0, 800, 900]]), np.array([[True, False, True]]))
+    yield Case(
+        rng.normal(0.0, 3.0, (2, 3, 5)),
+        np.array([[True], [False], [True]]) | (np.arange(5) == rng.integers(5)),
+    )
+    yield Case(rng.normal(0.0, 3.0, (3, 5)), np.arange(3)[:, None] != np.array([1, 0, 2, 2, 1]), 0)
+    yield Case(rng.normal(0.0, 3.0, (2, 5, 3)), rng.random((5, 1)) < 0.5, axis=1)
+    yield Case(
+        rng.normal(0.0, 3.0, (2, 3, 5)),
+        np.array([[[True] * 5], [[True, False, True, False, True]]]),
+    )
+    # Square, so that a mask of one axis could lie along either; and a score of 0 is a score.
+    yield Case(
+        np.array([[0.0, 2.0, 0.0], [1.0, 0.0, -1.0], [0.0, 0.0, 3.0]]),
+        np.array([True, True, False]),
+    )
+    # Nothing allowed in one column of the three.
+    yield Case(
+        rng.normal(0.0, 3.0, (5, 3)),
+        np.array([True, False, True]) & (np.arange(5) != 1)[:, None],
+        0,
+    )
+    yield Case(np.full((2, 3, 5), 0.5), np.zeros((2, 3, 5), bool), axis=1)
+    # A large score behind the mask must not drown the allowed ones.
+    yield Case(np.array([[-1000.0, 2000.0, -1001.0, 0.0]]), np.array([True, False, True, False]))
+    yield Case(np.array([[1000.0, 1001.0], [1.0, 2.0], [-1000.0, -1001.0]]), np.ones((3, 2), bool))
+    yield Case(
+        (rng.normal(0.0, 3.0, (3, 6)) + 120.0).astype(np.float32),
+        np.arange(6) < np.array([[6], [0], [2]]),
+    )
+    yield Case(np.array([[1e300, -1e300, 0.0]]), np.array([[False, True, False]]))
+    yield Case(np.array([-500.0, -502.0, -501.0]), np.array([True, True, False]))
+    # Small weights are right in every digit too.
+    yield Case(np.array([[0.0, -30.0, -80.0, 5.0]]), np.array([True, True, True, False]))
+    yield Case(np.array([1.0, 9.0, 2.0]), np.array([False, True, True]))
+
+
+def magnitude(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
+    allowed = np.where(mask, scores, 0.0)
+    return masked_softmax(scores, mask, axis) * (1.0 + largest_finite(allowed, axis))
+
+
+LARGE_NEGATIVES = (-1e9, -1e10, -1e20, -1e30, -1e4, -1e5, -1e6, -1e8)
+
+
+def masked_by(scores: NDArray, mask: NDArray, axis: int, fill: float) -> NDArray:
+    return softmax(filled(scores, mask, fill), axis)
+
+
+def divided_by_sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
+    total = exponentials.sum(axis=axis, keepdims=True)
+    return exponentials / np.where(total == 0, 1, total)
+
+
+def masked_after(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
+    return np.where(mask, stable_softmax(scores, axis), 0.0)
+
+
+def normalized_after(scores: NDArray, mask: NDArray, axis: int, epsilon: float = 0.0) -> NDArray:
+    return divided_by_sum(masked_after(scores, mask, axis), axis, epsilon)
+
+
+MISTAKES = (
+    Mistake(
+        "A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Such a row "
+        "gets all zeros.",
+        lambda scores, mask, axis=-1: masked_by(scores, mask, axis, -np.inf),
+    ),
+    Mistake(
+        "A row with nothing allowed gets equal weights on entries that are forbidden: a large "
+        "negative number is not -inf. Such a row gets all zeros.",
+        *(
+            lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill)
+            for fill in LARGE_NEGATIVES
+        ),
+    ),
+    Mistake(
+        "A row with nothing allowed gets equal weights: such a row gets all zeros.",
+        lambda scores, mask, axis=-1: np.where(
+            np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
+            masked_softmax(scores, mask, axis),
+            1.0 / scores.shape[axis],
+        ),
+    ),
+    Mistake(
+        "A large negative number is not -inf: an allowed score may lie below it. Forbidden "
+        "scores are -inf.",
+        *(
+            lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill) * mask
+            for fill in LARGE_NEGATIVES
+        ),
+        *(
+            lambda scores, mask, axis=-1, fill=fill: (
+                softmax(scores + fill * (1.0 - mask), axis) * mask
+            )
+            for fill in LARGE_NEGATIVES
+        ),
+    ),
+    Mistake(
+        "The mask is applied after softmax: forbidden entries still took their share of the sum. "
+        "Mask the scores first.",
+        lambda scores, mask, axis=-1: masked_after(scores, mask, axis),
+        lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
+    ),
+    Mistake(
+        "A forbidden score that is far larger makes the allowed weights underflow before the mask "
+        "is applied, and 0/0 follows. Mask the scores first, then subtract the maximum.",
+        lambda scores, mask, axis=-1: normalized_after(scores, mask, axis),
+        lambda scores, mask, axis=-1: np.nan_to_num(normalized_after(scores, mask, axis)),
+        *(
+            lambda scores, mask, axis=-1, e=epsilon: normalized_after(scores, mask, axis, e)
+            for epsilon in EPSILONS
+        ),
+    ),
+    Mistake(
+        "The mask is read the wrong way around: True is where attention is allowed.",
+        lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
+    ),
+    Mistake(
+        "The mask is ignored: forbidden entries get weight 0.",
+        lambda scores, mask, axis=-1: stable_softmax(scores, axis),
+    ),
+    Mistake(
+        "Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
+        lambda scores, mask, axis=-1: masked_by(scores, mask, axis, 0.0),
+        lambda scores, mask, axis=-1: softmax(scores * mask, axis),
+    ),
+    Mistake(
+        "You always work along the last axis: use the axis you are given.",
+        lambda scores, mask, axis=-1: masked_softmax(scores, mask, -1),
+    ),
+    Mistake(
+        "The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",
+        lambda scores, mask, axis=-1: stable_softmax(scores + mask, axis),
+    ),
+    Mistake(
+        "exp overflows: subtract each row's largest allowed score first.",
+        lambda scores, mask, axis=-1: divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis),
+        lambda scores, mask, axis=-1: np.nan_to_num(
+            divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis)
+        ),
+        lambda scores, mask, axis=-1: divided_by_sum_or_one(
+            np.where(mask, np.exp(scores), 0), axis
+        ),
+        lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
+    ),
+    Mistake(
+        "A small constant is added to every sum: rows with something allowed no longer sum to 1. "
+        "Treat the empty row apart.",
+        *(
+            lambda scores, mask, axis=-1, e=epsilon: softmax_with_epsilon(
+                np.where(mask, scores, -np.inf), e, axis
+            )
+            for epsilon in EPSILONS
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="masked_softmax",
+    points=3,
+    minutes=8,
+    reference=masked_softmax,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

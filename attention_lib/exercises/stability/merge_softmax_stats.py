@@ -1,0 +1,161 @@
+"""`merge_softmax_stats(left, right)` joins the softmax statistics of two parts of each row.
+
+Each part is a pair `(maximum, total)` of arrays of equal shape, where `total` is Σ exp(score − maximum); so
+is the result, for the joined rows. `(-inf, 0)`, an empty row, is the identity, also when both are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
+
+HINTS = (
+    "The maximum of the joined row is the larger of the two. Each total refers to its own maximum.",
+    "A total counted from m1 is worth total * exp(m1 - m) when counted from m.",
+    "Where both parts are empty, m is -inf and m1 - m is NaN: count from 0 there instead.",
+)
+
+
+def stats(scores: NDArray) -> SoftmaxStats:
+    maximum = scores.max(axis=-1)
+    return maximum, np.exp(scores - maximum[..., None]).sum(axis=-1, dtype=scores.dtype)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case((np.array([1.0]), np.array([2.0])), (np.array([3.0]), np.array([1.5])))
+    yield Case((np.array([3.0]), np.array([1.5])), (np.array([1.0]), np.array([2.0])))
+    empty = np.array([-np.inf, -np.inf, 0.5]), np.array([0.0, 0.0, 1.25])
+    yield Case(empty, (np.array([-np.inf, 2.0, -np.inf]), np.array([0.0, 3.0, 0.0])))
+    yield Case(
+        (np.array([1000.0, -5.0]), np.array([1.0, 2.0])),
+        (np.array([-1000.0, 900.0]), rng.uniform(1.0, 3.0, 2)),
+    )
+    yield Case(
+        (np.array([-3e9, -np.inf, -4e9]), np.array([2.0, 0.0, 1.5])),
+        (np.array([-3e9 - 1.0, -2e9, -np.inf]), np.array([1.0, 3.0, 0.0])),
+    )
+    yield Case(stats(rng.normal(0.0, 3.0, (2, 3, 5))), stats(rng.normal(0.0, 3.0, (2, 3, 6))))
+    yield Case(
+        stats(rng.normal(0.0, 3.0, (3, 5)).astype(np.float32)),
+        stats(rng.normal(0.0, 3.0, (3, 2)).astype(np.float32)),
+    )
+    yield Case((np.array([2.0]), np.array([1.5])), (np.array([2.0]), np.array([2.5])))
+
+
+def magnitude(left: SoftmaxStats, right: SoftmaxStats) -> tuple[NDArray, NDArray]:
+    maximum, total = merge_softmax_stats(left, right)
+    sizes = [np.where(np.isfinite(part[0]), np.abs(part[0]), 0.0) for part in (left, right)]
+    return np.zeros_like(maximum), total * (1.0 + np.maximum(*sizes))
+
+
+def merged(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
+    maximum = np.maximum(left[0], right[0])
+    total = left[1] * np.exp(left[0] - maximum) + right[1] * np.exp(right[0] - maximum)
+    return maximum, total
+
+
+def through_exp_of_maximum(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
+    maximum = np.maximum(left[0], right[0])
+    total = left[1] * np.exp(left[0]) + right[1] * np.exp(right[0])
+    return maximum, total * np.exp(-maximum)
+
+
+def wrong_sign(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
+    maximum = np.maximum(left[0], right[0])
+    total = left[1] * np.exp(maximum - left[0]) + right[1] * np.exp(maximum - right[0])
+    return maximum, total
+
+
+MISTAKES = (
+    Mistake(
+        "The totals are added as they are: bring each to the new maximum first, "
+        "total * exp(old - new).",
+        lambda left, right: (np.maximum(left[0], right[0]), left[1] + right[1]),
+    ),
+    Mistake(
+        "Two empty parts give NaN: -inf - (-inf) is NaN. Their join is empty too, (-inf, 0).",
+        merged,
+    ),
+    Mistake(
+        "Two empty parts do not give an empty one: their join is (-inf, 0), and nothing else.",
+        lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
+        lambda left, right: (
+            np.nan_to_num(merge_softmax_stats(left, right)[0], neginf=0.0),
+            merge_softmax_stats(left, right)[1],
+        ),
+    ),
+    Mistake(
+        "Only the right total is rescaled: when the left maximum is the smaller one, the left "
+        "total must be rescaled as well.",
+        lambda left, right: (
+            np.maximum(left[0], right[0]),
+            left[1] + right[1] * np.exp(right[0] - np.maximum(left[0], right[0])),
+        ),
+        lambda left, right: (
+            np.maximum(left[0], right[0]),
+            left[1] + np.nan_to_num(right[1] * np.exp(right[0] - np.maximum(left[0], right[0]))),
+        ),
+    ),
+    Mistake(
+        "Only the left total is rescaled: when the right maximum is the smaller one, the right "
+        "total must be rescaled as well.",
+        lambda left, right: (
+            np.maximum(left[0], right[0]),
+            left[1] * np.exp(left[0] - np.maximum(left[0], right[0])) + right[1],
+        ),
+        lambda left, right: (
+            np.maximum(left[0], right[0]),
+            np.nan_to_num(left[1] * np.exp(left[0] - np.maximum(left[0], right[0]))) + right[1],
+        ),
+    ),
+    Mistake(
+        "The factor is upside down: a total moves to the new maximum by exp(old - new), never "
+        "more than 1.",
+        wrong_sign,
+    ),
+    Mistake(
+        "exp(maximum) overflows: use differences of maxima only, exp(old - new).",
+        through_exp_of_maximum,
+    ),
+    Mistake(
+        "The maxima are added: the joined row has the larger one.",
+        lambda left, right: (left[0] + right[0], left[1] + right[1]),
+        lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
+    ),
+    Mistake(
+        "The larger total is returned: the totals of both parts count.",
+        lambda left, right: (
+            np.maximum(left[0], right[0]),
+            np.maximum(left[1], right[1]),
+        ),
+    ),
+    Mistake(
+        "The pair is reversed: return (maximum, total).",
+        lambda left, right: merge_softmax_stats(left, right)[::-1],
+    ),
+    Mistake(
+        "One maximum is taken for all rows: each row has its own.",
+        lambda left, right: merged(
+            (np.full_like(left[0], np.max(left[0])), left[1]),
+            (np.full_like(right[0], np.max(right[0])), right[1]),
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="merge_softmax_stats",
+    points=3,
+    minutes=10,
+    reference=merge_softmax_stats,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,162 @@
+"""`stable_softmax(scores, axis=-1)` computes softmax for every finite score of any size.
+
+Each row is shifted by its own maximum. Scores of `-inf` get weight 0 as long as one score in the row is
+finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.magnitudes import weights_magnitude
+from attention_lib.exercises.parts.softmax import (
+    EPSILONS,
+    clipped_softmax,
+    plain_softmax,
+    softmax_with_epsilon,
+    softmax_with_one_maximum,
+)
+from attention_lib.lessons.stability import log_softmax, stable_softmax
+
+HINTS = (
+    "Softmax does not change when the same number is subtracted from every score of a row.",
+    "Subtract the row's largest score: then every exponential lies between 0 and 1.",
+    "scores.max(axis=axis, keepdims=True) gives each row's own maximum, ready to subtract.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1000.0, 1000.0, 999.0]))
+    yield Case(np.array([-1000.0, -1001.0]))
+    yield Case(np.array([[2000.0, 0.0, -1.0], [-2000.0, -2001.0, -2003.0]]))
+    yield Case(np.array([[5.0, -np.inf, 4.0], [-np.inf, -np.inf, 700.0]]))
+    yield Case(np.array([[100, 102, 101], [900, 1, 899]]))
+    yield Case(rng.normal(0.0, 3.0, (3, 3)))  # square: here a lost axis gives numbers, not an error
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5)), axis=1)
+    yield Case(
+        rng.normal(0.0, 3.0, (3, 2, 5))
+        + np.array([[[900.0], [0.0]], [[-800.0], [90.0]], [[0.0], [-900.0]]]),
+        axis=-1,
+    )
+    yield Case(rng.normal(0.0, 3.0, (3, 2, 5)), axis=-3)
+    yield Case(rng.normal(0.0, 3.0, (2, 3, 5, 6)), axis=2)
+    # However large the scores beside it, -inf is smaller still.
+    yield Case(np.array([[-np.inf, -2e9, -2e9 + 1.0], [-1000.0, -np.inf, -1001.0]]))
+    yield Case(np.array([[0.0, -30.0, -80.0, -600.0]]))  # small weights, right in every digit
+    yield Case(rng.normal(0.0, 3.0, (5, 3)) + np.array([-900.0, 0.0, 1200.0]), 0)
+    yield Case((rng.normal(0.0, 3.0, (3, 6)) + 120.0).astype(np.float32))
+    yield Case((rng.normal(0.0, 3.0, (3, 6)) - 300.0).astype(np.float32))
+    yield Case(rng.normal(0.0, 2.0, (2, 7)))
+    yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.9e307, -8.5e307]]))
+    yield Case(np.array([[-1.6e38, 1.6e38], [-9e37, -1.6e38]], np.float32))
+
+
+def shifted_softmax(scores: NDArray, by: NDArray, axis: int) -> NDArray:
+    exponentials = np.exp(scores - by)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+MISTAKES = (
+    Mistake(
+        "exp overflows (or everything underflows) before the division: subtract each row's "
+        "largest score first.",
+        lambda scores, axis=-1: plain_softmax(scores, axis),
+    ),
+    Mistake(
+        "You subtract the maximum of the whole array: a row far below it underflows to 0/0. "
+        "Take each row's own maximum, along axis.",
+        softmax_with_one_maximum,
+    ),
+    Mistake(
+        "The maximum is always taken along the last axis: use the axis you are given.",
+        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), axis),
+    ),
+    Mistake(
+        "You always work along the last axis: use the axis you are given.",
+        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), -1),
+    ),
+    Mistake(
+        "The maxima have lost their axis, so they do not line up with the scores: use "
+        "keepdims=True.",
+        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=axis), axis),
+    ),
+    Mistake(
+        "The sums have lost their axis, so they do not line up with the scores: use keepdims=True.",
+        lambda scores, axis=-1: (
+            np.exp(scores - scores.max(axis=axis, keepdims=True))
+            / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
+        ),
+    ),
+    Mistake(
+        "You subtract the mean: scores far above it still overflow. Subtract the maximum.",
+        lambda scores, axis=-1: shifted_softmax(
+            scores, scores.mean(axis=axis, keepdims=True), axis
+        ),
+    ),
+    Mistake(
+        "You subtract the smallest score: the others then grow. Subtract the largest.",
+        lambda scores, axis=-1: shifted_softmax(scores, scores.min(axis=axis, keepdims=True), axis),
+    ),
+    Mistake(
+        "You subtract the largest absolute value: a row of large negative scores underflows to "
+        "0/0. Subtract the largest score.",
+        lambda scores, axis=-1: shifted_softmax(
+            scores, np.abs(scores).max(axis=axis, keepdims=True), axis
+        ),
+    ),
+    Mistake(
+        "The scores are clipped, which changes the weights: subtracting the maximum does not.",
+        *(
+            lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
+            for limit in (30.0, 50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 709.0)
+        ),
+    ),
+    Mistake(
+        "You divide by the largest score instead of subtracting it: that changes the weights.",
+        lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
+    ),
+    Mistake(
+        "The exponentials of the shifted scores are not divided by their sum yet.",
+        lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
+    ),
+    Mistake(
+        "NaN is replaced by 0 afterward, which hides the overflow and loses the weights: "
+        "subtract each row's largest score first.",
+        lambda scores, axis=-1: np.nan_to_num(plain_softmax(scores, axis)),
+    ),
+    Mistake(
+        "The shift has the wrong sign: subtract the maximum, do not add it.",
+        lambda scores, axis=-1: shifted_softmax(
+            scores, -scores.max(axis=axis, keepdims=True), axis
+        ),
+    ),
+    Mistake(
+        "A small constant is added to the sum: one exponential is exactly 1, so the sum is never "
+        "0. Leave it out.",
+        *(
+            lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
+            for epsilon in EPSILONS
+        ),
+    ),
+    Mistake(
+        "These are the logarithms of the weights: return the weights themselves.",
+        lambda scores, axis=-1: log_softmax(scores, axis),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="stable_softmax",
+    points=3,
+    minutes=8,
+    reference=stable_softmax,
+    cases=cases,
+    magnitude=weights_magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)
