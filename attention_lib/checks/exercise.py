@@ -56,7 +56,10 @@ class Exercise:
     cases
         Given a random generator, the calls an answer is tried on: readable ones first.
     mistakes
-        The mistakes known for this exercise.
+        The mistakes known for this exercise, in the order in which they are tried on a wrong
+        answer. The first one with a variant that gives the answer's results on every case, errors
+        included with the same words, is named, and later ones are not looked at: put the more exact
+        mistake first. If none does, the first one whose errors differ only in their words is named.
     magnitude
         Given the arguments of a case, the size of the numbers any sensible way must form,
         one for each entry of the result (or broadcast to it; a tuple for a tuple). Rounding

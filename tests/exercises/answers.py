@@ -8,19 +8,29 @@ from attention_lib.lessons import LESSONS, module_of
 
 
 def _collect(kind):
-    found = {}
+    collected = {}
     for lesson in LESSONS:
-        old = f"tests.exercises.{kind.lower()}_answers.{module_of(lesson)}"
-        if importlib.util.find_spec(old):
-            found |= getattr(importlib.import_module(old), kind)
+        by_lesson = f"tests.exercises.{kind.lower()}_answers.{module_of(lesson)}"
+        if importlib.util.find_spec(by_lesson):
+            collected |= getattr(importlib.import_module(by_lesson), kind)
     for exercise in EXERCISES.values():
-        module = f"tests.exercises.{module_of(exercise.lesson)}.{exercise.name}"
-        if importlib.util.find_spec(f"tests.exercises.{module_of(exercise.lesson)}") is None:
+        folder = f"tests.exercises.{module_of(exercise.lesson)}"
+        if importlib.util.find_spec(folder) is None:
             continue
-        if importlib.util.find_spec(module):
-            found[exercise.name] = getattr(importlib.import_module(module), kind, None)
-    return {name: answers for name, answers in found.items() if answers}
+        if importlib.util.find_spec(f"{folder}.{exercise.name}"):
+            module = importlib.import_module(f"{folder}.{exercise.name}")
+            collected[exercise.name] = getattr(module, kind, None)
+    return {name: answers for name, answers in collected.items() if answers}
 
 
 RIGHT = _collect("RIGHT")  # by exercise, a list of answers that must pass
 WRONG = _collect("WRONG")  # by exercise, answers that must fail, by what is wrong with them
+
+
+def no_right_answers(name):
+    """Say which file to write for an exercise that has no right answers."""
+    folder = module_of(EXERCISES[name].lesson)
+    return (
+        f"{name} has no right answers: write RIGHT in tests/exercises/{folder}/{name}.py; "
+        "tests/exercises/template.py shows how"
+    )

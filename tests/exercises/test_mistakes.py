@@ -7,13 +7,33 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 
 SLOW = ("flash_kernel",)  # in Triton's interpreter, a second each
+
+
+def label(exercise, mistake):
+    """Return the exercise's name and as many first words of the sentence as no other mistake has."""
+    words = mistake.sentence.split()
+    others = [other.sentence.split() for other in exercise.mistakes if other is not mistake]
+    count = min(6, len(words))
+    while any(other[:count] == words[:count] for other in others) and count < len(words):
+        count += 1
+    return f"{exercise.name}: {' '.join(words[:count])}"
+
+
 VARIANTS = [
-    pytest.param(exercise, mistake, variant, seed, id=f"{exercise.name}-{number}-{letter}-{seed}")
+    pytest.param(
+        *(exercise, mistake, variant, seed),
+        id=f"{label(exercise, mistake)}, variant {number}, seed {seed}",
+    )
     for exercise in EXERCISES.values()
-    for number, mistake in enumerate(exercise.mistakes)
-    for letter, variant in enumerate(mistake.variants)
-    for seed in ([0] if letter or exercise.name in SLOW else [0, 1])
+    for mistake in exercise.mistakes
+    for number, variant in enumerate(mistake.variants)
+    for seed in ([0] if number or exercise.name in SLOW else [0, 1])
 ]
+
+
+def test_ids_of_mistakes_are_unique():
+    labels = [label(e, mistake) for e in EXERCISES.values() for mistake in e.mistakes]
+    assert len(set(labels)) == len(labels)
 
 
 @pytest.mark.parametrize(("exercise", "mistake", "variant", "seed"), VARIANTS)

@@ -5,10 +5,12 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.exercises.answers import RIGHT as ANSWERS
+from tests.exercises.answers import no_right_answers
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXERCISES.items() if e.kind != "written"])
 def test_every_exercise_has_unlike_right_answers(name):
+    assert name in ANSWERS, no_right_answers(name)
     assert len(ANSWERS[name]) >= 3
 
 

@@ -1,31 +1,11 @@
-"""Right answers to the exercises of lesson 01, written in unlike ways."""
+"""Right and wrong answers to `softmax`."""
 
 import math
-import operator
 
 import numpy as np
 
-
-def divide_in_place(scores):
-    result = scores.astype(np.float64 if scores.dtype.kind == "i" else scores.dtype)
-    result /= result.sum(-1)[..., None]
-    return result
-
-
-def divide_by_loops(scores):
-    rows = scores.reshape(-1, scores.shape[-1])
-    out = np.empty(rows.shape, np.result_type(scores.dtype, np.float32))
-    for i, row in enumerate(rows):
-        total = 0.0
-        for entry in row:
-            total += float(entry)
-        for j, entry in enumerate(row):
-            out[i, j] = float(entry) / total
-    return out.reshape(scores.shape)
-
-
-def divide_as_einsum(scores):
-    return np.einsum("...n,...->...n", scores, 1 / np.einsum("...n->...", scores))
+import attention_lib
+from tests.exercises.parts import divided, softmax
 
 
 def softmax_textbook(scores, axis=-1):
@@ -77,36 +57,6 @@ def softmax_changing_and_restoring(scores, axis=-1):
     np.exp(scores, out=scores)
     result = scores / scores.sum(axis=axis, keepdims=True)
     scores[...] = before
-    return result
-
-
-def mix_by_matmul(weights, values):
-    return np.matmul(weights, values)
-
-
-def mix_by_broadcasting(weights, values):
-    return (weights[..., None] * values[..., None, :, :]).sum(axis=-2)
-
-
-def mix_by_einsum(weights, values):
-    return np.einsum("...ls,...sv->...lv", weights, values)
-
-
-def mix_by_loops(weights, values):
-    out = np.zeros((*weights.shape[:-1], values.shape[-1]), np.result_type(weights, values))
-    for key in range(values.shape[-2]):
-        out += weights[..., :, key, None] * values[..., None, key, :]
-    return out
-
-
-@np.vectorize(signature="(n)->(n)")
-def divide_row_by_row(row):
-    return row / row.sum()
-
-
-def divide_read_only(scores):
-    result = np.true_divide(scores, np.add.reduce(scores, axis=-1)[..., np.newaxis])
-    result.flags.writeable = False
     return result
 
 
@@ -166,48 +116,86 @@ def softmax_every_other_entry(scores, axis=-1):
     return spread[..., 0]
 
 
-def mix_in_extended_precision(weights, values):
-    dtype = np.result_type(weights, values)
-    products = weights.astype(np.longdouble)[..., None] * values[..., None, :, :]
-    return products.sum(axis=-2).astype(dtype)
+def absolute_value_of_a_negative_axis(scores, axis=-1):
+    return softmax(scores, abs(axis) if abs(axis) < scores.ndim else -1)
 
 
-RIGHT = {
-    "normalize_by_sum": [
-        divide_in_place,
-        divide_by_loops,
-        divide_as_einsum,
-        divide_row_by_row,
-        divide_read_only,
-    ],
-    "softmax": [
-        softmax_textbook,
-        softmax_shifted_by_the_whole_maximum,
-        softmax_by_loops,
-        softmax_along_axis,
-        softmax_by_ratios,
-        softmax_through_logarithms,
-        softmax_by_swapping,
-        softmax_changing_and_restoring,
-        SoftmaxOfFunction(np.exp),
-        softmax_from_any_arguments,
-        softmax_recursively,
-        softmax_in_one_pass,
-        softmax_in_columns,
-        softmax_from_masked_arrays,
-        softmax_every_other_entry,
-    ],
-    "study_weights": [
-        [0.063, 0.468, 0.468],
-        (0.06338, 0.46831, 0.46831),
-        np.array([0.0634, 0.4683, 0.4683], np.float32),
-    ],
-    "weighted_sum": [
-        mix_by_matmul,
-        mix_by_broadcasting,
-        mix_by_einsum,
-        mix_by_loops,
-        operator.matmul,
-        mix_in_extended_precision,
-    ],
+def middle_axis_by_transposing(scores, axis=-1):
+    if axis in (-1, scores.ndim - 1):
+        return softmax(scores)
+    return softmax(scores.T).T
+
+
+def leading_axes_merged(scores, axis=-1):
+    moved = np.moveaxis(scores, axis, -1)
+    return softmax(moved.reshape(-1, moved.shape[-1])).reshape(scores.shape)
+
+
+def remembered_by_shape(scores, axis=-1, memory={}):  # noqa: B006
+    key = scores.shape, axis, scores.dtype.str
+    if key not in memory:
+        memory[key] = softmax(scores, axis)
+    return memory[key]
+
+
+class RightThreeTimes:
+    calls = 0
+
+    def __call__(self, scores, axis=-1):
+        self.calls += 1
+        return softmax(scores, axis) * (1.0 if self.calls <= 3 else 1.0001)
+
+
+def changes_its_input_for_axis_0(scores, axis=-1):
+    result = softmax(scores, axis)
+    if axis == 0:
+        scores *= 2
+    return result
+
+
+def nothing_for_one_row(scores, axis=-1):
+    if scores.ndim > 1:
+        return softmax(scores, axis)
+
+
+RIGHT = [
+    softmax_textbook,
+    softmax_shifted_by_the_whole_maximum,
+    softmax_by_loops,
+    softmax_along_axis,
+    softmax_by_ratios,
+    softmax_through_logarithms,
+    softmax_by_swapping,
+    softmax_changing_and_restoring,
+    SoftmaxOfFunction(np.exp),
+    softmax_from_any_arguments,
+    softmax_recursively,
+    softmax_in_one_pass,
+    softmax_in_columns,
+    softmax_from_masked_arrays,
+    softmax_every_other_entry,
+]
+
+WRONG = {
+    "weights floored": lambda s, axis=-1: np.maximum(softmax(s, axis), 1e-12),
+    "weights cut at a larger floor": lambda s, axis=-1: np.clip(softmax(s, axis), 1e-7, 1),
+    "scores clipped at 45": lambda s, axis=-1: softmax(np.clip(s, -45, 45), axis),
+    "negative scores clipped": lambda s, axis=-1: softmax(np.maximum(s, -30), axis),
+    "rounded to 12 digits": lambda s, axis=-1: softmax(s, axis).round(12),
+    "through float32": lambda s, axis=-1: softmax(s.astype(np.float32), axis).astype(float),
+    "e to nine digits": lambda s, axis=-1: divided(2.718281828**s, axis),
+    "absolute axis": absolute_value_of_a_negative_axis,
+    "axis 2 is the last": lambda s, axis=-1: softmax(s, -1 if axis == 2 else axis),
+    "axis -3 is the last": lambda s, axis=-1: softmax(s, -1 if axis == -3 else axis),
+    "middle axis by .T": middle_axis_by_transposing,
+    "leading axes merged": leading_axes_merged,
+    "axis not moved back": lambda s, axis=-1: softmax(np.moveaxis(s, axis, -1)),
+    "remembered": remembered_by_shape,
+    "right three times": RightThreeTimes(),
+    "changes its input for axis 0": changes_its_input_for_axis_0,
+    "None for one row": nothing_for_one_row,
+    "axis 0 by default": lambda s, axis=0: softmax(s, axis),
+    "one more axis": lambda s, axis=-1: softmax(np.atleast_2d(s), axis),
+    "0 for a row of one": lambda s, axis=-1: softmax(s, axis) * (s.shape[axis] > 1),
+    "a later lesson's": lambda s, axis=-1: getattr(attention_lib, "stable_softmax")(s, axis),  # noqa: B009
 }

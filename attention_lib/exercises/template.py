@@ -1,0 +1,86 @@
+"""`centered(scores, axis=-1)` subtracts from each row its mean.
+
+Scores of any shape, rows along any axis; the result has the scores' shape.
+"""
+
+# A small, complete exercise to copy. What to do for a new one:
+# 1. Write the reference function in its lesson's module, and export it in attention_lib/__init__.py.
+# 2. Copy this file to attention_lib/exercises/<lesson>/<name>.py. The docstring above is the contract:
+#    docs/contracts.md shows it.
+# 3. Add its EXERCISE to EXERCISES in attention_lib/exercises/<lesson>/__init__.py.
+# 4. Copy tests/exercises/template.py to tests/exercises/<lesson>/<name>.py, and write right and wrong
+#    answers there.
+# 5. Add its answer cell and its check cell to the lesson in solutions/.
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.softmax import cut_to_integers
+
+HINTS = (
+    "The mean of each row is scores.mean(axis=axis). What shape has it, beside that of scores?",
+    "With keepdims=True the mean keeps its axis, with length 1, and is subtracted row by row.",
+)
+
+
+def centered(scores: NDArray, axis: int = -1) -> NDArray:
+    """Serve as the reference, which the exercises of the course import from their lesson."""
+    return scores - scores.mean(axis=axis, keepdims=True)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 2.0, 6.0]))  # readable ones first: a learner sees the case that fails
+    yield Case(np.array([[1.0, 2.0, 6.0], [0.0, -3.0, 3.0]]), axis=0)
+    yield Case(np.array([[2, 4, 5], [2, 2, 3]]))
+    yield Case(rng.normal(size=(3, 3)))  # square: here a lost axis gives numbers, not an error
+    yield Case(rng.normal(size=(2, 3, 5)), axis=1)  # elsewhere every size is another
+    yield Case(rng.normal(size=(3, 7)).astype(np.float32))
+
+
+def magnitude(scores: NDArray, axis: int = -1) -> NDArray:
+    """Size the numbers that any right answer forms: rounding is allowed in proportion."""
+    return np.abs(scores) + np.abs(scores).mean(axis=axis, keepdims=True)
+
+
+# The first mistake that gives a learner's numbers on every case is named: the more exact ones first.
+MISTAKES = (
+    Mistake(
+        "You subtract the mean of the whole array: every row has its own, along axis.",
+        lambda scores, axis=-1: scores - scores.mean(),
+    ),
+    Mistake(
+        "You always take the last axis: use the axis you are given.",
+        lambda scores, axis=-1: centered(scores, -1),
+    ),
+    Mistake(
+        "The means have lost their axis, so they do not line up with the rows: use keepdims=True.",
+        lambda scores, axis=-1: scores - scores.mean(axis=axis),
+    ),
+    Mistake(
+        "You subtract the sum of the row: subtract its mean.",
+        lambda scores, axis=-1: scores - scores.sum(axis=axis, keepdims=True),
+    ),
+    Mistake(
+        "For integer scores the result is cut to whole numbers: np.empty_like and np.zeros_like "
+        "copy the integer dtype. Make a float array.",
+        cut_to_integers(centered),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="centered",
+    points=1,
+    minutes=5,
+    reference=centered,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,207 @@
+"""Right and wrong answers to `attention_backward`."""
+
+import math
+
+import numpy as np
+
+from attention_lib.lessons.scaling import scaled_scores
+from attention_lib.lessons.softmax import softmax, weighted_sum
+from tests.exercises.gradients.softmax_jacobian import jacobian_by_broadcasting
+from tests.exercises.gradients.softmax_vjp import vjp_in_two_products, vjp_textbook
+from tests.exercises.parts import as_float, remembered_by_shape
+
+
+def backward_textbook(query, key, value, grad_output):
+    scale = query.shape[-1] ** -0.5
+    weights = softmax(query @ np.swapaxes(key, -1, -2) * scale)
+    grad_value = np.swapaxes(weights, -1, -2) @ grad_output
+    grad_scores = vjp_textbook(weights, grad_output @ np.swapaxes(value, -1, -2)) * scale
+    return grad_scores @ key, np.swapaxes(grad_scores, -1, -2) @ query, grad_value
+
+
+def backward_from_the_library(query, key, value, grad_output):
+    weights = softmax(scaled_scores(query, key))
+    grad_weights = grad_output @ value.mT
+    grad_scores = vjp_in_two_products(weights, grad_weights)
+    root = math.sqrt(key.shape[-1])
+    return [
+        weighted_sum(grad_scores, key) / root,
+        weighted_sum(grad_scores.mT, query) / root,
+        weighted_sum(weights.mT, grad_output),
+    ]
+
+
+def backward_by_einsum(query, key, value, grad_output):
+    root = float(np.sqrt(query.shape[-1]))
+    weights = softmax(np.einsum("...id,...jd->...ij", query, key) / root)
+    grad_weights = np.einsum("...ic,...jc->...ij", grad_output, value)
+    rows = np.einsum("...ij,...ij->...i", weights, grad_weights)
+    grad_scores = weights * (grad_weights - rows[..., None])
+    return (
+        np.einsum("...ij,...jd->...id", grad_scores, key) / root,
+        np.einsum("...ij,...id->...jd", grad_scores, query) / root,
+        np.einsum("...ij,...ic->...jc", weights, grad_output),
+    )
+
+
+def backward_by_jacobians(query, key, value, grad_output):
+    scale = 1 / math.sqrt(query.shape[-1])
+    weights = softmax(scale * (query @ np.moveaxis(key, -1, -2)))
+    jacobians = jacobian_by_broadcasting(weights)
+    grad_weights = grad_output @ np.moveaxis(value, -1, -2)
+    grad_scores = (jacobians @ grad_weights[..., None])[..., 0]
+    return (
+        scale * (grad_scores @ key),
+        scale * (np.moveaxis(grad_scores, -1, -2) @ query),
+        np.moveaxis(weights, -1, -2) @ grad_output,
+    )
+
+
+def backward_one_query_at_a_time(query, key, value, grad_output):
+    dtype = np.result_type(query.dtype, np.float32)
+    grads = [np.zeros(a.shape, dtype) for a in (query, key, value)]
+    scale = 1 / math.sqrt(query.shape[-1])
+    for batch in np.ndindex(query.shape[:-2]):
+        for i in range(query.shape[-2]):
+            q, g = query[batch][i], grad_output[batch][i]
+            scores = np.array([float(sum(q * k)) * scale for k in key[batch]])
+            weights = softmax(scores)
+            pulls = np.array([float(sum(g * v)) for v in value[batch]])
+            pulls = weights * (pulls - sum(weights * pulls))
+            for j in range(key.shape[-2]):
+                grads[0][batch][i] += (scale * pulls[j] * key[batch][j]).astype(dtype)
+                grads[1][batch][j] += (scale * pulls[j] * q).astype(dtype)
+                grads[2][batch][j] += (weights[j] * g).astype(dtype)
+    return tuple(grads)
+
+
+def backward_in_float64(query, key, value, grad_output):
+    q, k, v, g = (a.astype(np.float64) for a in (query, key, value, grad_output))
+    q *= 1 / math.sqrt(q.shape[-1])
+    weights = softmax(q @ k.mT)
+    # The row sums of dP * P are those of dO * O: no L x S array is needed for them.
+    rows = np.sum(g * (weights @ v), axis=-1, keepdims=True)
+    grad_scores = weights * (g @ v.mT - rows)
+    dtype = np.result_type(query.dtype, np.float32) if query.dtype.kind == "f" else np.float64
+    grad_query = grad_scores @ k / math.sqrt(q.shape[-1])
+    return tuple(a.astype(dtype) for a in (grad_query, grad_scores.mT @ q, weights.mT @ g))
+
+
+def backward_in_separate_products(query, key, value, grad_output):
+    """Multiply p (g − Σ p g) out, and carry each part back by itself."""
+    scale = 1 / math.sqrt(query.shape[-1])
+    weights = softmax(scale * (query @ key.mT))
+    products = weights * (grad_output @ value.mT)
+    rows = products.sum(axis=-1, keepdims=True)
+    return (
+        scale * (products @ key - rows * (weights @ key)),
+        scale * (products.mT @ query - weights.mT @ (rows * query)),
+        weights.mT @ grad_output,
+    )
+
+
+def backward_from_centered_keys_and_values(query, key, value, grad_output):
+    """A constant in the keys or in the values changes no score and no weight's gradient."""
+    scale = query.shape[-1] ** -0.5
+    keys = key - key.mean(axis=-2, keepdims=True, dtype=np.result_type(key, np.float32))
+    values = value - value.mean(axis=-2, keepdims=True, dtype=np.result_type(value, np.float32))
+    scores = scale * (query @ keys.mT)
+    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+    grad_scores = scale * vjp_textbook(weights, grad_output @ values.mT)
+    return grad_scores @ keys, grad_scores.mT @ query, weights.mT @ grad_output
+
+
+def backward(query, key, value, grad_output, through=softmax, back=vjp_textbook):
+    query, key, value, grad_output = map(as_float, (query, key, value, grad_output))
+    scale = float(query.shape[-1] ** -0.5)
+    weights = through(query @ key.mT * scale)
+    grad_scores = back(weights, grad_output @ value.mT) * scale
+    return grad_scores @ key, grad_scores.mT @ query, weights.mT @ grad_output
+
+
+def causal(scores):
+    if scores.shape[-1] == scores.shape[-2]:
+        future = ~np.tri(scores.shape[-1], dtype=bool)
+        scores = np.where(future, scores.dtype.type(-1e30), scores)
+    return softmax(scores)
+
+
+def with_one_maximum(scores):
+    with np.errstate(all="ignore"):
+        exponentials = np.exp(scores - scores.max())
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def times(*factors):
+    """Return the gradients, each times a power of d_k."""
+
+    def answer(query, *others):
+        size = query.shape[-1]
+        gradients = backward(query, *others)
+        return tuple(g * size**power for g, power in zip(gradients, factors, strict=True))
+
+    return answer
+
+
+def summed_over_the_batch(*arrays):
+    return tuple(
+        g if g.ndim < 3 else np.broadcast_to(g.sum(axis=0), g.shape) for g in backward(*arrays)
+    )
+
+
+def first_of_the_second_batch_axis(*arrays):
+    gradients = backward(*arrays)
+    if arrays[0].ndim < 4:
+        return gradients
+    return tuple(np.broadcast_to(g[:, :1], g.shape) for g in gradients)
+
+
+def weights_not_transposed(query, key, value, grad_output):
+    grad_query, grad_key, grad_value = backward(query, key, value, grad_output)
+    if query.shape[-2] == key.shape[-2]:
+        weights = softmax(as_float(query) @ as_float(key).mT / query.shape[-1] ** 0.5)
+        grad_value = weights @ grad_output
+    return grad_query, grad_key, grad_value
+
+
+def doubles_grad_output(query, key, value, grad_output):
+    result = backward(query, key, value, grad_output)
+    grad_output *= 2
+    return result
+
+
+RIGHT = [
+    backward_textbook,
+    backward_from_the_library,
+    backward_by_einsum,
+    backward_by_jacobians,
+    backward_one_query_at_a_time,
+    backward_in_float64,
+    backward_in_separate_products,
+    backward_from_centered_keys_and_values,
+]
+
+WRONG = {
+    "causal where square": lambda *arrays: backward(*arrays, through=causal),
+    "one maximum": lambda *arrays: backward(*arrays, through=with_one_maximum),
+    "constant in the sum": lambda *arrays: backward(
+        *arrays, through=lambda s: softmax(s) * s.dtype.type(1 - 1e-12)
+    ),
+    "factor p missing": lambda *arrays: backward(
+        *arrays, back=lambda w, g: g - (w * g).sum(axis=-1, keepdims=True)
+    ),
+    "scale missing from grad_query": times(0.5, 0, 0),
+    "scale missing from grad_key": times(0, 0.5, 0),
+    "scale in grad_value": times(0, 0, -0.5),
+    "scale twice": times(-0.5, -0.5, 0),
+    "negative": lambda *arrays: tuple(-g for g in backward(*arrays)),
+    "grad_output ignored": lambda q, k, v, g: backward(q, k, v, np.ones_like(g)),
+    "summed over the batch": summed_over_the_batch,
+    "first of the second batch axis": first_of_the_second_batch_axis,
+    "weights not transposed": weights_not_transposed,
+    "query and key changed places": lambda *arrays: tuple(backward(*arrays)[i] for i in (1, 0, 2)),
+    "a generator": lambda *arrays: (g for g in backward(*arrays)),
+    "rounded": lambda *arrays: tuple(g.round(10) for g in backward(*arrays)),
+    "doubles grad_output": doubles_grad_output,
+    "remembered": remembered_by_shape(backward),
+}

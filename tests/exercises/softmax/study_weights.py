@@ -1,0 +1,9 @@
+"""Right answers to `study_weights`."""
+
+import numpy as np
+
+RIGHT = [
+    [0.063, 0.468, 0.468],
+    (0.06338, 0.46831, 0.46831),
+    np.array([0.0634, 0.4683, 0.4683], np.float32),
+]

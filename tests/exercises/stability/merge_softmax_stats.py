@@ -1,0 +1,121 @@
+"""Right and wrong answers to `merge_softmax_stats`."""
+
+import collections
+import math
+
+import numpy as np
+
+
+def merge_textbook(left, right):
+    (m1, t1), (m2, t2) = left, right
+    m = np.maximum(m1, m2)
+    safe = np.where(np.isinf(m), 0, m).astype(m.dtype)
+    return m, t1 * np.exp(m1 - safe) + t2 * np.exp(m2 - safe)
+
+
+def merge_as_a_list_by_loops(left, right):
+    maxima, totals = np.empty_like(left[0]), np.empty_like(left[1])
+    for index in np.ndindex(left[0].shape):
+        m1, t1, m2, t2 = (float(part[index]) for part in (*left, *right))
+        maxima[index] = max(m1, m2)
+        totals[index] = sum(
+            total * math.exp(maximum - max(m1, m2))
+            for maximum, total in ((m1, t1), (m2, t2))
+            if maximum > -math.inf
+        )
+    return [maxima, totals]
+
+
+def merge_by_larger_and_smaller(left, right):
+    swap = left[0] < right[0]
+    high = [np.where(swap, b, a) for a, b in zip(left, right, strict=True)]
+    low = [np.where(swap, a, b) for a, b in zip(left, right, strict=True)]
+    gap = np.where(np.isinf(low[0]), 0, np.where(np.isinf(low[0]), 0, low[0]) - high[0])
+    gap = np.where(np.isinf(low[0]) | np.isinf(high[0]), 0, gap)
+    return high[0], high[1] + low[1] * np.exp(gap).astype(low[1].dtype)
+
+
+Stats = collections.namedtuple("Stats", "maximum total")
+
+
+def merge_as_a_named_tuple(left, right):
+    maximum = np.fmax(left[0], right[0])
+    total = np.zeros_like(maximum)
+    for part, count in (left, right):
+        filled = part > -np.inf
+        total[filled] += count[filled] * np.exp(part[filled] - maximum[filled])
+    return Stats(maximum, total)
+
+
+def merge_through_logarithms(left, right):
+    maximum = np.maximum(left[0], right[0])
+    with np.errstate(divide="ignore"):
+        logs = [part[0].astype(float) + np.log(part[1]) for part in (left, right)]
+    base = np.where(np.isneginf(maximum), 0, maximum)
+    total = np.exp(np.logaddexp(*logs) - base)
+    return maximum, total.astype(left[1].dtype)
+
+
+def merged(left, right):
+    maximum = np.maximum(left[0], right[0])
+    with np.errstate(invalid="ignore"):
+        total = left[1] * np.exp(left[0] - maximum) + right[1] * np.exp(right[0] - maximum)
+    return maximum, np.nan_to_num(total)
+
+
+def maxima_held_above(floor, back):
+    def answer(left, right):
+        lifted = [
+            (np.maximum(part[0], part[0].dtype.type(floor)), part[1]) for part in (left, right)
+        ]
+        maximum, total = merged(*lifted)
+        return (np.where(maximum == floor, -np.inf, maximum) if back else maximum), total
+
+    return answer
+
+
+def other_part_if_any_row_is_empty(left, right):
+    if np.isneginf(left[0]).any():
+        return right
+    return left if np.isneginf(right[0]).any() else merged(left, right)
+
+
+def empties_the_left_totals(left, right):
+    result = merged(left, right)
+    left[1][...] = 0
+    return result
+
+
+def totals_of_1(left, right):
+    return merged((left[0], np.ones_like(left[1])), (right[0], np.ones_like(right[1])))
+
+
+RIGHT = [
+    merge_textbook,
+    merge_as_a_list_by_loops,
+    merge_by_larger_and_smaller,
+    merge_as_a_named_tuple,
+    merge_through_logarithms,
+]
+
+WRONG = {
+    "-inf as -1e9": maxima_held_above(-1e9, back=False),
+    "-inf as -1e9 and back": maxima_held_above(-1e9, back=True),
+    "any row empty": other_part_if_any_row_is_empty,
+    "the smaller maximum": lambda left, right: (
+        np.minimum(left[0], right[0]),
+        merged(left, right)[1],
+    ),
+    "constant in the total": lambda left, right: (
+        merged(left, right)[0],
+        merged(left, right)[1] + left[1].dtype.type(1e-9),
+    ),
+    "totals of 1": totals_of_1,
+    "empties the left totals": empties_the_left_totals,
+    "one array": lambda left, right: np.stack(merged(left, right)),
+    "always float64": lambda left, right: tuple(x.astype(float) for x in merged(left, right)),
+    "the larger part's total": lambda left, right: (
+        np.maximum(left[0], right[0]),
+        np.where(left[0] >= right[0], left[1], right[1]),
+    ),
+}

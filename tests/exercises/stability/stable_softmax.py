@@ -1,0 +1,140 @@
+"""Right and wrong answers to `stable_softmax`."""
+
+import math
+
+import numpy as np
+
+import attention_lib
+from attention_lib.lessons.softmax import softmax as softmax_of_lesson_01
+from tests.exercises.parts import as_float, softmax
+
+
+def stable_textbook(scores, axis=-1):
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def stable_from_lesson_01(scores, axis=-1):
+    return softmax_of_lesson_01(scores, axis)
+
+
+def stable_by_loops(scores, axis=-1):
+    rows = np.moveaxis(scores, axis, -1)
+    out = np.zeros(rows.shape, scores.dtype if scores.dtype.kind == "f" else float)
+    for index in np.ndindex(rows.shape[:-1]):
+        largest = max(float(entry) for entry in rows[index])
+        powers = [math.exp(float(entry) - largest) for entry in rows[index]]
+        out[index] = [power / sum(powers) for power in powers]
+    return np.moveaxis(out, -1, axis)
+
+
+def stable_in_float64(scores, axis=-1):
+    wide = scores.astype(np.float64)
+    wide -= np.amax(wide, axis, keepdims=True)
+    np.exp(wide, wide)
+    wide /= np.add.reduce(wide, axis, keepdims=True)
+    return wide.astype(np.result_type(scores.dtype, np.float32))
+
+
+def stable_with_the_maximum_below_zero(scores, axis=-1):
+    """Shift so that the largest score is -1: any shift near the maximum will do."""
+    lowered = scores - scores.max(axis=axis, keepdims=True) - 1
+    return np.exp(lowered) / np.exp(lowered).sum(axis=axis, keepdims=True)
+
+
+def stable_through_logsumexp(scores, axis=-1):
+    maximum = scores.max(axis=axis, keepdims=True)
+    total = np.exp(scores - maximum).sum(axis=axis, keepdims=True)
+    return np.exp(scores - (maximum + np.log(total)))
+
+
+def stable_in_one_pass(scores, axis=-1):
+    moved = np.moveaxis(scores, axis, 0).astype(float)
+    maximum, total = np.full(moved.shape[1:], -np.inf), np.zeros(moved.shape[1:])
+    for entries in moved:
+        larger = np.maximum(maximum, entries)
+        base = np.where(np.isneginf(larger), 0, larger)
+        total = total * np.exp(maximum - base) + np.exp(entries - base)
+        maximum = larger
+    weights = np.moveaxis(np.exp(moved - maximum) / total, 0, axis)
+    return weights.astype(as_float(scores).dtype)
+
+
+def stable_by_ratios(scores, axis=-1):
+    rows = as_float(np.moveaxis(scores, axis, -1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.nan_to_num(rows[..., None, :] - rows[..., :, None], nan=0, posinf=np.inf)
+        weights = 1 / np.exp(gaps).sum(axis=-1)
+    return np.moveaxis(np.where(np.isneginf(rows), 0, weights).astype(rows.dtype), -1, axis)
+
+
+def stable_among_finite_scores(scores, axis=-1):
+    scores = as_float(scores)
+    finite = np.isfinite(scores)
+    maximum = scores.max(axis=axis, keepdims=True, where=finite, initial=-np.inf)
+    powers = np.zeros_like(scores)
+    np.exp(scores - maximum, out=powers, where=finite)
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def maximum_over_two_axes_of_a_stack(scores, axis=-1):
+    axes = axis if scores.ndim < 3 else (-1, -2)
+    return softmax(scores, axis, scores.max(axis=axes, keepdims=True))
+
+
+def maximum_of_finite_scores_or_0(scores, axis=-1):
+    finite = np.where(np.isfinite(scores), scores, 0)
+    return softmax(scores, axis, finite.max(axis=axis, keepdims=True))
+
+
+def shifted_only_above_80(scores, axis=-1):
+    return softmax(scores, axis, None if scores.max() > 80 else 0)
+
+
+def even_beside_an_infinite_score(scores, axis=-1):
+    infinite = np.isneginf(scores).any(axis=axis, keepdims=True)
+    return np.where(infinite, 1 / scores.shape[axis], softmax(scores, axis))
+
+
+def tiny_weights_dropped(scores, axis=-1):
+    weights = softmax(scores, axis)
+    weights[weights < 1e-30] = 0
+    return weights
+
+
+RIGHT = [
+    stable_textbook,
+    stable_from_lesson_01,
+    stable_by_loops,
+    stable_in_float64,
+    stable_with_the_maximum_below_zero,
+    stable_through_logsumexp,
+    stable_in_one_pass,
+    stable_by_ratios,
+    stable_among_finite_scores,
+]
+
+WRONG = {
+    "half of the range": lambda s, axis=-1: softmax(
+        s, axis, s.max(axis=axis, keepdims=True) / 2 + s.min(axis=axis, keepdims=True) / 2
+    ),
+    "the first score": lambda s, axis=-1: softmax(s, axis, np.take(s, [0], axis=axis)),
+    "never below 0": lambda s, axis=-1: softmax(
+        s, axis, s.max(axis=axis, keepdims=True, initial=0)
+    ),
+    "two axes": maximum_over_two_axes_of_a_stack,
+    "maximum over finite scores or 0": maximum_of_finite_scores_or_0,
+    "-inf as -1e9": lambda s, axis=-1: softmax(np.nan_to_num(s, neginf=-1e9), axis),
+    "-inf as 0": lambda s, axis=-1: softmax(np.where(np.isinf(s), 0, s), axis),
+    "shifted above 80": shifted_only_above_80,
+    "even beside -inf": even_beside_an_infinite_score,
+    "differences clipped": lambda s, axis=-1: softmax(
+        np.maximum(s - s.max(axis=axis, keepdims=True), -100), axis
+    ),
+    "tiny weights dropped": tiny_weights_dropped,
+    "weights floored": lambda s, axis=-1: np.maximum(softmax(s, axis), 1e-30),
+    "NaN hidden": lambda s, axis=-1: np.nan_to_num(softmax(s, axis, s.max())),
+    "through float32": lambda s, axis=-1: softmax(s.astype(np.float32), axis).astype(float),
+    "rounded to 12 digits": lambda s, axis=-1: softmax(s, axis).round(12),
+    "its own lesson": lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
+}
