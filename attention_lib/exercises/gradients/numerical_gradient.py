@@ -1,7 +1,7 @@
 """`numerical_gradient(f, x, eps=1e-6)` computes the gradient of a function by central differences.
 
-`f` takes an array and returns a number. `x` is float64 of any shape and memory layout (transposed, strided),
-and the result has its shape; `x` comes back unchanged.
+`f` takes an array and returns a number. `x` is float64 of any shape, also transposed, and the result has its
+shape; `x` comes back unchanged.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def cases(rng: Generator) -> Iterator[Case]:
         eps=1e-2,
     )
     yield Case(loss_with(softmax(rng.normal(size=(2, 5)))), rng.normal(size=(2, 5)))
+    # Transposed: here a flat array of the entries is a copy, and in another order than in memory.
+    yield Case(weighted_powers_with(rng.uniform(1.0, 3.0, (5, 2)), 3), rng.normal(size=(2, 5)).T)
 
 
 def magnitude(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
@@ -149,6 +151,18 @@ def whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return result
 
 
+def through_flat_array(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    flat, result = x.reshape(-1), np.zeros(x.size)
+    for i, here in enumerate(flat.tolist()):
+        flat[i] = here + eps
+        above = f(x)
+        flat[i] = here - eps
+        below = f(x)
+        flat[i] = here
+        result[i] = (above - below) / (2 * eps)
+    return result.reshape(x.shape)
+
+
 def entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return np.array([all_at_once(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
 
@@ -208,6 +222,11 @@ MISTAKES = (
         "x[i] is a whole row when x has two axes: move one entry, such as x[index] for index "
         "in np.ndindex(x.shape).",
         whole_rows,
+    ),
+    Mistake(
+        "The flat array of a transposed x is a copy, and moving its entries leaves x as it is: move "
+        "x[index], for index in np.ndindex(x.shape).",
+        through_flat_array,
     ),
     Mistake(
         "f is called with one entry of x: it takes the whole array, with that entry moved.",

@@ -110,6 +110,12 @@ def extrapolated(f, x, eps=1e-6):
     return (4 * differences(f, x, eps) - differences(f, x, 2 * eps)) / 3
 
 
+def in_memory_order(f, x, eps=1e-6):
+    gradient = differences(f, x, eps)
+    entries = np.nditer(x, flags=["multi_index"])
+    return np.array([gradient[entries.multi_index] for _ in entries]).reshape(x.shape)
+
+
 RIGHT = [
     differences_on_copies,
     differences_in_place,
@@ -133,6 +139,7 @@ WRONG = {
     "constant in the step": lambda f, x, eps=1e-6: (
         differences(f, x, eps) * 2 * eps / (2 * eps + 1e-12)
     ),
+    "in memory order": in_memory_order,
     "rounded": lambda f, x, eps=1e-6: differences(f, x, eps).round(4),
     "float32": lambda f, x, eps=1e-6: differences(f, x, eps).astype(np.float32),
     "its own lesson": lambda f, x, eps=1e-6: attention_lib.numerical_gradient(f, x, eps),
