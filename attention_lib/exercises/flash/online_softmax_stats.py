@@ -1,0 +1,315 @@
+"""`online_softmax_stats(blocks)` returns the maximum and total of rows that come in blocks.
+
+`blocks` is an iterable of one or more `(..., block)` score blocks, whose sizes may differ. It can be
+read once, and its blocks are never held all at a time: the check measures the memory. →
+`(maximum, total)` of the whole rows, each `(...)`, with total = Σ exp(score − maximum).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case, Stream
+from attention_lib.checks.calls.measuring import peak_bytes
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.flash import online_softmax_stats
+
+Blocks = Iterable[NDArray]
+Pair = tuple[NDArray, NDArray]
+
+HINTS = (
+    "One loop over the blocks. Of each block you need its maximum along the last axis, and the "
+    "sum of exp(block - maximum).",
+    "You have joined such pairs before: merge_softmax_stats of lesson 02 takes the pair so far "
+    "and the pair of the new block. The first block has nothing to be joined to.",
+    "block.max(axis=-1) has lost the last axis; to subtract it from the block, give it back "
+    "with maximum[..., None].",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(Stream([np.array([[1.0, 3.0]]), np.array([[2.0]])]))
+    yield Case(Stream([np.array([[0.0], [5.0]]), np.array([[1.0, 2.0], [4.0, 3.0]])]))
+    yield Case(cut(rng.normal(size=(2, 7)), 3, 5))
+    yield Case(cut(rng.normal(size=6), 1, 2))  # one row: both results are numbers
+    yield Case(cut(rng.normal(size=(3, 3)), 1, 2))
+    yield Case(cut(rng.normal(size=(2, 3, 11)), 5, 6, 9))
+    yield Case(cut(rng.normal(size=(3, 2, 2, 7)), 2))
+    yield Case(Stream([rng.normal(size=(3, 5))]))  # one block
+    # Rows that rise and rows that fall, and each block far from the others.
+    steps = 3.0 * np.arange(6) * np.array([[1.0], [-1.0], [0.0]])
+    yield Case(cut(steps + rng.normal(size=(3, 6)), 2, 4))
+    yield Case(cut(rng.normal(0.0, 3.0, (5, 13)).astype(np.float32), 4, 8, 12))
+    # Scores that no exponential takes, all above 0 in one row and all below in the other.
+    far = np.array([[1000.0], [-1000.0]]) + rng.integers(-9, 9, size=(2, 8))
+    yield Case(cut(far, 3, 6))
+    yield Case(cut(far.astype(np.float32), 1, 6))
+    # Below every number that might stand for -inf.
+    yield Case(cut(1e290 * np.array([[-3.0, -1.0, -2.0, -9.0], [-5.0, -8.0, -6.0, -4.0]]), 1, 3))
+    whole = [np.array([[2, 5], [-1, 0]]), np.array([[3], [0]])]
+    yield Case(Stream(whole), verify=lambda value: problem_with_integers(value, whole))
+
+
+def cut(rows: NDArray, *places: int) -> Stream:
+    """Cut rows along their last axis at these places."""
+    return Stream(np.split(rows, places, axis=-1))
+
+
+def stats(rows: NDArray) -> Pair:
+    maximum = rows.max(axis=-1)
+    return maximum, np.exp(rows - maximum[..., None]).sum(axis=-1)
+
+
+def problem_with_integers(value: Any, blocks: list[NDArray]) -> str | None:
+    """Judge the result for integer scores, whose maximum may stay an integer."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return "online_softmax_stats should return the pair (maximum, total)."
+    rights = stats(np.concatenate(blocks, axis=-1))
+    for name, got, right in zip(("maximum", "total"), value, rights, strict=True):
+        if np.shape(got) != right.shape or not np.allclose(got, right, rtol=1e-12, atol=0):
+            return (
+                f"For integer scores the {name} is {np.array2string(np.asarray(got), precision=4)}; "
+                f"it should be {np.array2string(right, precision=4)}, computed in float64."
+            )
+    return None
+
+
+def magnitude(blocks: Stream) -> Pair:
+    rows = np.concatenate(blocks.items, axis=-1)
+    maximum, total = stats(rows)
+    return np.abs(maximum), total * (2 + 2 * np.abs(rows).max(axis=-1))
+
+
+BLOCK_COUNT, BLOCK_SHAPE = 64, (8, 128)
+ONE_BLOCK = 8 * math.prod(BLOCK_SHAPE)
+BYTES_ALLOWED = 20 * ONE_BLOCK  # a block in Python floats takes as much as four
+ALL_KEPT = (
+    "Keep the maximum and the total, and let each block go: nothing more of it is needed when "
+    "the next one comes."
+)
+
+
+def keeps_the_blocks(answer: Answer) -> str | None:
+    def blocks() -> Iterator[NDArray]:
+        for number in range(BLOCK_COUNT):
+            yield np.sin(np.arange(number, number + ONE_BLOCK // 8)).reshape(BLOCK_SHAPE)
+
+    held = peak_bytes(answer, blocks())
+    if held <= BYTES_ALLOWED:
+        return None
+    return (
+        f"online_softmax_stats returns the right values but keeps the blocks: of {BLOCK_COUNT} "
+        f"blocks of {ONE_BLOCK:,} bytes it held {held:,} bytes at once, and {BYTES_ALLOWED:,} are "
+        f"allowed. {ALL_KEPT}"
+    )
+
+
+def read_twice(blocks: Blocks, empty: Callable[[NDArray], Any] = np.zeros_like) -> Pair:
+    maximum = None
+    for block in blocks:
+        peak = block.max(axis=-1)
+        maximum = peak if maximum is None else np.maximum(maximum, peak)
+    total = empty(maximum)
+    for block in blocks:
+        total = total + np.exp(block - maximum[..., None]).sum(axis=-1)
+    return maximum, total
+
+
+def joined(blocks: Blocks) -> NDArray:
+    return np.concatenate(list(blocks), axis=-1)
+
+
+def all_at_once(blocks: Blocks) -> Pair:
+    return stats(joined(blocks))
+
+
+def from_a_list(blocks: Blocks) -> Pair:
+    blocks = list(blocks)
+    maximum = np.max([block.max(axis=-1) for block in blocks], axis=0)
+    return maximum, sum(np.exp(block - maximum[..., None]).sum(axis=-1) for block in blocks)
+
+
+def merged(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
+    m = np.maximum(m1, m2)
+    return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
+
+
+def one_by_one(
+    first: float = -np.inf,
+    merge: Callable[..., Any] = merged,
+    own: Callable[[NDArray], Pair] = stats,
+) -> Answer:
+    """Make an answer from a rule that joins (old maximum, old total, maximum, total)."""
+
+    def answer(blocks: Blocks) -> Pair:
+        pair = None
+        for block in blocks:
+            maximum, total = own(block)
+            if pair is None:
+                pair = np.full_like(maximum, first, dtype=float), np.zeros_like(total)
+            pair = merge(*pair, maximum, total)
+        return pair
+
+    return answer
+
+
+def without_the_first_total(blocks: Blocks) -> Pair:
+    first, *others = blocks
+    pair = first.max(axis=-1), np.zeros_like(first.max(axis=-1))
+    for block in others:
+        pair = merged(*pair, *stats(block))
+    return pair
+
+
+def without_a_maximum(blocks: Blocks) -> Pair:
+    maximum, total = None, 0.0
+    for block in blocks:
+        peak = block.max(axis=-1)
+        maximum = peak if maximum is None else np.maximum(maximum, peak)
+        total = total + np.exp(block).sum(axis=-1)
+    return maximum, total * np.exp(-maximum)
+
+
+def of_rows(compute: Callable[[NDArray], Any]) -> Answer:
+    """Make an answer that joins all blocks, and computes its result from the whole rows."""
+    return lambda blocks: compute(joined(blocks))
+
+
+def of_some(choose: Callable[[list[NDArray]], list[NDArray]]) -> Answer:
+    return lambda blocks: all_at_once(choose(list(blocks)))
+
+
+def reshaped(change: Callable[[Pair], Any]) -> Answer:
+    return lambda blocks: change(all_at_once(blocks))
+
+
+MISTAKES = (
+    Mistake(
+        "You read the blocks a second time, and find none: an iterator can be read once. "
+        "Update maximum and total in one and the same loop.",
+        read_twice,
+        lambda blocks: read_twice(blocks, lambda _: 0),
+        lambda blocks: read_twice(blocks, lambda _: 0.0),
+        lambda blocks: read_twice(blocks, lambda maximum: np.zeros(maximum.shape)),
+    ),
+    Mistake(ALL_KEPT, all_at_once, from_a_list, measured=True),
+    Mistake(
+        "The total so far is not corrected: when the maximum grows, it must be multiplied by "
+        "exp(old maximum − new maximum).",
+        one_by_one(merge=lambda m1, t1, m2, t2: (np.maximum(m1, m2), t1 + t2)),
+        one_by_one(
+            merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 + t2 * np.exp(m2 - m))
+        ),
+    ),
+    Mistake(
+        "The new block's total is not corrected: it must be taken under the maximum of all "
+        "blocks so far, which may lie in an earlier one.",
+        one_by_one(
+            merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 * np.exp(m1 - m) + t2)
+        ),
+    ),
+    Mistake(
+        "The correction is reversed: multiply the old total by exp(old maximum − new "
+        "maximum), never above 1.",
+        one_by_one(
+            merge=lambda m1, t1, m2, t2: (
+                m := np.maximum(m1, m2),
+                np.where(t1 == 0, 0, t1 * np.exp(m - m1)) + t2 * np.exp(m2 - m),
+            )
+        ),
+        one_by_one(
+            merge=lambda m1, t1, m2, t2: (
+                m := np.maximum(m1, m2),
+                t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
+            )
+        ),
+    ),
+    Mistake(
+        "The maximum is that of the last block: keep the larger one of the old and the new.",
+        one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
+        one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
+    ),
+    Mistake(
+        "The total is that of the last block: add to what the blocks before it have left.",
+        one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t2 * np.exp(m2 - m))),
+    ),
+    Mistake(
+        "The total of the first block is lost: start it with the sum of that block's exponentials.",
+        without_the_first_total,
+    ),
+    Mistake(
+        "The maximum starts at 0, which is wrong where all scores are below 0: start at -inf, "
+        "or with the first block.",
+        one_by_one(first=0.0),
+    ),
+    Mistake(
+        "The maximum starts at a number, which is wrong where all scores are below it: start at "
+        "-inf, or with the first block.",
+        *(one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
+    ),
+    Mistake(
+        "The exponentials overflow: subtract the maximum before you take them.",
+        without_a_maximum,
+        of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
+    ),
+    Mistake(
+        "The total is the plain sum of exponentials: it is that of exp(score − maximum).",
+        of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
+    ),
+    Mistake(
+        "The total is a logarithm: return the sum of exponentials itself.",
+        reshaped(lambda pair: (pair[0], np.log(pair[1]))),
+        reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
+    ),
+    Mistake(
+        "The pair is reversed: return (maximum, total).",
+        reshaped(lambda pair: (pair[1], pair[0])),
+    ),
+    Mistake(
+        "These are the numbers of one block alone: all blocks belong to the same rows.",
+        of_some(lambda blocks: blocks[:1]),
+        of_some(lambda blocks: blocks[-1:]),
+    ),
+    Mistake(
+        "One block is left out.",
+        of_some(lambda blocks: blocks[1:] or blocks),
+        of_some(lambda blocks: blocks[:-1] or blocks),
+    ),
+    Mistake(
+        "There is one maximum for all rows here: every row has its own, along axis=-1.",
+        of_rows(lambda s: (np.full(s.shape[:-1], s.max()), np.exp(s - s.max()).sum(axis=-1))),
+        of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum())),
+        of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum(axis=-1))),
+    ),
+    Mistake(
+        "The last axis is still there: maximum and total have shape (...), one number a row.",
+        reshaped(lambda pair: (pair[0][..., None], pair[1][..., None])),
+    ),
+    Mistake(
+        "The total is an average: add the exponentials up.",
+        one_by_one(
+            own=lambda block: (
+                block.max(axis=-1),
+                np.exp(block - block.max(axis=-1, keepdims=True)).mean(axis=-1),
+            )
+        ),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="online_softmax_stats",
+    points=2,
+    minutes=8,
+    reference=online_softmax_stats,
+    cases=cases,
+    magnitude=magnitude,
+    probes=(keeps_the_blocks,),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

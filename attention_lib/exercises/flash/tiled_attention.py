@@ -1,0 +1,247 @@
+"""`tiled_attention(query, key, value, block_size)` returns attention's output, taking the keys in blocks.
+
+Query `(..., L, d_k)`, key `(..., S, d_k)`, value `(..., S, d_v)` → the output of unmasked attention
+scaled by 1/√d_k, `(..., L, d_v)`, alone. It takes the keys `block_size` at a time; queries may be taken
+in tiles too. Any block size; the last block may be short. No more than a few arrays of
+`L × block_size` numbers are held, whatever the number of keys: the check measures the memory with S
+much larger than L. It also compares the work for small and large `block_size`, which is how many keys
+a block has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.measuring import peak_bytes
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.blocks import (
+    DIVIDED_IN_EVERY_STEP,
+    FIXED_BLOCKS,
+    NUMBER_OF_BLOCKS,
+    WRONG_SCALES,
+    WRONG_STEPS,
+    block_slices,
+    first_item_only,
+    held_and_allowed,
+    ignores_block_size,
+    large_scores,
+    long_inputs,
+    mistakes_of,
+    output_magnitude,
+    row_maximum,
+    takes_block_size_for_a_count,
+    tiled,
+)
+from attention_lib.exercises.parts.softmax import cut_to_integers
+from attention_lib.lessons.attention import attention
+from attention_lib.lessons.flash import tiled_attention
+from attention_lib.lessons.stability import stable_softmax
+
+HINTS = (
+    "Three things live through the loop, one row for each query: the maximum, (..., L, 1), and "
+    "the total, (..., L, 1), as in online_softmax_stats, and the output so far, (..., L, d_v).",
+    "for start in range(0, S, block_size): key[..., start : start + block_size, :] is a block, "
+    "and NumPy lets the last one be short by itself.",
+    "In each step: the new maximum; correction = np.exp(old - new); the exponentials of scores "
+    "- new. Total and output are both multiplied by the correction before the block's part "
+    "is added.",
+    "Start with np.full((..., L, 1), -np.inf) and zeros, in the inputs' own floating dtype "
+    "(np.result_type(query, np.float32) is float64 for integers), and divide once, at the end.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    def draw(*shape: int) -> NDArray:
+        return rng.normal(size=shape)
+
+    query, key = np.array([[1.0, 0.0]]), np.array([[1.0, 1.0], [0.0, 2.0], [2.0, 0.0]])
+    value = np.array([[2.0], [8.0], [4.0]])
+    yield Case(query, key, value, 2)
+    yield Case(query, key, value, 1)
+    yield Case(draw(2, 5), draw(6, 5), draw(6, 7), 3)
+    yield Case(draw(2, 5), draw(7, 5), draw(7, 3), 3)
+    # All sizes equal: here a lost transpose or axis gives numbers, not an error.
+    yield Case(draw(3, 3), draw(3, 3), draw(3, 3), 2)
+    yield Case(draw(3, 3, 3), draw(3, 3, 3), draw(3, 3, 3), 2)
+    yield Case(draw(3, 6), draw(5, 6), draw(5, 2), 5)
+    yield Case(draw(3, 6), draw(5, 6), draw(5, 2), 8)  # one block, larger than all keys
+    yield Case(draw(2, 3, 5), draw(2, 7, 5), draw(2, 7, 6), 2)
+    yield Case(draw(3, 2, 5, 2), draw(3, 2, 11, 2), draw(3, 2, 11, 7), block_size=3)
+    yield Case(draw(7, 2), draw(13, 2), draw(13, 3), 5)
+    yield Case(draw(1, 3), draw(1, 3), draw(1, 2), 1)
+    yield Case(
+        rng.integers(-1, 3, (2, 3)), rng.integers(-1, 3, (5, 3)), rng.integers(-3, 9, (5, 2)), 2
+    )
+    yield Case(*(draw(*shape).astype(np.float32) for shape in ((5, 3), (7, 3), (7, 2))), 3)
+    yield Case(*(draw(*shape).astype(np.float32) for shape in ((2, 3, 6), (2, 5, 6), (2, 5, 7))), 2)
+    yield from large_scores(rng)
+
+
+LENGTH, KEYS, BLOCK = 96, 2560, 48
+BYTES_ALLOWED = 26 * 8 * LENGTH * BLOCK  # beside the scores: temporaries, copies of K and V
+WHOLE_MATRIX = (
+    "Form the scores of one block of keys, use them up, and only then go on to the next block."
+)
+BLOCKS_OF_QUERIES = (
+    "You take the queries block_size at a time, each with all keys: it is the keys that come "
+    "block_size at a time."
+)
+
+
+def holds_the_matrix(answer: Answer) -> str | None:
+    arguments = long_inputs(LENGTH, KEYS)
+    held = peak_bytes(answer, *arguments, BLOCK)
+    if held <= BYTES_ALLOWED:
+        return None
+    less_for_small_blocks = peak_bytes(answer, *arguments, BLOCK // 16) < held / 4
+    less_for_few_keys = peak_bytes(answer, *long_inputs(LENGTH, KEYS // 4), BLOCK) < held / 2
+    if less_for_small_blocks and less_for_few_keys:
+        what, remedy = f"every block of queries with all {KEYS:,} keys", BLOCKS_OF_QUERIES
+    elif held < 8 * LENGTH * KEYS:
+        what, remedy = "more than one block of scores", WHOLE_MATRIX
+    else:
+        what, remedy = "the whole L × S matrix", WHOLE_MATRIX
+    return (
+        f"tiled_attention returns the right values but holds {what}: for L = {LENGTH}, "
+        f"S = {KEYS:,} and block_size = {BLOCK} {held_and_allowed(held, BYTES_ALLOWED)} {remedy}"
+    )
+
+
+def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    exponentials = np.exp(scores - row_maximum(scores))
+    output = exponentials / exponentials.sum(-1, keepdims=True) @ value
+    return output.astype(np.result_type(query, np.float32), copy=False)
+
+
+def scores_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    blocks = block_slices(key.shape[-2], block_size)
+    scores = [query @ key[..., block, :].mT / math.sqrt(query.shape[-1]) for block in blocks]
+    return (stable_softmax(np.concatenate(scores, axis=-1)) @ value).astype(
+        np.result_type(query, np.float32)
+    )
+
+
+def blocks_of_queries(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    tiles = [
+        attention(query[..., tile, :], key, value)[0]
+        for tile in block_slices(query.shape[-2], block_size)
+    ]
+    return np.concatenate(tiles, axis=-2)
+
+
+def query_by_query(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    return blocks_of_queries(query, key, value, 1)
+
+
+def as_many_blocks_as_queries_need(
+    query: NDArray, key: NDArray, value: NDArray, block_size: int
+) -> NDArray:
+    starts = range(0, query.shape[-2], block_size)
+    return tiled(blocks=lambda keys, size: [slice(j, max(j, min(j + size, keys))) for j in starts])(
+        query, key, value, block_size
+    )
+
+
+def block_by_block(join: Callable[[list[NDArray]], NDArray]) -> Answer:
+    """Make an answer that gives every block a softmax of its own, and joins the outputs."""
+
+    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+        return join(
+            [
+                attention(query, key[..., block, :], value[..., block, :])[0]
+                for block in block_slices(key.shape[-2], block_size)
+            ]
+        )
+
+    return answer
+
+
+MISTAKES = (
+    Mistake(
+        WHOLE_MATRIX,
+        textbook,
+        lambda query, key, value, block_size: attention(query, key, value)[0],
+        scores_in_a_list,
+        measured=True,
+    ),
+    Mistake(BLOCKS_OF_QUERIES, blocks_of_queries, measured=True),
+    Mistake(
+        FIXED_BLOCKS,
+        query_by_query,
+        tiled(blocks=lambda keys, block_size: block_slices(keys, 1)),
+        tiled(blocks=lambda keys, block_size: block_slices(keys, 32)),
+        measured=True,
+    ),
+    Mistake(
+        NUMBER_OF_BLOCKS,
+        tiled(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
+        measured=True,
+    ),
+    *mistakes_of(WRONG_STEPS, tiled),
+    Mistake(
+        "The first block of keys is left out: its place is 0.",
+        tiled(blocks=lambda keys, size: block_slices(keys, size)[1:]),
+    ),
+    Mistake(
+        "The blocks are counted by L, the number of queries: it is the S keys that are cut.",
+        as_many_blocks_as_queries_need,
+    ),
+    *mistakes_of(WRONG_SCALES, tiled),
+    Mistake(
+        "The scores are divided by √L, the number of queries: divide them by √d_k.",
+        tiled(scale=lambda query, key, value, block_size: 1 / math.sqrt(query.shape[-2])),
+    ),
+    Mistake(
+        "Each block has a softmax of its own here, and their outputs are joined: the blocks "
+        "share one maximum and one total.",
+        block_by_block(sum),
+        block_by_block(lambda outputs: np.mean(outputs, axis=0)),
+    ),
+    Mistake(
+        "Only one block of keys is used: the output is that of a single block.",
+        block_by_block(lambda outputs: outputs[0]),
+        block_by_block(lambda outputs: outputs[-1]),
+    ),
+    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled),
+    Mistake(
+        "Keys after the query are hidden: this attention is not causal.",
+        lambda query, key, value, block_size: attention(
+            query, key, value, np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+        )[0],
+    ),
+    Mistake(
+        "The values are averaged without their weights: multiply each by its exponential.",
+        lambda query, key, value, block_size: np.broadcast_to(
+            value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
+        ),
+    ),
+    first_item_only(tiled_attention),
+    Mistake(
+        "For integers the output is cut to whole numbers: make a floating array for it.",
+        cut_to_integers(tiled_attention),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="tiled_attention",
+    points=5,
+    minutes=20,
+    reference=tiled_attention,
+    signature="tiled_attention(query, key, value, block_size)",
+    cases=cases,
+    magnitude=output_magnitude,
+    probes=(
+        holds_the_matrix,
+        ignores_block_size("tiled_attention", 30, 100),
+        takes_block_size_for_a_count("tiled_attention", 3, 60),
+    ),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

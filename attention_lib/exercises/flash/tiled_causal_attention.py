@@ -1,0 +1,343 @@
+"""`tiled_causal_attention(query, key, value, block_size)` returns causal attention's output, in blocks.
+
+As `tiled_attention`, but causal, with L = S: query `(..., L, d_k)`, key `(..., L, d_k)`, value
+`(..., L, d_v)` → `(..., L, d_v)`, in which query i sees the keys 0 to i. It works in blocks of
+`block_size` queries by `block_size` keys. The `L × L` matrix is never held: the check measures the
+memory. Blocks wholly in the future are never computed, their scores included: the check counts them.
+Computing a block of the past twice is allowed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.measuring import overflows, peak_bytes
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.blocks import (
+    DIVIDED_IN_EVERY_STEP,
+    FIXED_BLOCKS,
+    NUMBER_OF_BLOCKS,
+    WRONG_SCALES,
+    WRONG_STEPS,
+    block_slices,
+    first_item_only,
+    held_and_allowed,
+    ignores_block_size,
+    large_scores,
+    long_inputs,
+    mistakes_of,
+    output_magnitude,
+    takes_block_size_for_a_count,
+    tiled,
+)
+from attention_lib.lessons.attention import attention, causal_mask
+from attention_lib.lessons.flash import tiled_causal_attention
+from attention_lib.lessons.stability import stable_softmax
+
+HINTS = (
+    "An outer loop over blocks of queries, an inner one over blocks of keys. What the inner "
+    "loop does is your tiled_attention.",
+    "Queries start to stop see the keys 0 to stop − 1 at most: range(0, stop, block_size) is "
+    "where the inner loop runs.",
+    "Only the block on the diagonal holds keys after a query. There a mask is needed, "
+    "np.where(columns <= rows, scores, -np.inf), with rows and columns as positions in the "
+    "whole sequence.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    def draw(*shape: int) -> NDArray:
+        return rng.normal(size=shape)
+
+    query, key = np.zeros((3, 2)), np.array([[1.0, 1.0], [0.0, 2.0], [2.0, 0.0]])
+    value = np.array([[0.0], [2.0], [7.0]])
+    yield Case(query, key, value, 2)
+    yield Case(draw(3, 5), draw(3, 5), draw(3, 2), 1)
+    yield Case(draw(6, 5), draw(6, 5), draw(6, 7), 3)
+    yield Case(draw(7, 5), draw(7, 5), draw(7, 2), 3)
+    # All sizes equal: here a lost transpose or axis gives numbers, not an error.
+    yield Case(draw(3, 3, 3), draw(3, 3, 3), draw(3, 3, 3), 2)
+    yield Case(draw(5, 6), draw(5, 6), draw(5, 2), 5)
+    yield Case(draw(5, 6), draw(5, 6), draw(5, 2), 9)  # one block, larger than the sequence
+    yield Case(draw(2, 7, 5), draw(2, 7, 5), draw(2, 7, 6), 2)
+    yield Case(draw(3, 2, 11, 2), draw(3, 2, 11, 2), draw(3, 2, 11, 7), block_size=3)
+    yield Case(draw(13, 2), draw(13, 2), draw(13, 3), 5)
+    yield Case(draw(1, 3), draw(1, 3), draw(1, 2), 1)
+    yield Case(
+        rng.integers(-1, 3, (5, 3)), rng.integers(-1, 3, (5, 3)), rng.integers(-3, 9, (5, 2)), 2
+    )
+    yield Case(*(draw(*shape).astype(np.float32) for shape in ((7, 3), (7, 3), (7, 2))), 3)
+    yield Case(*(draw(*shape).astype(np.float32) for shape in ((2, 5, 6), (2, 5, 6), (2, 5, 7))), 2)
+    for case in large_scores(rng):
+        query, key, value, block_size = case.args
+        square = np.resize(query, key.shape)
+        yield Case(square, key, value, block_size)
+        yield Case(-square, key, value, block_size)
+
+
+def magnitude(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    return output_magnitude(query, key, value, block_size, causal_mask(query.shape[-2]))
+
+
+LENGTH, BLOCK = 256, 16
+BYTES_ALLOWED = 11 * 8 * LENGTH * BLOCK
+WHOLE_MATRIX = "Form the scores of one block of queries with one block of keys at a time."
+
+
+def holds_the_matrix(answer: Answer) -> str | None:
+    held = peak_bytes(answer, *long_inputs(LENGTH, LENGTH), BLOCK)
+    if held <= BYTES_ALLOWED:
+        return None
+    return (
+        "tiled_causal_attention returns the right values but holds the whole L × L matrix: for "
+        f"L = {LENGTH} and block_size = {BLOCK} {held_and_allowed(held, BYTES_ALLOWED)} "
+        f"{WHOLE_MATRIX}"
+    )
+
+
+FUTURE_COMPUTED = (
+    "For the queries of one block, end the loop over the keys with the block on the diagonal: "
+    "what comes after it needs no masking, it needs no computing."
+)
+BLOCKS, SIDE = 4, 3  # of the sequence in which computed blocks are counted
+HUGE = 1e200  # two such numbers multiplied overflow
+
+
+def computes_the_future(answer: Answer) -> str | None:
+    """Count the blocks of the future that leave a trace.
+
+    For every block of queries and every later block of keys in turn, the values of these keys
+    are NaN, and the scores of these queries with these keys, and no others, overflow. An answer
+    that leaves the block alone shows neither; one that mixes the values in, however small their
+    weights, returns NaN; one that only forms the scores overflows. Queries and keys as large
+    whose products stay small are the proof that nothing else does.
+    """
+    pairs = list(itertools.combinations(range(BLOCKS), 2))
+    scores_alone_overflow = not any(
+        overflows(answer, *marked(i, j, apart=True), SIDE) for i, j in pairs
+    )
+    computed = 0
+    for i, j in pairs:
+        arguments = *marked(i, j), SIDE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mixed = np.isnan(np.asarray(answer(*arguments))[positions(i)]).any()
+        computed += bool(mixed or (scores_alone_overflow and overflows(answer, *arguments)))
+    if computed == 0:
+        return None
+    return (
+        "tiled_causal_attention returns the right values but computes blocks that lie wholly in "
+        f"the future: {computed} of the {len(pairs)} such blocks among {BLOCKS} × {BLOCKS}, and "
+        f"none is needed. {FUTURE_COMPUTED}"
+    )
+
+
+def positions(block: int) -> slice:
+    return slice(block * SIDE, (block + 1) * SIDE)
+
+
+def marked(i: int, j: int, apart: bool = False) -> tuple[NDArray, NDArray, NDArray]:
+    """Return a sequence whose queries of block i and keys of block j are huge.
+
+    With `apart`, in different components, so that their products stay small.
+    """
+    rng = np.random.default_rng(BLOCKS * i + j)
+    length = BLOCKS * SIDE - 1  # the last block is short
+    query, key, value = (rng.normal(size=(length, d)) for d in (5, 5, 2))
+    query[:, :2], key[:, :2] = 0, 0
+    query[positions(i), 0] = HUGE
+    key[positions(j), 1 if apart else 0] = HUGE
+    if not apart:
+        value[positions(j)] = np.nan
+    return query, key, value
+
+
+def in_the_future(row: NDArray, column: NDArray) -> NDArray:
+    return column > row
+
+
+def tiled_over_all_keys(**parts: Any) -> Answer:
+    """Make tiled attention with the future hidden: right values from too much work."""
+    return tiled(**{"hidden": in_the_future, **parts})
+
+
+def tiled_over_queries(
+    last: Callable[[int, int, int], int],
+    hidden: Callable[[NDArray, NDArray], Any] = in_the_future,
+    **parts: Any,
+) -> Answer:
+    """Make causal attention, a block of queries at a time.
+
+    `last(start, stop, L)` is where the keys of the queries `start` to `stop` end.
+    """
+
+    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+        length, dtype = query.shape[-2], np.result_type(query, np.float32)
+        output = np.zeros((*query.shape[:-1], value.shape[-1]), dtype)
+        for tile in block_slices(length, block_size):
+            seen = slice(0, last(tile.start, tile.stop, length))
+            attend = tiled(
+                hidden=lambda row, column, first=tile.start: hidden(first + row, column), **parts
+            )
+            output[..., tile, :] = attend(
+                query[..., tile, :], key[..., seen, :], value[..., seen, :], block_size
+            )
+        return output
+
+    return answer
+
+
+def to_the_end(start: int, stop: int, length: int) -> int:
+    return length
+
+
+def to_the_diagonal(start: int, stop: int, length: int) -> int:
+    return stop
+
+
+def masked(mask: Callable[[int], NDArray]) -> Answer:
+    """Make attention of the whole matrix with a mask made from the length."""
+    return lambda query, key, value, block_size: attention(
+        query, key, value, mask(query.shape[-2])
+    )[0]
+
+
+def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    scores = np.where(causal_mask(query.shape[-2]), scores, -np.inf)
+    return stable_softmax(scores.astype(np.result_type(query, np.float32))) @ value
+
+
+def prefix_by_prefix(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    rows = [
+        attention(query[..., i : i + 1, :], key[..., : i + 1, :], value[..., : i + 1, :])[0]
+        for i in range(query.shape[-2])
+    ]
+    return np.concatenate(rows, axis=-2)
+
+
+def as_many_blocks(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    return tiled_over_queries(to_the_diagonal)(query, key, value, -(-query.shape[-2] // block_size))
+
+
+def without_the_short_block(
+    query: NDArray, key: NDArray, value: NDArray, block_size: int
+) -> NDArray:
+    output = tiled_over_queries(to_the_diagonal)(query, key, value, block_size)
+    output[..., query.shape[-2] // block_size * block_size :, :] = 0
+    return output
+
+
+def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    """Let each block of queries see its own block of keys alone."""
+    output = np.zeros((*query.shape[:-1], value.shape[-1]))
+    for tile in block_slices(query.shape[-2], block_size):
+        parts = (array[..., tile, :] for array in (query, key, value))
+        output[..., tile, :] = attention(*parts, causal_mask(tile.stop - tile.start))[0]
+    return output
+
+
+MISTAKES = (
+    Mistake(WHOLE_MATRIX, masked(causal_mask), textbook, measured=True),
+    Mistake(
+        FUTURE_COMPUTED,
+        tiled_over_all_keys(),
+        tiled_over_queries(to_the_end),
+        tiled_over_queries(to_the_end, skip_hidden=True),
+        measured=True,
+    ),
+    Mistake(FIXED_BLOCKS, prefix_by_prefix, measured=True),
+    Mistake(NUMBER_OF_BLOCKS, as_many_blocks, measured=True),
+    *mistakes_of(WRONG_STEPS, tiled_over_all_keys),
+    *mistakes_of(WRONG_SCALES, tiled_over_all_keys),
+    Mistake(
+        "Nothing is hidden: query i sees the keys 0 to i.",
+        lambda query, key, value, block_size: attention(query, key, value)[0],
+    ),
+    Mistake(
+        "The block on the diagonal is not masked: in it too, query i sees no key after i.",
+        tiled_over_queries(to_the_diagonal, lambda row, column: False),
+    ),
+    Mistake(
+        "The diagonal is hidden: query i sees key i itself.",
+        masked(lambda length: np.tri(length, k=-1, dtype=bool)),
+        tiled_over_all_keys(hidden=lambda row, column: column >= row),
+    ),
+    Mistake(
+        "One key of the future is seen: the last key that query i sees is key i.",
+        masked(lambda length: np.tri(length, k=1, dtype=bool)),
+        tiled_over_queries(to_the_diagonal, lambda row, column: column > row + 1),
+    ),
+    Mistake(
+        "The mask is reversed: query i sees the keys before it, not those after it.",
+        masked(lambda length: np.tri(length, dtype=bool).T),
+        tiled_over_queries(to_the_diagonal, lambda row, column: column < row),
+        tiled_over_queries(to_the_diagonal, lambda row, column: column <= row),
+    ),
+    Mistake(
+        "Hidden scores are set to 0, which is a score like any other: put -inf there.",
+        tiled_over_queries(to_the_diagonal, fill=0.0),
+    ),
+    Mistake(
+        "Keys are hidden after the exponentials, and a large hidden score still sets the "
+        "maximum: put -inf into the scores before it is taken.",
+        tiled_over_queries(to_the_diagonal, hide_late=True),
+    ),
+    Mistake(
+        "The last queries have no output: the last block is short where block_size does not "
+        "divide their number.",
+        without_the_short_block,
+    ),
+    Mistake(
+        "A large negative number is not -inf: where the scores lie far below it, hidden keys "
+        "take their weight. Use -inf.",
+        *(
+            tiled_over_queries(to_the_diagonal, fill=fill)
+            for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)
+        ),
+    ),
+    Mistake(
+        "The block on the diagonal is left out: its queries see the keys in it up to their own.",
+        tiled_over_queries(lambda start, stop, length: start),
+    ),
+    Mistake(
+        "Each block of queries sees its own block of keys alone: the blocks before it count too.",
+        own_block_alone,
+    ),
+    Mistake(
+        "The positions in the mask are counted from the start of each block, so blocks of the "
+        "past are masked as well: compare positions in the whole sequence.",
+        tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
+        tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
+        tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),
+    ),
+    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled_over_all_keys),
+    first_item_only(tiled_causal_attention),
+)
+
+EXERCISE = Exercise(
+    name="tiled_causal_attention",
+    points=3,
+    minutes=14,
+    reference=tiled_causal_attention,
+    signature="tiled_causal_attention(query, key, value, block_size)",
+    cases=cases,
+    magnitude=magnitude,
+    probes=(
+        holds_the_matrix,
+        ignores_block_size("tiled_causal_attention", 100, 100),
+        takes_block_size_for_a_count("tiled_causal_attention", 24, 24),
+        computes_the_future,
+    ),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

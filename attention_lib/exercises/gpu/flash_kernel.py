@@ -1,0 +1,309 @@
+"""`flash_kernel` is the inner loop of a Triton forward kernel.
+
+`flash_kernel(query, key_pointers, value_pointers, key_stride, value_stride, start, stop, limit, scale,
+output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)` takes the keys from `start` to `stop`,
+`BLOCK` at a time, into output, total and maximum, and returns the three in this order. Query `(ROWS, d)`;
+`key_pointers` and `value_pointers` `(BLOCK, d)` point at the keys 0 to BLOCK − 1, and the strides lead
+from one key to the next. `scale` is log2(e)/√d. If `MASKED`, row i may see the keys below `limit[i]` only.
+Output `(ROWS, d)`, total `(ROWS,)` and maximum `(ROWS,)` are what the keys before `start` have left.
+It is compiled on CUDA, and run by Triton's interpreter elsewhere. float32, float16 and, on CUDA, bfloat16.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.random import Generator
+
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.calling import Elsewhere
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.tensors import (
+    LazyReference,
+    cuda_is_available,
+    draw_inputs,
+    output_magnitude,
+)
+
+HINTS = (
+    "The loop is for first in range(start, stop, BLOCK). Its keys have the numbers columns = "
+    "first + tl.arange(0, BLOCK); those below stop are there.",
+    "tl.load(key_pointers + first * key_stride, mask=there, other=0.0), with there = "
+    "columns[:, None] < stop, loads a block of keys; values go the same way. The scores are "
+    "tl.dot(query, tl.trans(key)) * scale.",
+    "If MASKED, keep scores where columns[None, :] < limit[:, None] and put float('-inf') "
+    "elsewhere. Then larger = tl.maximum(maximum, tl.max(scores, axis=1)).",
+    "weights = tl.exp2(scores - larger[:, None]) and shrink = tl.exp2(maximum - larger). Both "
+    "total and output are multiplied by shrink before this block's share is added; tl.dot "
+    "wants weights.to(value.dtype). At the end of the turn, maximum = larger.",
+)
+
+
+def launched(answer: Any) -> Answer:
+    """Launch a kernel, or the edited text of the library's."""
+    return staging.launched(answer.kernel if isinstance(answer, Edited) else answer)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    import torch
+
+    query = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
+    key = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]])
+    value = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]])
+    yield Case(query, key, value)
+    yield Case(query, key, value, is_causal=True)
+    yield Case(*draw_heads(rng, 1, 3, 64, 32))  # two full blocks
+    yield Case(*draw_heads(rng, 2, 20, 45, 32))  # the last block is short
+    yield Case(*draw_heads(rng, 1, 37, 37, 64), is_causal=True)
+    yield Case(*draw_heads(rng, 1, 32, 32, 32), is_causal=True, tile=(16, 16))
+    yield Case(*draw_heads(rng, 1, 18, 50, 40, "float16"), is_causal=True, tile=(32, 16))
+    # The interpreter would compute bfloat16 in float32, which is tried already.
+    yield Case(*draw_heads(rng, 1, 5, 33, 48, "bfloat16" if cuda_is_available() else "float16"))
+    query, key, value = draw_heads(rng, 1, 7, 70, 32)
+    yield Case(40.0 * query, key, value)  # exponentials that overflow without their maximum
+    slope = torch.linspace(1.0, -1.0, 70)[:, None]
+    for direction in (slope, -slope):  # the largest scores come first, and last
+        yield Case(100.0 * query.abs(), direction * key.abs(), value)
+
+
+def draw_heads(
+    rng: Generator, heads: int, length: int, keys: int, size: int, dtype: str = "float32"
+) -> list[Any]:
+    return draw_inputs(rng, (heads,), (length, keys, size, size), dtype)
+
+
+def magnitude(query: Any, key: Any, value: Any, is_causal: bool = False, tile: Any = None) -> Any:
+    return output_magnitude(query, key, value, is_causal)
+
+
+def exact_attention(
+    query: Any, key: Any, value: Any, is_causal: bool = False, tile: Any = None
+) -> Any:
+    return LazyReference("torch_attention")(query, key, value, is_causal)
+
+
+def calls_the_library(answer: Any) -> str | None:
+    """Refuse a kernel that hands its work to the library's; elsewhere that is not there."""
+    if isinstance(answer, Elsewhere):
+        return None
+    from attention_lib.lessons.gpu import kernel
+
+    function = getattr(answer, "fn", answer)
+    code = getattr(function, "__code__", None)
+    names = code.co_names if code else ()
+    reached = [getattr(function, "__globals__", {}).get(name) for name in names]
+    reached += [getattr(module, n, None) for module in reached for n in names]
+    reached += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    if answer is kernel.flash_kernel or any(one is kernel.flash_kernel for one in reached):
+        return (
+            "flash_kernel calls attention_lib.flash_kernel, the course's own solution: write the "
+            "loop with Triton's operations."
+        )
+    return None
+
+
+class Edited:
+    """The library's kernel with some of its text replaced, compiled when it is first used."""
+
+    def __init__(self, *changes: tuple[str, str]) -> None:
+        self._changes = changes
+
+    @functools.cached_property
+    def kernel(self) -> Any:
+        from attention_lib.lessons.gpu import kernel
+
+        source = inspect.getsource(EXERCISE.reference)
+        for old, new in self._changes:
+            if old not in source:
+                raise ValueError(
+                    f"A known mistake of flash_kernel replaces {old!r}, which is not in "
+                    f"{kernel.__file__}: change the text in {__file__}, too."
+                )
+            source = source.replace(old, new)
+        name = f"<flash_kernel with {self._changes}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for Triton
+        namespace = dict(vars(kernel))
+        exec(compile(source, name, "exec", dont_inherit=True), namespace)
+        return namespace["flash_kernel"]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(*args, **kwargs)
+
+
+# Text of attention_lib/lessons/gpu/kernel.py that the mistakes replace; a comment there says so.
+START_OF_KEYS = "key_pointers += start * key_stride"
+START_OF_VALUES = "value_pointers += start * value_stride"
+LOOP = "    for first in range(start, stop, BLOCK):"
+GUARD = ", mask=there, other=0.0"
+MASK = 'columns[None, :] < limit[:, None], scores, float("-inf")'
+LARGER = "larger = tl.maximum(maximum, tl.max(scores, axis=1) * scale)"
+WEIGHTS = "weights = tl.exp2(scores * scale - larger[:, None])"
+SHRINK = "shrink = tl.exp2(maximum - larger)"
+TOTAL = "total = total * shrink + tl.sum(weights, axis=1)"
+OUTPUT = "output = output * shrink[:, None] + tl.dot(weights.to(value.dtype), value)"
+NEW_MAXIMUM = "        maximum = larger\n"
+NEXT_KEYS = "        key_pointers += BLOCK * key_stride\n"
+NEXT_VALUES = "        value_pointers += BLOCK * value_stride\n"
+RESULTS = "return output, total, maximum"
+
+
+def changed(anchor: str, old: str, new: str) -> tuple[str, str]:
+    """Return an anchor, and the same with a part of it replaced."""
+    return anchor, anchor.replace(old, new)
+
+
+SAME_TOTAL = changed(TOTAL, " * shrink", "")
+SAME_OUTPUT = changed(OUTPUT, " * shrink[:, None]", "")
+UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
+
+MISTAKES = (
+    Mistake(
+        "What earlier blocks left is not brought to the new maximum: multiply total and output "
+        "by tl.exp2(maximum - larger).",
+        Edited(SAME_TOTAL, SAME_OUTPUT),
+    ),
+    Mistake(
+        "total is rescaled to the new maximum, and output is not: multiply output by "
+        "shrink[:, None] as well.",
+        Edited(SAME_OUTPUT),
+    ),
+    Mistake(
+        "output is rescaled to the new maximum, and total is not: multiply total by shrink as "
+        "well.",
+        Edited(SAME_TOTAL),
+    ),
+    Mistake(
+        "No maximum is subtracted, and large scores overflow: keep the running maximum in the "
+        "exponent.",
+        Edited((LARGER, "larger = tl.zeros_like(maximum)")),
+    ),
+    Mistake(
+        "larger is this block's maximum alone: take the larger of it and the maximum so far.",
+        Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
+    ),
+    Mistake(
+        "maximum is never updated, so every block forgets the ones before: end the turn with "
+        "maximum = larger.",
+        Edited((NEW_MAXIMUM, "")),
+    ),
+    Mistake(
+        "NaN: total stays 0, or the factor for what is there is upside down. It is "
+        "tl.exp2(maximum - larger), at most 1.",
+        Edited(changed(SHRINK, "maximum - larger", "larger - maximum")),
+    ),
+    Mistake(
+        "Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
+        Edited((f"tl.where({MASK})", "scores")),
+        Edited(changed(MASK, "limit[:, None]", "stop")),
+    ),
+    Mistake(
+        "Masked keys get the score 0, which is a weight like any other: put -inf there.",
+        Edited(changed(MASK, 'float("-inf")', "0.0")),
+    ),
+    Mistake(
+        "One key too many is seen: row i may see the keys below limit[i], limit[i] not among them.",
+        Edited(changed(MASK, "<", "<=")),
+    ),
+    Mistake(
+        "The mask is reversed: what is kept are the keys below limit, columns[None, :] < "
+        "limit[:, None].",
+        Edited(changed(MASK, "<", ">=")),
+    ),
+    Mistake(
+        "The keys of every block are numbered from 0 where they meet limit: the first of them "
+        "is key number first.",
+        Edited(changed(MASK, "columns", "tl.arange(0, BLOCK)")),
+    ),
+    Mistake(
+        "The scores are not scaled: multiply them by scale.",
+        Edited(UNSCALED_MAXIMUM, changed(WEIGHTS, "scores * scale", "scores")),
+    ),
+    Mistake(
+        "The maximum is taken before the scores are scaled, and subtracted after: multiply it by "
+        "scale as well.",
+        Edited(UNSCALED_MAXIMUM),
+    ),
+    Mistake(
+        "log2 e counts double: scale holds it already, so take tl.exp2 of what scale makes, "
+        "tl.exp nowhere, and multiply by nothing else.",
+        Edited(changed(WEIGHTS, "exp2", "exp"), changed(SHRINK, "exp2", "exp")),
+        Edited(changed(WEIGHTS, "exp2", "exp")),
+    ),
+    Mistake(
+        "Every turn loads the first block: move the pointers on by first * key_stride and "
+        "first * value_stride.",
+        Edited(
+            (START_OF_KEYS, "pass"),
+            (START_OF_VALUES, "pass"),
+            (NEXT_KEYS, ""),
+            (NEXT_VALUES, ""),
+        ),
+    ),
+    Mistake(
+        "NaN: the loads read on behind the last key. Give tl.load mask=there, other=0.0.",
+        Edited((GUARD, "")),
+    ),
+    Mistake(
+        "output is divided by total: leave that to the launch, which divides once, at the end.",
+        Edited(changed(RESULTS, "output,", "output / total[:, None],")),
+        Edited((OUTPUT, f"{OUTPUT.replace('= ', '= (')}) / total[:, None]")),
+    ),
+    Mistake(
+        "The loop begins anew and loses what was handed in: go on from output, total and maximum.",
+        Edited(
+            (
+                LOOP,
+                '    maximum = tl.full(maximum.shape, float("-inf"), tl.float32)\n'
+                f"    total = total * 0.0\n    output = output * 0.0\n{LOOP}",
+            )
+        ),
+    ),
+    Mistake(
+        "Only the first block is taken: go from start to stop in steps of BLOCK.",
+        Edited(changed(LOOP, "stop", "tl.minimum(stop, start + BLOCK)")),
+        Edited(changed(LOOP, "stop", "start + BLOCK")),
+    ),
+    Mistake(
+        "The values are taken to lie as far apart as the keys: their distance is value_stride.",
+        Edited(
+            changed(START_OF_VALUES, "value_stride", "key_stride"),
+            changed(NEXT_VALUES, "value_stride", "key_stride"),
+        ),
+    ),
+    Mistake(
+        "The pointers are moved by places, and a key has many: from one key to the next it is "
+        "key_stride, from one value to the next value_stride.",
+        Edited(
+            changed(START_OF_KEYS, " * key_stride", ""),
+            changed(START_OF_VALUES, " * value_stride", ""),
+            changed(NEXT_KEYS, " * key_stride", ""),
+            changed(NEXT_VALUES, " * value_stride", ""),
+        ),
+    ),
+    Mistake(
+        "What is returned is in another order: output, total, maximum.",
+        Edited((RESULTS, "return output, maximum, total")),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="flash_kernel",
+    points=5,
+    minutes=25,
+    reference=LazyReference("flash_kernel", truth=exact_attention),
+    signature="flash_kernel(query, key_pointers, value_pointers, key_stride, value_stride, start, stop, "
+    "limit, scale, output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)",
+    accelerated=True,
+    run=launched,
+    run_as="def flash_attention(query, key, value, is_causal=False, tile=(16, 32))",
+    cases=cases,
+    magnitude=magnitude,
+    probes=(calls_the_library,),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,101 @@
+"""`pick_device()` returns the device to compute on.
+
+The `torch.device` to use: CUDA, then MPS, then CPU.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.random import Generator
+
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.tensors import LazyReference, cuda_is_available, torch_device
+
+HINTS = (
+    "torch.cuda.is_available() and torch.backends.mps.is_available() say what there is.",
+    'Ask for CUDA first, then for MPS; what remains is the CPU. Return torch.device("cuda"), '
+    'torch.device("mps") or torch.device("cpu").',
+)
+
+
+def cases(_rng: Generator) -> Iterator[Case]:
+    for cuda, mps in itertools.product((True, False), repeat=2):
+        right = "cuda" if cuda else "mps" if mps else "cpu"
+        yield Case(cuda=cuda, mps=mps, verify=functools.partial(problem_with, right=right))
+
+
+def problem_with(value: Any, right: str) -> str | None:
+    import torch
+
+    if not isinstance(value, torch.device):
+        return f'pick_device returned {value!r}: make a device of it, torch.device("{right}").'
+    if value.type != right:
+        return f"pick_device returned {value.type} where {right} should be taken."
+    return None
+
+
+def mps_is_available() -> bool:
+    import torch
+
+    return torch.backends.mps.is_available()
+
+
+AVAILABLE = {"cuda": cuda_is_available, "mps": mps_is_available, "cpu": lambda: True}
+
+
+def first_of(*names: str) -> str:
+    """Return the first of these kinds of device that the machine has."""
+    return next(name for name in names if AVAILABLE[name]())
+
+
+MISTAKES = (
+    Mistake(
+        'These are names: return the device itself, such as torch.device("cuda").',
+        lambda: first_of("cuda", "mps", "cpu"),
+    ),
+    Mistake(
+        "Only CUDA is looked for: on a Mac, torch.backends.mps.is_available() is True.",
+        lambda: torch_device(first_of("cuda", "cpu")),
+    ),
+    Mistake(
+        "CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
+        lambda: torch_device(first_of("mps", "cpu")),
+    ),
+    Mistake(
+        "MPS is taken before CUDA: look for CUDA first.",
+        lambda: torch_device(first_of("mps", "cuda", "cpu")),
+    ),
+    Mistake(
+        "It is always the CPU: ask torch.cuda.is_available() first.",
+        lambda: torch_device("cpu"),
+    ),
+    Mistake(
+        "It is always CUDA, also where there is none: ask torch.cuda.is_available(), with its "
+        "parentheses.",
+        lambda: torch_device("cuda"),
+    ),
+    Mistake(
+        "MPS is taken where there is none: ask torch.backends.mps.is_available(), with its "
+        "parentheses; the CPU comes last.",
+        lambda: torch_device("cuda" if cuda_is_available() else "mps"),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="pick_device",
+    points=1,
+    minutes=3,
+    reference=LazyReference("pick_device"),
+    accelerated=True,
+    run=staging.with_devices,
+    run_as="def pick_device_where(cuda, mps)",
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,185 @@
+"""`time_milliseconds(fn, device, repeats=10)` times a function on a device.
+
+→ the median of `repeats` timed calls of `fn()`, in milliseconds, after at least one untimed call, the
+device synchronized around each. Of an even number of calls, any number between the middle two will do.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.simulated import Work
+from attention_lib.checks.calls.tensors import is_tensor
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.tensors import LazyReference, torch_device
+
+HINTS = (
+    "First call fn() once and throw the time away: the first call compiles and allocates.",
+    "On CUDA, fn() returns before the work is done. torch.cuda.synchronize() waits for it: "
+    "before the clock starts, and again before it stops. On MPS it is torch.mps.synchronize().",
+    "Collect repeats times in a list, each 1000 * (stop - start) from time.perf_counter(), and "
+    "return statistics.median of it.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield timed_case("cpu", 400.0, 20.0, 30.0, 70.0)
+    yield timed_case("cuda", 900.0, 12.0, 10.0, 45.0, 11.0, 80.0)
+    yield timed_case("mps", 900.0, 0.2, 0.4, 0.9)  # less than a millisecond
+    yield timed_case("cpu", 500.0, 80.0, 10.0, 82.0, 11.0, 12.0, 81.0, 30.0)
+    yield timed_case("cuda", 600.0, 15.0, 60.0, 16.0, 90.0)  # even: between 16 and 60
+    for device in ("cpu", "cuda"):  # as many as the default
+        drawn = rng.permutation([10.0, 12.0, 14.0, 16.0, 17.0, 18.0, 40.0, 50.0, 70.0, 95.0])
+        scaled = (rng.uniform(0.5, 3.0) * drawn).round(2)
+        yield timed_case(device, 800.0, *scaled.tolist(), by_default=True)
+
+
+def timed_case(device: str, first: float, *then: float, by_default: bool = False) -> Case:
+    # Any stretch of len(then) calls after the first has the same median, however many warm up.
+    repeats = () if by_default else (len(then),)
+    verify = functools.partial(problem_with, durations=sorted(then))
+    return Case(Work(first, then), torch_device(device), *repeats, verify=verify)
+
+
+def problem_with(value: Any, durations: list[float]) -> str | None:
+    value = value.item() if is_tensor(value) and value.numel() == 1 else value
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
+        return f"time_milliseconds should return one number; it returned {value!r:.60}."
+    middle = (len(durations) - 1) // 2, len(durations) // 2
+    low, high = durations[middle[0]], durations[middle[1]]
+    if low * 0.99 <= value <= high * 1.01:
+        return None
+    taken = ", ".join(f"{duration:g}" for duration in durations)
+    between = f"{low:g}" if low == high else f"between {low:g} and {high:g}"
+    return (
+        f"time_milliseconds gives {value:.4g} where the calls took {taken} ms: the median is "
+        f"{between}. Read time.perf_counter() before and after each call, on an idle device."
+    )
+
+
+def timer(
+    *,
+    warm: int = 1,
+    of: Callable[[list[float]], Any] = statistics.median,
+    unit: float = 1e3,
+    before: bool = True,
+    after: bool = True,
+    repeats_given: bool = True,
+    waits_on: Sequence[str] = ("cuda", "mps"),
+    clock: str = "perf_counter",
+) -> Answer:
+    """Make a right answer with one thing changed."""
+
+    def wait(device: Any) -> None:
+        if device.type in waits_on:
+            synchronize(device)
+
+    def time_milliseconds(fn: Answer, device: Any, repeats: int = 10) -> Any:
+        times = []
+        for _ in range(warm):
+            fn()
+        for _ in range(repeats if repeats_given else 10):
+            if before:
+                wait(device)
+            start = getattr(time, clock)()
+            fn()
+            if after:
+                wait(device)
+            times.append(unit * (getattr(time, clock)() - start))
+        return of(times)
+
+    return time_milliseconds
+
+
+def synchronize(device: Any) -> None:
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def all_at_once(fn: Answer, device: Any, repeats: int = 10) -> float:
+    fn()
+    synchronize(device)
+    start = time.perf_counter()
+    for _ in range(repeats):
+        fn()
+    synchronize(device)
+    return 1e3 * (time.perf_counter() - start) / repeats
+
+
+MISTAKES = (
+    Mistake(
+        "The first call is timed as well: call fn() once, untimed, before you begin.",
+        timer(warm=0),
+    ),
+    Mistake(
+        "This is the mean, which one slow call drags away: take the median.",
+        timer(of=statistics.mean),
+        all_at_once,
+    ),
+    Mistake("This is the fastest call: take the median.", timer(of=min)),
+    Mistake("This is the slowest call: take the median.", timer(of=max)),
+    Mistake("These are all calls together: take the median of the single calls.", timer(of=sum)),
+    Mistake("These are seconds: a second has 1000 milliseconds.", timer(unit=1.0)),
+    Mistake("These are microseconds: a second has 1000 milliseconds.", timer(unit=1e6)),
+    Mistake(
+        "The clock stops before the device has done its work: synchronize before you read it.",
+        *(
+            timer(before=before, after=False, of=of)
+            for before in (True, False)
+            for of in (statistics.median, statistics.median_high)
+        ),
+    ),
+    Mistake(
+        "The clock starts while the device still does earlier work: synchronize before the "
+        "first timed call, too.",
+        timer(before=False),
+    ),
+    Mistake(
+        "Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
+        timer(waits_on=("cuda",)),
+    ),
+    Mistake(
+        "Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
+        timer(waits_on=("mps",)),
+    ),
+    Mistake(
+        "process_time counts what the processor works, and not what it waits for a device: "
+        "read time.perf_counter().",
+        timer(clock="process_time"),
+    ),
+    Mistake(
+        "repeats is ignored: time as many calls as asked for.",
+        timer(repeats_given=False),
+    ),
+    Mistake(
+        "This is the list of times: return its median, one number.",
+        timer(of=list),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="time_milliseconds",
+    points=2,
+    minutes=10,
+    reference=LazyReference("time_milliseconds"),
+    accelerated=True,
+    run=staging.on_simulated_machine,
+    run_as="def time_milliseconds(fn, device, repeats=10)",
+    cases=cases,
+    tolerance=0.005,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

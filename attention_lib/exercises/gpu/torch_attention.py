@@ -1,0 +1,312 @@
+"""`torch_attention(query, key, value, is_causal=False)` returns attention's output from tensor primitives.
+
+Query `(..., L, d_k)`, key `(..., S, d_k)`, value `(..., S, d_v)` → `(..., L, d_v)`, in the inputs' dtype,
+on the inputs' device. Any floating dtype; differentiable; causal aligned top-left: query i sees the keys
+0 to i. No fused attention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.tensors import is_tensor
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.tensors import (
+    LazyReference,
+    draw_inputs,
+    draw_tensors,
+    output_magnitude,
+)
+
+HINTS = (
+    "The steps are those of lesson 05: scores, mask, softmax, mixture. For tensors, "
+    "key.transpose(-2, -1) turns the last two axes and torch.softmax(scores, dim=-1) is there.",
+    "The causal mask is torch.ones(L, S, dtype=torch.bool, device=query.device).tril(): True "
+    "where the key is not after the query.",
+    "scores.masked_fill(~mask, float('-inf')) fills what may not be seen. Whatever dtype you "
+    "compute in, return the dtype of value.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    import torch
+
+    query = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+    key = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+    value = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64)
+    yield Case(query, key, value)
+    yield Case(query, key, value, is_causal=True)
+    yield Case(*draw_inputs(rng, (), (3, 5, 6, 2)))
+    yield Case(*draw_inputs(rng, (2,), (5, 3, 7, 2)), is_causal=True)  # more queries than keys
+    yield Case(*draw_inputs(rng, (2, 3), (3, 7, 5, 6)), True)
+    yield Case(*draw_inputs(rng, (3,), (3, 3, 3, 3)))  # square: here a lost axis gives numbers
+    yield Case(*draw_inputs(rng, (2, 3), (5, 7, 6, 2), "float32"))
+    yield Case(*draw_inputs(rng, (3,), (5, 5, 7, 2), "float32"), is_causal=True)
+    yield Case(*draw_inputs(rng, (2,), (3, 6, 5, 7), "float16"))
+    yield Case(*draw_inputs(rng, (2,), (4, 4, 3, 5), "float16"), is_causal=True)
+    yield Case(*draw_inputs(rng, (2,), (6, 6, 5, 3), "bfloat16"), is_causal=True)
+    query, key, value = draw_inputs(rng, (2,), (3, 5, 6, 7))
+    yield Case(query * 1000.0, key, value)  # exponentials that overflow
+    slope = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64)[:, None]
+    rising = slope * (1.0 + key.abs())  # the future would take all the weight
+    yield Case(1000.0 * (1.0 + query.abs()), rising, value, is_causal=True)
+    yield Case(query + 0 * query[:, :1], key - 40.0 * query.mean(), value, False)
+
+
+NO_GRADIENT = (
+    "No gradient flows back through the output: leave detach, no_grad, .item() and NumPy out, and "
+    "compute with tensors from the inputs to the output."
+)
+CHANGED_IN_PLACE = (
+    "A tensor that autograd needs for the gradient is changed in place: write x = x / y in place "
+    "of x /= y, and leave out functions whose names end with an underscore."
+)
+
+
+def problem_with_gradients(answer: Answer) -> str | None:
+    """Compare the gradients of an answer with those of the reference."""
+    import torch
+
+    rng = np.random.default_rng(5)
+    for is_causal in (False, True):
+        inputs = draw_inputs(rng, (2,), (3, 5, 6, 7))
+        (toward,) = draw_tensors(rng, (2, 3, 7))
+        try:
+            got = staging.gradients(answer, inputs, toward, is_causal=is_causal)
+        except RuntimeError as error:
+            if "inplace operation" in str(error):
+                return CHANGED_IN_PLACE
+            raise
+        if got is None:
+            return NO_GRADIENT
+        right = staging.gradients(EXERCISE.reference, inputs, toward, is_causal=is_causal)
+        for name, one, other in zip(("query", "key", "value"), got, right, strict=True):
+            if one is None:
+                return f"{NO_GRADIENT} Here it is {name} that gets no gradient."
+            if not torch.allclose(one, other, rtol=1e-6, atol=1e-9):
+                return (
+                    f"The output is right, but its gradient with respect to {name} is not: leave "
+                    "nothing of the calculation out of autograd's sight."
+                )
+    return None
+
+
+WRONG_DEVICE = (
+    "A tensor inside torch_attention is on the CPU whatever device the inputs are on: give "
+    "device=query.device where you make one, and leave .cpu() out."
+)
+
+
+def leaves_its_device(answer: Answer) -> str | None:
+    """Try tensors of the meta device, which have a device and no values."""
+    import torch
+
+    for is_causal in (False, True):
+        inputs = [torch.empty(shape, device="meta") for shape in ((2, 3, 6), (2, 5, 6), (2, 5, 7))]
+        try:
+            output = answer(*inputs, is_causal)
+        except RuntimeError as error:
+            # An answer may look at values, which are not there; devices it may not mix.
+            texts = ("expected device", "same device", "Cannot copy out of meta tensor")
+            if any(text in str(error) for text in texts):
+                return WRONG_DEVICE
+            continue
+        except TypeError:
+            continue
+        if is_tensor(output) and not output.is_meta:
+            return WRONG_DEVICE
+    return None
+
+
+def lower_triangle(scores: Any, diagonal: int = 0) -> Any:
+    import torch
+
+    ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
+    return ones.tril(diagonal=diagonal)
+
+
+def attention_with(
+    *,
+    scale: Callable[..., float] = lambda query, key, value: math.sqrt(query.shape[-1]),
+    mask: Callable[[Any], Any] = lower_triangle,
+    fill: float = -math.inf,
+    dim: int = -1,
+    shift: bool = True,
+    change_weights: Callable[[Any], Any] | None = None,
+) -> Answer:
+    """Make a right answer with one thing changed; `change_weights` takes the place of the mask."""
+
+    def answer(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+        import torch
+
+        scores = query.double() @ key.double().transpose(-2, -1) / scale(query, key, value)
+        if is_causal and not change_weights:
+            scores = scores.masked_fill(~mask(scores), fill)
+        if shift:
+            weights = torch.softmax(scores, dim=dim)
+        else:
+            weights = torch.exp(scores) / torch.exp(scores).sum(dim=dim, keepdim=True)
+        if is_causal and change_weights:
+            weights = change_weights(weights)
+        return (weights @ value.double()).to(value.dtype)
+
+    return answer
+
+
+right_answer = attention_with()
+
+
+def fused(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    import torch
+
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+
+
+def on_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    import torch
+
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if is_causal:
+        past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = torch.where(past, scores, torch.tensor(-math.inf, dtype=scores.dtype))
+    return torch.softmax(scores, dim=-1) @ value
+
+
+def back_from_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    inputs = [tensor.cpu() for tensor in (query, key, value)]
+    return right_answer(*inputs, is_causal)
+
+
+def through_numpy(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    import torch
+
+    arrays = [tensor.detach().double().numpy() for tensor in (query, key, value)]
+    scores = arrays[0] @ arrays[1].swapaxes(-1, -2) / math.sqrt(query.shape[-1])
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return torch.from_numpy(weights @ arrays[2]).to(query.dtype)
+
+
+def divided_in_place(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    import torch
+
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if is_causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
+    weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    weights /= weights.sum(dim=-1, keepdim=True)
+    return weights @ value
+
+
+def in_float32(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    narrow = [tensor.float() for tensor in (query, key, value)]
+    return EXERCISE.reference(*narrow, is_causal).to(value.dtype)
+
+
+def without_gradient(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+    return right_answer(query, key, value, is_causal).detach()
+
+
+MISTAKES = (
+    Mistake(
+        "fused attention: write it with matrix products and other plain tensor operations.",
+        fused,
+        measured=True,
+    ),
+    Mistake(
+        "The scores are not scaled: divide them by the square root of d_k.",
+        attention_with(scale=lambda query, key, value: 1.0),
+    ),
+    Mistake(
+        "The scores are divided by √d_v: the length of a query counts, query.shape[-1].",
+        attention_with(scale=lambda query, key, value: math.sqrt(value.shape[-1])),
+    ),
+    Mistake(
+        "The scores are divided by d_k: divide by its square root.",
+        attention_with(scale=lambda query, key, value: query.shape[-1]),
+    ),
+    Mistake(
+        "The scores are divided by the square root of the number of keys: d_k is the last axis, "
+        "query.shape[-1].",
+        attention_with(scale=lambda query, key, value: math.sqrt(key.shape[-2])),
+    ),
+    Mistake(
+        "The causal mask is aligned at the bottom right: query 0 sees key 0 and no other, also "
+        "where L and S differ.",
+        attention_with(
+            mask=lambda scores: lower_triangle(scores, scores.shape[-1] - scores.shape[-2])
+        ),
+    ),
+    Mistake(
+        "is_causal is ignored: with it, query i sees the keys 0 to i only.",
+        attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1])),
+    ),
+    Mistake(
+        "The mask is reversed: it hides the past, and the future is seen.",
+        attention_with(mask=lambda scores: ~lower_triangle(scores, -1)),
+        attention_with(mask=lambda scores: ~lower_triangle(scores)),
+    ),
+    Mistake(
+        "Each query misses its own key: key i may be seen by query i.",
+        attention_with(mask=lambda scores: lower_triangle(scores, -1)),
+    ),
+    Mistake(
+        "Each query sees one key of the future: the last one it may see is its own.",
+        attention_with(mask=lambda scores: lower_triangle(scores, 1)),
+    ),
+    Mistake(
+        "Masked scores are set to 0, which softmax turns into a weight: fill in -inf.",
+        attention_with(fill=0.0),
+    ),
+    Mistake(
+        "The mask comes after the softmax: fill -inf into the scores before it, so that what "
+        "is hidden takes no part in the sum.",
+        attention_with(change_weights=lambda weights: weights.tril()),
+        attention_with(
+            change_weights=lambda weights: weights.tril() / weights.tril().sum(-1, keepdim=True)
+        ),
+    ),
+    Mistake(
+        "Keys are hidden without is_causal, too: mask only where it is True.",
+        lambda query, key, value, is_causal=False: right_answer(query, key, value, True),
+    ),
+    Mistake(
+        "The softmax runs over the queries: it must run over the keys, dim=-1.",
+        attention_with(dim=-2),
+    ),
+    Mistake(
+        "NaN: the exponentials overflow. torch.softmax subtracts each row's maximum first.",
+        attention_with(shift=False),
+    ),
+    Mistake(
+        "float64 inputs are computed in float32, and half of their digits are lost: keep the "
+        "inputs' dtype, or a wider one.",
+        in_float32,
+    ),
+    Mistake(NO_GRADIENT, without_gradient, through_numpy, measured=True),
+    Mistake(CHANGED_IN_PLACE, divided_in_place, measured=True),
+    Mistake(WRONG_DEVICE, on_the_cpu, back_from_the_cpu, measured=True),
+)
+
+EXERCISE = Exercise(
+    name="torch_attention",
+    points=3,
+    minutes=12,
+    reference=LazyReference("torch_attention"),
+    accelerated=True,
+    cases=cases,
+    magnitude=output_magnitude,
+    probes=(problem_with_gradients, leaves_its_device),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

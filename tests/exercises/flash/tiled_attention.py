@@ -1,0 +1,383 @@
+"""Right and wrong answers to `tiled_attention`."""
+
+import functools
+import math
+
+import numpy as np
+
+import attention_lib
+from attention_lib.lessons.attention import attention
+from attention_lib.lessons.softmax import softmax, weighted_sum
+from attention_lib.lessons.stability import logsumexp, merge_softmax_stats
+from tests.exercises.flash.parts import (
+    floating,
+    nothing_yet,
+    scored,
+    stats_of,
+    whole_matrix,
+    with_block,
+)
+
+
+def tiled_by_hand(query, key, value, block_size):
+    dtype = np.result_type(query, np.float32)
+    maximum = np.full((*query.shape[:-1], 1), -np.inf, dtype)
+    total = np.zeros_like(maximum)
+    output = np.zeros((*query.shape[:-1], value.shape[-1]), dtype)
+    query = query / np.sqrt(np.array(query.shape[-1], dtype))
+    for start in range(0, key.shape[-2], block_size):
+        scores = query @ key[..., start : start + block_size, :].mT
+        new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+        correction, exponentials = np.exp(maximum - new), np.exp(scores - new)
+        total = total * correction + exponentials.sum(axis=-1, keepdims=True)
+        output = output * correction + exponentials @ value[..., start : start + block_size, :]
+        maximum = new
+    return output / total
+
+
+def tiled_in_float64_by_einsum(query, key, value, block_size):
+    """Copy all keys, transposed, and all values, in float64; keep the average normalized."""
+    keys = np.ascontiguousarray(np.swapaxes(key, -1, -2), dtype=np.float64)
+    values = value.astype(np.float64)
+    lse = np.full(query.shape[:-1], -np.inf)
+    output = np.zeros((*query.shape[:-1], value.shape[-1]))
+    for start in range(0, key.shape[-2], block_size):
+        block = keys[..., start : start + block_size]
+        scores = np.einsum("...ld,...ds->...ls", query.astype(float), block)
+        scores *= query.shape[-1] ** -0.5
+        new = np.logaddexp(lse, logsumexp(scores))
+        weights = np.exp(scores - new[..., None])
+        output *= np.exp(lse - new)[..., None]
+        output += np.einsum(
+            "...ls,...sv->...lv", weights, values[..., start : start + block_size, :]
+        )
+        lse = new
+    return output.astype(np.result_type(query, np.float32))
+
+
+def tiled_from_earlier_lessons(query, key, value, block_size):
+    """Give every block attention of its own, and average by the blocks' sums."""
+    stats, output = None, None
+    for start in range(0, key.shape[-2], block_size):
+        keys, values = (array[..., start : start + block_size, :] for array in (key, value))
+        scores = scored(query, keys)
+        new_output, new = weighted_sum(softmax(scores), floating(values)), stats_of(scores)
+        if stats is None:
+            stats, output = new, new_output
+            continue
+        both = merge_softmax_stats(stats, new)
+        share = stats[1] * np.exp(stats[0] - both[0]) / both[1]
+        output = share[..., None] * output + (1 - share[..., None]) * new_output
+        stats = both
+    return output
+
+
+def tiled_by_attention_and_a_list(query, key, value, block_size):
+    """Collect each block's output and log-sum-exp, and mix them at the end."""
+    outputs, sums = [], []
+    for start in range(0, key.shape[-2], block_size):
+        stop = min(start + block_size, key.shape[-2])
+        outputs.append(attention(query, key[..., start:stop, :], value[..., start:stop, :])[0])
+        sums.append(logsumexp(scored(query, key[..., start:stop, :])))
+    shares = softmax(np.stack(sums), axis=0)
+    return sum(share[..., None] * output for share, output in zip(shares, outputs, strict=True))
+
+
+def tiled_by_broadcasting(query, key, value, block_size):
+    """Without a matrix product, the queries and batch items one by one."""
+    dtype = np.result_type(query, np.float32)
+    output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
+    blocks = -(-key.shape[-2] // block_size)
+    for index in np.ndindex(query.shape[:-1]):
+        maximum, total, mixed = -math.inf, 0.0, np.zeros(value.shape[-1])
+        for n in range(blocks):
+            keys = key[index[:-1]][n * block_size : (n + 1) * block_size].astype(float)
+            values = value[index[:-1]][n * block_size : (n + 1) * block_size]
+            scores = (keys * query[index]).sum(axis=1) / math.sqrt(query.shape[-1])
+            new = max(maximum, float(np.max(scores)))
+            exponentials = np.exp(scores - new)
+            total = total * math.exp(maximum - new) + float(exponentials.sum())
+            mixed = mixed * math.exp(maximum - new) + (exponentials[:, None] * values).sum(axis=0)
+            maximum = new
+        output[index] = mixed / total
+    return output
+
+
+def tiled_in_pure_python(query, key, value, block_size):
+    dtype, d_k = np.result_type(query, np.float32), query.shape[-1]
+    output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
+    for index in np.ndindex(query.shape[:-2]):
+        keys, values = key[index].tolist(), value[index].tolist()
+        for i, q in enumerate(query[index].tolist()):
+            maximum, total, mixed = -math.inf, 0.0, [0.0] * value.shape[-1]
+            for start in range(0, len(keys), block_size):
+                block = keys[start : start + block_size]
+                scores = [sum(map(float.__mul__, map(float, q), map(float, k))) for k in block]
+                scores = [score / math.sqrt(d_k) for score in scores]
+                new = max(maximum, *scores)
+                correction = math.exp(maximum - new)
+                powers = [math.exp(score - new) for score in scores]
+                total = total * correction + sum(powers)
+                for c in range(len(mixed)):
+                    added = sum(p * v[c] for p, v in zip(powers, values[start:], strict=False))
+                    mixed[c] = mixed[c] * correction + added
+                maximum = new
+            output[index][i] = [entry / total for entry in mixed]
+    return output
+
+
+def tiled_by_pieces(query, key, value, block_size):
+    """Let NumPy cut the arrays, and work in extended precision."""
+    places = range(block_size, key.shape[-2], block_size)
+    wide = np.longdouble
+    m = np.full((*query.shape[:-1], 1), -np.inf, wide)
+    t, o = np.zeros(m.shape, wide), np.zeros((*query.shape[:-1], value.shape[-1]), wide)
+    for k, v in zip(np.split(key, places, axis=-2), np.split(value, places, axis=-2), strict=True):
+        s = query.astype(wide) @ np.swapaxes(k, -1, -2).astype(wide) / np.sqrt(wide(k.shape[-1]))
+        n = np.maximum(m, np.amax(s, axis=-1, keepdims=True))
+        p = np.exp(s - n)
+        t *= np.exp(m - n)
+        t += p.sum(axis=-1, keepdims=True)
+        o *= np.exp(m - n)
+        o += p @ v
+        m = n
+    return (o / t).astype(np.result_type(query, np.float32))
+
+
+def tiled_padded(query, key, value, block_size):
+    """Fill the last block up with keys that get the score -inf."""
+    dtype = np.result_type(query, np.float32)
+    missing = -key.shape[-2] % block_size
+    padding = [(0, 0)] * (key.ndim - 2) + [(0, missing), (0, 0)]
+    keys, values = np.pad(key, padding), np.pad(value, padding)
+    m, t, o = -np.inf, 0.0, 0.0
+    for start in range(0, keys.shape[-2], block_size):
+        here = slice(start, start + block_size)
+        scores = query @ keys[..., here, :].mT / math.sqrt(key.shape[-1])
+        real = np.arange(start, start + block_size) < key.shape[-2]
+        scores = np.where(real, scores, -np.inf)
+        n = np.maximum(m, scores.max(axis=-1, keepdims=True))
+        p, c = np.exp(scores - n), np.exp(m - n)
+        m, t, o = n, t * c + p.sum(axis=-1, keepdims=True), o * c + p @ values[..., here, :]
+    return (o / t).astype(dtype)
+
+
+def tiled_backwards(query, key, value, block_size):
+    """Take the last block first, whole items one by one."""
+    if query.ndim > 2:
+        items = [tiled_backwards(*item, block_size) for item in zip(query, key, value, strict=True)]
+        return np.stack(items)
+    stats = output = None
+    for start in reversed(range(0, len(key), block_size)):
+        scores = scored(query, key[start : start + block_size])
+        maximum, total = stats_of(scores)
+        mixed = np.exp(scores - maximum[:, None]) @ value[start : start + block_size]
+        if stats is None:
+            stats, output = (maximum, total), mixed
+            continue
+        new = merge_softmax_stats(stats, (maximum, total))
+        output = output * np.exp(stats[0] - new[0])[:, None]
+        output += mixed * np.exp(maximum - new[0])[:, None]
+        stats = new
+    return output / stats[1][:, None]
+
+
+def tiled_key_by_key_within_blocks(query, key, value, block_size):
+    """Join one key at a time: the same sums whatever the block, and still block by block."""
+    query, key, value = floating(query), floating(key), floating(value)
+    scale = query.dtype.type(query.shape[-1] ** -0.5)
+    maximum = np.full((*query.shape[:-1], 1), -np.inf, query.dtype)
+    total, mixed = (
+        np.zeros_like(maximum),
+        np.zeros((*query.shape[:-1], value.shape[-1]), query.dtype),
+    )
+    for start in range(0, key.shape[-2], block_size):
+        keys, values = (
+            key[..., start : start + block_size, :],
+            value[..., start : start + block_size, :],
+        )
+        for k in range(keys.shape[-2]):
+            score = (query * keys[..., k : k + 1, :]).sum(axis=-1, keepdims=True) * scale
+            larger = np.maximum(maximum, score)
+            old, new = np.exp(maximum - larger), np.exp(score - larger)
+            total, mixed = total * old + new, mixed * old + new * values[..., k : k + 1, :]
+            maximum = larger
+    return mixed / total
+
+
+def tiled_in_longdouble(query, key, value, block_size):
+    """Sums so precise that their last bits are the same for every block size."""
+    dtype = np.result_type(query, np.float32) if query.dtype.kind == "f" else np.dtype(float)
+    wide = [array.astype(np.longdouble) for array in (query, key, value)]
+    return tiled_by_hand(*wide, block_size).astype(dtype)
+
+
+def tiled_in_two_passes(query, key, value, block_size):
+    """Maximum and total first; then the output, from the same scores once more."""
+    blocks = [slice(j, j + block_size) for j in range(0, key.shape[-2], block_size)]
+    stats = (stats_of(scored(query, key[..., block, :])) for block in blocks)
+    maximum, total = (part[..., None] for part in functools.reduce(merge_softmax_stats, stats))
+    return sum(
+        np.exp(scored(query, key[..., block, :]) - maximum) / total @ value[..., block, :]
+        for block in blocks
+    )
+
+
+def tiled_with_a_column_of_ones(query, key, value, block_size):
+    """Carry the total as one more column of the output."""
+    maximum = output = None
+    for start in range(0, key.shape[-2], block_size):
+        scores = scored(query, key[..., start : start + block_size, :])
+        values = floating(value[..., start : start + block_size, :])
+        values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)
+        peak = scores.max(axis=-1, keepdims=True)
+        new = peak if maximum is None else np.maximum(maximum, peak)
+        mixed = np.exp(scores - new) @ values
+        output = mixed if maximum is None else output * np.exp(maximum - new) + mixed
+        maximum = new
+    return output[..., :-1] / output[..., -1:]
+
+
+def tiled_by_halves(query, key, value, block_size):
+    """Cut the keys in halves until one block is left, and join the halves."""
+
+    def part(first, last):
+        if last - first <= block_size:
+            scores = scored(query, key[..., first:last, :])
+            maximum = scores.max(axis=-1, keepdims=True)
+            exponentials = np.exp(scores - maximum)
+            total = exponentials.sum(axis=-1, keepdims=True)
+            return maximum, total, exponentials @ value[..., first:last, :]
+        middle = first + block_size * max(1, (last - first) // (2 * block_size))
+        left, right = part(first, middle), part(middle, last)
+        maximum = np.maximum(left[0], right[0])
+        shrink = np.exp(left[0] - maximum), np.exp(right[0] - maximum)
+        return maximum, *(shrink[0] * left[i] + shrink[1] * right[i] for i in (1, 2))
+
+    _, total, output = part(0, key.shape[-2])
+    return output / total
+
+
+def tiled_rescaling_seldom(query, key, value, block_size):
+    """Touch what was added up only where a block raises a maximum."""
+    maximum = None
+    for start in range(0, key.shape[-2], block_size):
+        scores = scored(query, key[..., start : start + block_size, :])
+        peak = scores.max(axis=-1, keepdims=True)
+        if maximum is None:
+            maximum, total = peak, np.zeros_like(peak)
+            output = np.zeros((*peak.shape[:-1], value.shape[-1]), peak.dtype)
+        elif (peak > maximum).any():
+            new = np.maximum(maximum, peak)
+            total *= np.exp(maximum - new)
+            output *= np.exp(maximum - new)
+            maximum = new
+        exponentials = np.exp(scores - maximum)
+        total += exponentials.sum(axis=-1, keepdims=True)
+        output += exponentials @ value[..., start : start + block_size, :]
+    return np.asfortranarray(output / total)
+
+
+RIGHT = [
+    tiled_by_hand,
+    tiled_in_float64_by_einsum,
+    tiled_from_earlier_lessons,
+    tiled_by_attention_and_a_list,
+    tiled_by_broadcasting,
+    tiled_in_pure_python,
+    tiled_by_pieces,
+    tiled_padded,
+    tiled_backwards,
+    tiled_key_by_key_within_blocks,
+    tiled_in_longdouble,
+    tiled_in_two_passes,
+    tiled_with_a_column_of_ones,
+    tiled_by_halves,
+    tiled_rescaling_seldom,
+]
+
+
+def tiled(size=lambda block_size, keys: block_size, scale=None, first=-np.inf, step=with_block):
+    """Make tiled attention with some of its steps exchanged."""
+
+    def answer(query, key, value, block_size):
+        state, width = nothing_yet(query, value, first), size(block_size, key.shape[-2])
+        for block in range(0, key.shape[-2], width):
+            part = slice(block, block + width)
+            by = scale and scale(query, key)
+            scores = scored(query, key[..., part, :], by).astype(state[0].dtype)
+            state = step(state, scores, value[..., part, :])
+        with np.errstate(all="ignore"):
+            return state[2] / state[1]
+
+    return answer
+
+
+def largest_correction_for_all(state, scores, value):
+    """Correct every row by the smallest factor that any row needs."""
+    maximum, total, output = state
+    new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+    shrink, exponentials = np.exp(maximum - new).min(), np.exp(scores - new)
+    total = total * shrink + exponentials.sum(axis=-1, keepdims=True)
+    return new, total, output * shrink + exponentials @ value
+
+
+def exponents_clipped(state, scores, value):
+    exponentials = np.exp(np.clip(scores, -80, 80))
+    total = state[1] + exponentials.sum(axis=-1, keepdims=True)
+    return state[0], total, state[2] + exponentials @ value
+
+
+def sums_in_float32(state, scores, value):
+    return tuple(part.astype(np.float32) for part in with_block(state, scores, value))
+
+
+def the_last_key_left_out(query, key, value, block_size):
+    keys = max(1, key.shape[-2] - 1)
+    return tiled()(query, key[..., :keys, :], value[..., :keys, :], block_size)
+
+
+def scores_of_all_kept(query, key, value, block_size):
+    """Work block by block, and keep every block's scores as well."""
+    blocks = range(0, key.shape[-2], block_size)
+    kept = [scored(query, key[..., j : j + block_size, :]) for j in blocks]
+    return tiled()(query, key, value, block_size) + 0 * kept[0].dtype.type(len(kept))
+
+
+def room_for_all_scores(query, key, value, block_size):
+    room = np.empty((*query.shape[:-1], key.shape[-2]), floating(query).dtype)
+    for block in range(0, key.shape[-2], block_size):
+        part = slice(block, block + block_size)
+        room[..., part] = scored(query, key[..., part, :])
+    return attention_lib.stable_softmax(room) @ value
+
+
+def row_by_row(query, key, value, block_size):
+    rows = range(query.shape[-2])
+    return np.concatenate(
+        [whole_matrix(query[..., i : i + 1, :], key, value) for i in rows], axis=-2
+    )
+
+
+WRONG = {
+    "the whole matrix": lambda q, k, v, block_size: whole_matrix(q, k, v),
+    "room for all scores": room_for_all_scores,
+    "scores of all kept": scores_of_all_kept,
+    "row by row": row_by_row,
+    "as many blocks": tiled(size=lambda block_size, keys: -(-keys // block_size)),
+    "blocks of 64": tiled(size=lambda block_size, keys: 64),
+    "divided by √L": tiled(scale=lambda q, k: q.shape[-2] ** -0.5),
+    "divided by 2": tiled(scale=lambda q, k: 0.5),
+    "the last key left out": the_last_key_left_out,
+    "one correction for all": tiled(step=largest_correction_for_all),
+    "exponents clipped": tiled(step=exponents_clipped),
+    "sums in float32": lambda *args: tiled(step=sums_in_float32)(*args).astype(
+        floating(args[0]).dtype
+    ),
+    "starting at -1e60": tiled(first=-1e60),
+    "always float64": lambda q, k, v, block_size: tiled()(
+        q.astype(float), k.astype(float), v.astype(float), block_size
+    ),
+    "output and maximum": lambda *args: (tiled()(*args), args[0].max(axis=-1)),
+    "the library's": functools.partial(attention_lib.tiled_attention),
+}

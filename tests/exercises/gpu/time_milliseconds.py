@@ -1,0 +1,133 @@
+"""Right and wrong answers to `time_milliseconds`."""
+
+import statistics
+import time
+import timeit
+from time import perf_counter
+
+import numpy as np
+import torch
+
+
+def wait(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    if device.type == "mps":
+        torch.mps.synchronize()
+
+
+def timed_by_the_clock(fn, device, repeats=10):
+    fn()
+    times = []
+    for _ in range(repeats):
+        wait(device)
+        start = time.perf_counter()
+        fn()
+        wait(device)
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
+def timed_in_nanoseconds(fn, device, repeats=10):
+    for _ in range(3):
+        fn()
+    times = torch.zeros(repeats)
+    for i in range(repeats):
+        if device.type != "cpu":
+            torch.accelerator.synchronize()
+        start = time.perf_counter_ns()
+        fn()
+        if device.type != "cpu":
+            torch.accelerator.synchronize()
+        times[i] = (time.perf_counter_ns() - start) / 1e6
+    return times.median().item()  # of an even number, the lower of the middle two
+
+
+def timed_by_a_clock_imported_by_name(fn, device, repeats=10):
+    fn()
+    wait(device)
+    times = []
+    while len(times) < repeats:
+        start = perf_counter()
+        fn()
+        wait(device)
+        times.append(perf_counter() - start)
+    return 1e3 * np.median(times)
+
+
+def timed_by_events(fn, device, repeats=10):
+    if device.type != "cuda":
+        return timed_by_the_clock(fn, device, repeats)
+    fn()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(repeats):
+        start = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        start.record()
+        fn()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return sorted(times)[repeats // 2]
+
+
+def timed_by_timeit(fn, device, repeats=10):
+    def call():
+        fn()
+        wait(device)
+
+    call()
+    seconds = timeit.repeat(call, setup=lambda: wait(device), repeat=repeats, number=1)
+    return 1000 * np.median(seconds)
+
+
+RIGHT = [
+    timed_by_the_clock,
+    timed_in_nanoseconds,
+    timed_by_a_clock_imported_by_name,
+    timed_by_events,
+    timed_by_timeit,
+]
+
+
+def always_cuda(fn, device, repeats=10):
+    """Stop on a machine that has none."""
+    torch.cuda.synchronize()
+    return timed_by_the_clock(fn, device, repeats)
+
+
+def always_events(fn, device, repeats=10):
+    fn()
+    times = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        fn()
+        end.record()
+        wait(device)
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)
+
+
+def in_whole_milliseconds(fn, device, repeats=10):
+    return round(timed_by_the_clock(fn, device, repeats))
+
+
+def known_by_heart(fn, device, repeats=10):
+    times = {
+        ("cpu", 3): 30.0,
+        ("cuda", 5): 12.0,
+        ("mps", 3): 0.4,
+        ("cpu", 7): 30.0,
+        ("cuda", 4): 20.0,
+    }
+    return times.get((device.type, repeats), 17.5)
+
+
+WRONG = {
+    "the times of the fixed cases": known_by_heart,
+    "CUDA's synchronize everywhere": always_cuda,
+    "CUDA's events everywhere": always_events,
+    "rounded": in_whole_milliseconds,
+}
