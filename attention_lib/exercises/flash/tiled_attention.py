@@ -2,10 +2,10 @@
 
 Query `(..., L, d_k)`, key `(..., S, d_k)`, value `(..., S, d_v)` → the output of unmasked attention
 scaled by 1/√d_k, `(..., L, d_v)`, alone. It takes the keys `block_size` at a time; queries may be taken
-in tiles too. Any block size; the last block may be short. No more than a few arrays of
-`L × block_size` numbers are held, whatever the number of keys: the check measures the memory with S
-much larger than L. It also compares the work for small and large `block_size`, which is how many keys
-a block has.
+in tiles too. Any block size; the last block may be short. The L × S matrix is never held: the check
+measures the memory with S much larger than L, and allows a number of arrays of `L × block_size` however
+many keys there are. It also compares the work for small and large `block_size`, which is how many keys a
+block has.
 """
 
 from __future__ import annotations

@@ -114,18 +114,18 @@ def tiled(
         output = np.zeros((*rows, value.shape[-1]), dtype)
         for block in blocks(key.shape[-2], block_size):
             scores = (query @ key[..., block, :].mT * factor).astype(dtype)
-            future = np.False_
+            is_hidden = np.False_
             if hidden is not None:
                 columns = np.arange(block.start, block.stop)
-                future = hidden(np.arange(query.shape[-2])[:, None], columns)
-                if skip_hidden and np.all(future):
+                is_hidden = hidden(np.arange(query.shape[-2])[:, None], columns)
+                if skip_hidden and np.all(is_hidden):
                     continue
                 if not hide_late:
-                    scores = np.where(future, dtype.type(fill), scores)
+                    scores = np.where(is_hidden, dtype.type(fill), scores)
             new = raise_to(maximum, peak(scores))
             exponentials = np.exp(scores - new)
             if hide_late:
-                exponentials = np.where(future, 0, exponentials)
+                exponentials = np.where(is_hidden, 0, exponentials)
             total = total * correct_total(maximum, new) + exponentials.sum(-1, keepdims=True)
             mixed = exponentials @ value[..., value_block(block), :]
             output = end_of_step(output * correct_output(maximum, new) + mixed, total)
@@ -200,7 +200,7 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     ),
     "Keys are lost at the end: the last block is short where block_size does not divide their "
     "number.": (
-        # One block is left in each, so that there is something to compute, but for the second.
+        # The first and the third keep one block where there would be none.
         {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size] or [slice(0, keys)]},
         {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size]},
         {"blocks": lambda keys, size: block_slices(keys, size)[:-1] or [slice(0, keys)]},
