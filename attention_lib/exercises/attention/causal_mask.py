@@ -1,0 +1,76 @@
+"""`causal_mask(length)` lets each position attend to itself and to those before it.
+
+The result is a boolean array of shape `(length, length)`, rows for queries and columns for keys:
+True where key ≤ query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.attention import causal_mask
+
+HINTS = (
+    "Rows are queries, columns are keys. In row 2 the columns 0, 1 and 2 are True.",
+    "np.arange(length) holds the positions. As a column, with [:, None], they are those of the "
+    "queries; compare it with the row. np.tri(length, dtype=bool) does the same.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(3)
+    yield Case(1)
+    yield Case(2)
+    yield Case(5)
+    yield Case(int(rng.integers(6, 13)))
+
+
+MISTAKES = (
+    Mistake(
+        "Rows and columns are exchanged: queries are the rows, so True belongs on and below "
+        "the diagonal.",
+        lambda length: np.tri(length, dtype=bool).T,
+    ),
+    Mistake(
+        "The mask is inverted: True is where attention is allowed, and the future is forbidden.",
+        lambda length: ~np.tri(length, dtype=bool),
+    ),
+    Mistake(
+        "The diagonal is missing: a position may attend to itself, so the key may be equal to "
+        "the query.",
+        lambda length: np.tri(length, k=-1, dtype=bool),
+    ),
+    Mistake(
+        "Each position sees one step into the future: the last key it may see is its own.",
+        lambda length: np.tri(length, k=1, dtype=bool),
+    ),
+    Mistake(
+        "Nothing is forbidden: keys after the query must be False.",
+        lambda length: np.ones((length, length), bool),
+    ),
+    Mistake(
+        "Only the diagonal is True: the keys before the query are allowed as well.",
+        lambda length: np.eye(length, dtype=bool),
+    ),
+    Mistake(
+        "This is a float mask, to be added to scores. Here booleans are asked for: True where "
+        "allowed.",
+        lambda length: np.where(np.tri(length, dtype=bool), 0.0, -np.inf),
+        lambda length: np.where(np.tri(length, dtype=bool), 0.0, -1e9),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="causal_mask",
+    points=1,
+    minutes=4,
+    reference=causal_mask,
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

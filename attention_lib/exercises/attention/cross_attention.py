@@ -1,0 +1,162 @@
+"""`cross_attention(x, context, w_q, w_k, w_v, mask=None)` lets one sequence attend to another.
+
+`x` has shape `(..., L, d)`, `context` `(..., S, d)`, `w_q` and `w_k` have shape `(d, d_k)`, `w_v`
+`(d, d_v)`: queries are `x @ w_q`; keys and values come from `context`. The result is the output
+alone, `(..., L, d_v)`. Mask, scale and rows with nothing allowed are those of `attention`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.attention import (
+    attention_with,
+    cross_attention_size,
+    projected,
+    scaled_by_width,
+)
+from attention_lib.exercises.parts.cases import draw_projections, in_float32
+from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
+from attention_lib.lessons.attention import attention, cross_attention
+from attention_lib.lessons.stability import stable_softmax
+
+HINTS = (
+    "One word has changed since self_attention: who makes the queries, and who makes the keys "
+    "and values?",
+    "Queries are x @ w_q; keys and values are context @ w_k and context @ w_v.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    x, context = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [0.0, 2.0], [2.0, 0.0]])
+    w_q, w_k = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0]]), np.array([[1.0, 1.0, 0], [2, 0, 1.0]])
+    w_v = np.array([[2.0], [4.0]])
+    yield Case(x, context, w_q, w_k, w_v)
+    yield Case(x, context, w_q, w_k, w_v, np.array([[True, False, True], [False] * 3]))
+    yield Case(rng.normal(size=(2, 6)), rng.normal(size=(3, 6)), *draw_projections(rng, 6, 5, 7))
+    # As many queries as keys: here exchanged sequences give numbers.
+    yield Case(rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), *draw_projections(rng, 3, 3, 3))
+    yield Case(rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), *draw_projections(rng, 5, 2, 6))
+    yield Case(
+        rng.normal(size=(2, 6, 3)),
+        rng.normal(size=(2, 5, 3)),
+        *draw_projections(rng, 3, 7, 2),
+        mask=np.arange(5) < np.array([[[3]], [[0]]]),
+    )
+    yield Case(
+        rng.normal(size=(3, 2, 5, 6)),
+        rng.normal(size=(3, 2, 7, 6)),
+        *draw_projections(rng, 6, 3, 2),
+        rng.normal(size=(5, 7)),
+    )
+    sequences = rng.normal(size=(5, 7)), rng.normal(size=(3, 7))
+    yield Case(*in_float32((*sequences, *draw_projections(rng, 7, 2, 6))))
+    # Scores far beyond what exp can take, exact in every order of operations.
+    x, w_q = np.array([[1.0, 3000.0], [2.0, -3000.0]]), np.array([[0.0] * 4, [1.0, 0, 0, 0]])
+    context, w_k = (
+        np.array([[8.0, 1.0], [-2.0, 1.0], [1.0, 1.0], [0.0, -1.0]]),
+        w_q[:, [0, 2, 1, 3]],
+    )
+    yield Case(x, context, w_q, w_k, np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.5]]))
+
+
+magnitude = cross_attention_size
+
+
+def cross_attention_with(**parts: Callable[..., Any]) -> Answer:
+    """Make cross-attention of an attention made from parts."""
+    return projected(attention_with(**parts))
+
+
+def made_from(queries: str, keys: str, values: str) -> Answer:
+    """Make queries, keys and values from the sequences named."""
+
+    def answer(
+        x: NDArray,
+        context: NDArray,
+        w_q: NDArray,
+        w_k: NDArray,
+        w_v: NDArray,
+        mask: NDArray | None = None,
+    ) -> NDArray:
+        sequences = {"x": x, "context": context}
+        arrays = sequences[queries] @ w_q, sequences[keys] @ w_k, sequences[values] @ w_v
+        return attention(*arrays, mask)[0]
+
+    return answer
+
+
+MISTAKES = (
+    Mistake(
+        "The pair (output, weights) is returned: here the output alone is asked for.",
+        lambda x, context, w_q, w_k, w_v, mask=None: attention(
+            x @ w_q, context @ w_k, context @ w_v, mask
+        ),
+    ),
+    Mistake(
+        "context is ignored: this is the self-attention of x. Keys and values come from context.",
+        made_from("x", "x", "x"),
+    ),
+    Mistake(
+        "x is ignored: this is the self-attention of context. Queries come from x.",
+        made_from("context", "context", "context"),
+    ),
+    Mistake(
+        "The sequences are exchanged: queries come from x, keys and values from context.",
+        made_from("context", "x", "x"),
+    ),
+    Mistake(
+        "The values come from x: keys and values both come from context.",
+        made_from("x", "context", "x"),
+    ),
+    Mistake(
+        "The keys come from x: keys and values both come from context.",
+        made_from("x", "x", "context"),
+    ),
+    Mistake(
+        "The mask is ignored: pass it on to attention.",
+        lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_q, w_k, w_v),
+    ),
+    Mistake(
+        "w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
+        lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(
+            x, context, w_k, w_q, w_v, mask
+        ),
+    ),
+    Mistake(
+        "The scores are divided by √d, the width of x: divide by √d_k, the width of the queries.",
+        scaled_by_width,
+    ),
+    Mistake(
+        "The scores are not scaled: divide them by √d_k, the width of the queries.",
+        cross_attention_with(default_scale=lambda query, key, value: 1.0),
+    ),
+    Mistake(
+        "exp overflows for large scores: subtract the row's maximum first, or use your attention.",
+        cross_attention_with(weigh=plain_softmax),
+        cross_attention_with(weigh=plain_softmax_or_zeros),
+    ),
+    Mistake(
+        "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+        "attention_lib.masked_softmax, can see to that.",
+        cross_attention_with(weigh=stable_softmax),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="cross_attention",
+    points=1,
+    minutes=4,
+    reference=cross_attention,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,97 @@
+"""`padding_mask(lengths, max_length)` marks the real tokens of sequences padded to one length.
+
+`lengths` holds B integers from 0 to `max_length`, shape `(B,)`. The result is a boolean array of
+shape `(B, max_length)`: True on real tokens, which come first in their row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.attention import padding_mask
+
+HINTS = (
+    "The positions are np.arange(max_length). Position p holds a real token when p is below "
+    "the length.",
+    "Give lengths an axis for the positions: lengths[:, None] has shape (B, 1), and a "
+    "comparison with (max_length,) has shape (B, max_length).",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([3, 2]), 3)
+    yield Case(np.array([1, 4, 0]), 5)
+    yield Case(np.array([2, 2, 2]), 3)
+    yield Case(np.array([6, 1, 4, 3]), 7)
+    yield Case(np.array([2]), 2)
+    yield Case(rng.integers(1, 6, size=3), 6)
+    yield Case(rng.integers(0, 10, size=6), 9)
+
+
+MISTAKES = (
+    Mistake(
+        "The mask is inverted: True is where a real token stands, False on padding.",
+        lambda lengths, max_length: np.arange(max_length) >= lengths[:, None],
+    ),
+    Mistake(
+        "One token too many is True: positions count from 0, so the last real one is length − 1.",
+        lambda lengths, max_length: np.arange(max_length) <= lengths[:, None],
+    ),
+    Mistake(
+        "One token too few is True: position length − 1 is still a real token.",
+        lambda lengths, max_length: np.arange(max_length) < lengths[:, None] - 1,
+        lambda lengths, max_length: np.arange(max_length) < (lengths[:, None] - 1) % max_length,
+    ),
+    Mistake(
+        "The padding stands in front: the real tokens come first.",
+        lambda lengths, max_length: np.arange(max_length) >= max_length - lengths[:, None],
+    ),
+    Mistake(
+        "Positions and lengths meet along one axis: give lengths an axis of its own for the "
+        "positions, lengths[:, None].",
+        lambda lengths, max_length: np.arange(max_length) < lengths,
+    ),
+    Mistake(
+        "The mask is as wide as the longest sequence here: its width is max_length.",
+        lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
+    ),
+    Mistake(
+        "The mask is transposed: one row for each sequence, one column for each position.",
+        lambda lengths, max_length: (np.arange(max_length) < lengths[:, None]).T,
+    ),
+    Mistake(
+        "Only one position in each row is marked: every position before the length is a real "
+        "token.",
+        lambda lengths, max_length: np.arange(max_length) == lengths[:, None],
+        lambda lengths, max_length: np.arange(max_length) == lengths[:, None] - 1,
+    ),
+    Mistake(
+        "This is a mask for the scores of every query: here one row for each sequence is asked "
+        "for, (B, max_length).",
+        lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, :],
+        lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, None, :],
+    ),
+    Mistake(
+        "This is a float mask, to be added to scores. Here booleans are asked for: True on real "
+        "tokens.",
+        lambda lengths, max_length: np.where(
+            np.arange(max_length) < lengths[:, None], 0.0, -np.inf
+        ),
+        lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -1e9),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="padding_mask",
+    points=1,
+    minutes=4,
+    reference=padding_mask,
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

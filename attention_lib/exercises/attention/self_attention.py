@@ -1,0 +1,164 @@
+"""`self_attention(x, w_q, w_k, w_v, mask=None)` lets the positions of a sequence attend to each other.
+
+`x` has shape `(..., L, d)`, `w_q` and `w_k` have shape `(d, d_k)`, `w_v` `(d, d_v)`: queries are
+`x @ w_q`, keys and values alike. The result is the output alone, `(..., L, d_v)`. Mask, scale and
+rows with nothing allowed are those of `attention`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.attention import (
+    attention_with,
+    cross_attention_size,
+    projected,
+    scaled_by_width,
+    softmax_or_zeros,
+    within_one_sequence,
+)
+from attention_lib.exercises.parts.cases import draw_projections, in_float32
+from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
+from attention_lib.lessons.attention import attention, causal_mask, self_attention
+from attention_lib.lessons.stability import stable_softmax
+
+HINTS = (
+    "Three projections come first: the queries are x @ w_q. Keys and values are made in the "
+    "same way.",
+    "Your attention does the rest, mask and all. It returns a pair; here the output alone is "
+    "asked for.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    w_q, w_k = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0]]), np.array([[1.0, 1.0, 0], [2, 0, 1.0]])
+    w_v = np.array([[2.0], [4.0]])
+    yield Case(x, w_q, w_k, w_v)
+    yield Case(x, w_q, w_k, w_v, np.tri(3, dtype=bool))
+    yield Case(rng.normal(size=(3, 6)), *draw_projections(rng, 6, 5, 7))
+    # All sizes equal: here a lost transpose or an exchanged matrix gives numbers.
+    yield Case(rng.normal(size=(3, 3)), *draw_projections(rng, 3, 3, 3))
+    yield Case(rng.normal(size=(3, 3, 3)), *draw_projections(rng, 3, 3, 3))
+    yield Case(rng.normal(size=(2, 5, 3)), *draw_projections(rng, 3, 2, 6))
+    yield Case(
+        rng.normal(size=(2, 5, 3)),
+        *draw_projections(rng, 3, 7, 2),
+        mask=np.arange(5) < np.array([[[3]], [[0]]]),
+    )
+    bias = np.where(np.tri(5, dtype=bool), rng.normal(size=(5, 5)), -np.inf)
+    yield Case(rng.normal(size=(2, 3, 5, 6)), *draw_projections(rng, 6, 3, 2), bias)
+    arguments = rng.normal(size=(5, 7)), *draw_projections(rng, 7, 2, 3)
+    yield Case(*in_float32(arguments), np.tri(5, dtype=bool))
+    yield Case(*(rng.integers(-1, 3, size=shape) for shape in ((3, 2), (2, 3), (2, 3), (2, 5))))
+    # Scores far beyond what exp can take, exact in every order of operations.
+    x = np.array([[1.0, 3000.0], [2.0, 3000.0], [4.0, -3000.0]])
+    w_q, w_k = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]), np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0]])
+    yield Case(x, w_q, w_k, np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.5]]))
+
+
+magnitude = within_one_sequence(cross_attention_size)
+
+
+def self_attention_with(**parts: Callable[..., Any]) -> Answer:
+    """Make self-attention of an attention made from parts."""
+    return within_one_sequence(projected(attention_with(**parts)))
+
+
+MISTAKES = (
+    Mistake(
+        "The pair (output, weights) is returned: here the output alone is asked for.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
+    ),
+    Mistake(
+        "The weights are returned: return the output.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
+    ),
+    Mistake(
+        "The mask is ignored: pass it on to attention.",
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_v),
+    ),
+    Mistake(
+        "The attention is causal although no mask says so: use the mask you are given, and none "
+        "when it is None.",
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(
+            x, w_q, w_k, w_v, causal_mask(x.shape[-2]) if mask is None else mask
+        ),
+    ),
+    Mistake(
+        "x is not projected: queries are x @ w_q, keys x @ w_k and values x @ w_v.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(x, x, x, mask)[0],
+    ),
+    Mistake(
+        "The values are not projected: mix x @ w_v, not x.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x, mask)[0],
+    ),
+    Mistake(
+        "Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
+    ),
+    Mistake(
+        "w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
+    ),
+    Mistake(
+        "Keys are mixed in place of values: values are x @ w_v.",
+        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
+    ),
+    Mistake(
+        "The scores are divided by √d, the width of x: divide by √d_k, the width of the queries.",
+        within_one_sequence(scaled_by_width),
+    ),
+    Mistake(
+        "The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(
+            x @ w_q, x @ w_k, x @ w_v, mask, 1 / math.sqrt(w_v.shape[-1])
+        )[0],
+    ),
+    Mistake(
+        "The scores are not scaled: divide them by √d_k, the width of the queries.",
+        self_attention_with(default_scale=lambda query, key, value: 1.0),
+    ),
+    Mistake(
+        "The projections are transposed: x (..., L, d) times w_q (d, d_k), as they are.",
+        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, mask)[0],
+    ),
+    Mistake(
+        "x is added to the output (a residual connection): here the output alone is asked for.",
+        lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
+    ),
+    Mistake(
+        "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+        "attention_lib.masked_softmax, can see to that.",
+        self_attention_with(weigh=stable_softmax),
+    ),
+    Mistake(
+        "exp overflows for large scores: subtract the row's maximum first, or use your attention.",
+        self_attention_with(weigh=plain_softmax),
+        self_attention_with(weigh=plain_softmax_or_zeros),
+    ),
+    Mistake(
+        "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
+        self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
+        self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="self_attention",
+    points=2,
+    minutes=7,
+    reference=self_attention,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,315 @@
+"""`decode_step(query, key, value, cache=None)` attends from one new token to all tokens so far.
+
+`query` and `key` have shape `(..., 1, d)`, `value` `(..., 1, d_v)`. `cache` is None in the first
+step, later the pair `(keys, values)` that the last step returned. The result is a pair
+`(output, cache)`: the output, `(..., 1, d_v)`, of attention with the scale 1/√d, and the keys,
+`(..., t, d)`, and values, `(..., t, d_v)`, of all t steps so far, this one included and last. The
+cache passed in is not changed. A loop of steps, each with the cache of the step before, equals causal
+attention, also where two such loops take turns. Whether a cache of integers stays one is left open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.attention import attend, attention_size, output_with
+from attention_lib.exercises.parts.cases import in_float32
+from attention_lib.exercises.parts.softmax import plain_softmax
+from attention_lib.lessons.attention import attention
+from attention_lib.lessons.multihead import decode_step
+from attention_lib.lessons.stability import stable_softmax
+
+Cache = tuple[NDArray, NDArray]
+
+HINTS = (
+    "Put the new key below the cached keys, and the new value below the cached values: "
+    "np.concatenate along the axis of steps. Which axis is that, whatever the batch?",
+    "With cache=None there is nothing to put them below: the keys so far are key itself.",
+    "The new token may attend to all steps so far and to itself. What is left for a causal mask "
+    "to forbid?",
+    "Return output, (keys, values): the longer arrays. np.concatenate makes new ones, so the "
+    "cache passed in stays as it was.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[1.0, 0.0]]), np.array([[2.0, 1.0]]), np.array([[3.0]]))
+    yield Case(
+        np.array([[2.0, 0.0]]),
+        np.array([[0.0, 1.0]]),
+        np.array([[5.0]]),
+        (np.array([[1.0, 0.0], [2.0, 2.0]]), np.array([[1.0], [3.0]])),
+    )
+    yield draw_token(rng, (), None, 3, 5)
+    yield draw_token(rng, (2,), None, 5, 2)
+    yield draw_token(rng, (), 1, 3, 2)
+    yield draw_token(rng, (), 4, 3, 5)
+    yield draw_token(rng, (2,), 1, 5, 6)
+    yield draw_token(rng, (3,), 3, 3, 3)  # square: here a wrong axis fits as well
+    yield draw_token(rng, (2, 3), 5, 6, 2)
+    query, key, value, cache = draw_token(rng, (2,), 4, 3, 6).args
+    yield Case(query, key, value, cache=cache)
+    yield Case(*in_float32((query, key, value)), tuple(in_float32(cache)))
+    yield Case(*in_float32((query, key, value)))
+    yield Case(1e3 * query, key, value, cache)
+    integers = [rng.integers(-2, 3, (1, size)) for size in (3, 3, 2)]
+    earlier = tuple(rng.integers(-2, 3, (4, size)) for size in (3, 2))
+    yield Case(*integers, earlier, verify=equals_floats(*integers, earlier))
+
+
+def equals_floats(
+    query: NDArray, key: NDArray, value: NDArray, cache: Cache
+) -> Callable[[Any], str | None]:
+    """Judge a step of whole numbers; whether the cache stays whole is left to the answer."""
+    keys, values = grown(key, value, cache)
+    right = attention(query, keys, values)[0]
+
+    def verify(result: Any) -> str | None:
+        try:
+            output, grown = result
+            fits = (
+                np.asarray(output).dtype == np.float64
+                and np.shape(output) == right.shape
+                and np.allclose(output, right, rtol=1e-11, atol=1e-11)
+                and all(map(np.array_equal, grown, (keys, values)))
+                and len(grown) == 2
+            )
+        except (TypeError, ValueError):
+            fits = False
+        return None if fits else "For integers decode_step should give what it gives for floats."
+
+    return verify
+
+
+def draw_token(
+    rng: Generator, leading: tuple[int, ...], steps: int | None, size: int, value_size: int
+) -> Case:
+    """Draw one step after `steps` earlier ones; None: the first, without a cache."""
+    new = tuple(rng.normal(size=(*leading, 1, width)) for width in (size, size, value_size))
+    if steps is None:
+        return Case(*new)
+    cache = tuple(rng.normal(size=(*leading, steps, width)) for width in (size, value_size))
+    return Case(*new, cache)
+
+
+def grown(key: NDArray, value: NDArray, cache: Cache | None) -> Cache:
+    """Return the cache with a key and a value behind those of earlier steps."""
+    if cache is None:
+        return key, value
+    return tuple(np.concatenate(pair, axis=-2) for pair in zip(cache, (key, value), strict=True))
+
+
+def magnitude(
+    query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
+) -> tuple[NDArray, Cache]:
+    keys, values = grown(key, value, cache)
+    return attention_size(query, keys, values)[0], (np.abs(keys), np.abs(values))
+
+
+class Step(NamedTuple):
+    """The arguments of one step, and the keys and values of all steps so far, this one included."""
+
+    query: NDArray
+    key: NDArray
+    value: NDArray
+    cache: Cache | None
+    keys: NDArray
+    values: NDArray
+
+
+def from_all(
+    attend: Answer, scale: Callable[[Step], float | None] = lambda new: None
+) -> Callable[[Step], Any]:
+    """Make the output of a step by attending to all steps so far."""
+    return lambda new: attend(new.query, new.keys, new.values, None, scale(new))
+
+
+right_output = from_all(attend)
+
+
+def step(
+    output: Callable[[Step], Any] = right_output,
+    cache: Callable[[Step], Any] = lambda new: (new.keys, new.values),
+    result: Callable[[NDArray, Any], Any] = lambda output, cache: (output, cache),
+) -> Answer:
+    """Make a step from parts; a mistake replaces some of them."""
+    make_output, make_cache = output, cache
+
+    def answer(query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None) -> Any:
+        new = Step(query, key, value, cache, *grown(key, value, cache))
+        return result(make_output(new), make_cache(new))
+
+    return answer
+
+
+class OwnCache:
+    """Keep one cache of its own, whatever cache is passed in, as long as the shapes fit."""
+
+    def __init__(self) -> None:
+        self.own: Cache | None = None
+
+    def __call__(
+        self, query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
+    ) -> tuple[NDArray, Cache]:
+        if cache is None:
+            self.own = None
+        elif self.own is None or self.own[0].shape != cache[0].shape:
+            self.own = cache
+        self.own = grown(key, value, self.own)
+        return attend(query, *self.own), self.own
+
+
+STEPS = 6
+LOOP_DIFFERS = (
+    "Called in a loop, each step with the cache the one before returned, it does not equal causal "
+    "attention: take the earlier steps from the cache passed in, and from nowhere else."
+)
+CACHE_CHANGES = (
+    "The cache passed in is changed by a later step: leave it as it is and return a new one."
+)
+
+
+def differs_in_a_loop(answer: Answer) -> str | None:
+    """Decode two pairs of sentences in turns, and hold both to causal attention."""
+    rng = np.random.default_rng(6)
+    texts = [[rng.normal(size=(2, STEPS, size)) for size in (5, 5, 3)] for _ in range(2)]
+    right = [attention(*text, np.tri(STEPS, dtype=bool))[0] for text in texts]
+    caches: list[Any] = [None, None]
+    for step in range(STEPS):
+        for number, text in enumerate(texts):
+            before = caches[number]
+            copies = None if before is None else [part.copy() for part in before]
+            token = (part[:, step : step + 1].copy() for part in text)
+            output, caches[number] = answer(*token, before)
+            if copies is not None and not all(map(np.array_equal, before, copies)):
+                return CACHE_CHANGES
+            if not np.allclose(output, right[number][:, step : step + 1], rtol=1e-9, atol=1e-9):
+                return LOOP_DIFFERS
+    for (_, *keys_and_values), cache in zip(texts, caches, strict=True):
+        if not all(map(np.array_equal, cache, keys_and_values)):
+            return LOOP_DIFFERS
+    return None
+
+
+MISTAKES = (
+    Mistake(
+        "The cache is not used: the new token must attend to the cached keys and values too.",
+        step(output=lambda new: attend(new.query, new.key, new.value)),
+        step(
+            output=lambda new: attend(new.query, new.key, new.value),
+            cache=lambda new: (new.key, new.value),
+        ),
+    ),
+    Mistake(
+        "The new token does not attend to itself: add its key and value before you attend.",
+        step(output=lambda new: attend(new.query, *(new.cache or (new.key, new.value)))),
+    ),
+    Mistake(
+        "A causal mask that starts at the top left leaves the new token nothing but the first "
+        "key: every key so far is allowed here, so no mask is needed.",
+        step(output=lambda new: attention(new.query, new.keys, new.values, is_causal=True)[0]),
+    ),
+    Mistake(
+        "The cache comes back as it was: return it with this step's key and value included.",
+        step(cache=lambda new: new.cache),
+        step(cache=lambda new: new.cache or (new.key, new.value)),
+    ),
+    Mistake(
+        "The cache returned holds this step alone: return the keys and values of all steps so far.",
+        step(cache=lambda new: (new.key, new.value)),
+    ),
+    Mistake(
+        "The cache is not returned: return output, (keys, values).",
+        step(result=lambda output, cache: output),
+    ),
+    Mistake(
+        "Three results come back: return two, the output and the pair (keys, values).",
+        step(result=lambda output, cache: (output, *cache)),
+    ),
+    Mistake(
+        "In the cache the values stand before the keys: return output, (keys, values).",
+        step(cache=lambda new: (new.values, new.keys)),
+    ),
+    Mistake(
+        "The cache comes first: return output, (keys, values).",
+        step(result=lambda output, cache: (cache, output)),
+    ),
+    Mistake(
+        "The new step stands first in the cache: steps are kept in order, the newest last.",
+        step(
+            cache=lambda new: (
+                grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
+            )
+        ),
+    ),
+    Mistake(
+        "The query is stored in place of the key: later tokens ask this one's key.",
+        step(cache=lambda new: grown(new.query, new.value, new.cache)),
+        step(
+            output=lambda new: attend(new.query, *grown(new.query, new.value, new.cache)),
+            cache=lambda new: grown(new.query, new.value, new.cache),
+        ),
+    ),
+    Mistake(
+        "The output is stored in place of the value: the cache keeps the values as they came.",
+        step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
+    ),
+    Mistake(
+        "The weights come back in place of the output: the output is the weights times the values.",
+        step(output=lambda new: attention(new.query, new.keys, new.values)[1]),
+    ),
+    Mistake(
+        "The output of attention is a pair, output and weights: return the output alone, beside "
+        "the cache.",
+        step(output=from_all(attention)),
+    ),
+    Mistake(
+        "The scores are not scaled: divide them by √d.",
+        step(output=from_all(attend, lambda new: 1.0)),
+    ),
+    Mistake(
+        "You scale by the root of another size than d, the last one of query and key.",
+        step(output=from_all(attend, lambda new: 1 / math.sqrt(new.values.shape[-1]))),
+        step(output=from_all(attend, lambda new: 1 / math.sqrt(new.keys.shape[-2]))),
+    ),
+    Mistake(
+        "The scores are divided by d: it is the root, √d.",
+        step(output=from_all(attend, lambda new: 1 / new.query.shape[-1])),
+    ),
+    Mistake(
+        "Softmax runs over the one query, so that every weight is 1: it must run over the keys, "
+        "the last axis.",
+        step(output=from_all(output_with(weigh=lambda scores: stable_softmax(scores, -2)))),
+    ),
+    Mistake(
+        "The values are averaged alike: weigh them by softmax of the query's scores.",
+        step(output=lambda new: new.values.mean(axis=-2, keepdims=True)),
+    ),
+    Mistake(
+        "The exponentials overflow for large scores: use the stable softmax of lesson 02, or "
+        "attention.",
+        step(output=from_all(output_with(weigh=plain_softmax))),
+    ),
+    Mistake(LOOP_DIFFERS, OwnCache(), measured=True),
+)
+
+EXERCISE = Exercise(
+    name="decode_step",
+    points=3,
+    minutes=10,
+    reference=decode_step,
+    signature="decode_step(query, key, value, cache=None)",
+    cases=cases,
+    magnitude=magnitude,
+    probes=(differs_in_a_loop,),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

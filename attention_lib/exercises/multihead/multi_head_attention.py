@@ -1,0 +1,281 @@
+"""`multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None)` attends in several heads.
+
+`x` has shape `(..., L, D)`; `w_q`, `w_k`, `w_v` and `w_o` have shape `(D, D)`, each multiplies from
+the right, and there are no biases. Queries, keys and values are split into H = `num_heads` heads of
+D/H columns; each head attends by itself, with the scale 1/√(D/H); the merged heads are multiplied
+by `w_o`. The result has shape `(..., L, D)`. The mask is boolean or float, `(L, L)` or
+`(..., L, L)`: it has no head axis and is the same for all heads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.attention import (
+    attend,
+    attend_by_library,
+    attention_size,
+    output_with,
+)
+from attention_lib.exercises.parts.cases import draw_mask, in_float32
+from attention_lib.exercises.parts.heads import (
+    BEYOND_LARGE_NEGATIVES,
+    HEADS_IN_TURNS,
+    SPLIT_WITHOUT_SWAP,
+    axis_mistakes,
+    mask_mistakes,
+    merge,
+    merge_by_reshape,
+    merge_interleaved,
+    overflow_mistake,
+    split,
+    split_by_reshape,
+    split_interleaved,
+)
+from attention_lib.lessons.multihead import multi_head_attention
+
+HINTS = (
+    "Four steps: project x with w_q, w_k and w_v; split each of the three into heads; attend; "
+    "merge the heads and project with w_o.",
+    "attention from lesson 05 takes heads as one more batch dimension, and scales by the size "
+    "of a head, the last size of the query it is given. It returns two results.",
+    "The scores have shape (..., H, L, L) and the mask (..., L, L): give the mask an axis of "
+    "length 1 for the heads, mask[..., None, :, :]. Without a mask there is nothing to do.",
+)
+
+MORE_THAN_EXP_TAKES = 40.0  # a factor on x that makes scores of thousands
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    one, other = np.eye(4), np.array([[0.0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 1, 0]])
+    x = np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 3.0, 1.0, -1.0], [1.0, 1.0, 0.0, 2.0]])
+    yield Case(x, one, one, other, one, 2)
+    yield draw_layer(rng, (), 3, 6, 2)
+    yield draw_layer(rng, (), 3, 9, 3)  # square: here a wrong order of axes fits as well
+    yield draw_layer(rng, (2,), 5, 6, 3)
+    yield draw_layer(rng, (2, 3), 2, 10, 5)
+    yield draw_layer(rng, (), 5, 6, 2, np.tri(5, dtype=bool))
+    yield draw_layer(rng, (2,), 3, 6, 3, np.tri(3, dtype=bool))
+    # As many sentences as heads: a mask laid along the wrong axis fits as well.
+    yield draw_layer(rng, (2,), 3, 4, 2, draw_mask(rng, (2, 3, 3)))
+    yield draw_layer(rng, (3,), 5, 6, 3, draw_mask(rng, (3, 5, 5)))
+    yield draw_layer(rng, (2, 3), 5, 6, 3, draw_mask(rng, (2, 3, 5, 5)))
+    yield draw_layer(
+        rng, (2,), 3, 10, 2, np.where(np.tri(3, dtype=bool), rng.normal(size=(3, 3)), -np.inf)
+    )
+    yield draw_layer(rng, (2,), 5, 8, 4, rng.normal(size=(5, 5)))
+    yield Case(*in_float32(draw_layer(rng, (2,), 5, 6, 2).args))
+    yield draw_layer(rng, (), 5, 6, 1)
+    yield draw_layer(rng, (), 5, 3, 3)
+    integers = (rng.integers(-2, 3, shape) for shape in ((3, 4), (4, 4), (4, 4), (4, 4), (4, 4)))
+    yield Case(*integers, 2)
+    x, w_q, *others = draw_layer(rng, (2,), 3, 6, 2).args
+    yield Case(MORE_THAN_EXP_TAKES * x, w_q, *others)
+    yield Case(MORE_THAN_EXP_TAKES * x, w_q, *others, mask=np.tri(3, dtype=bool))
+    yield Case(x, BEYOND_LARGE_NEGATIVES * w_q, *others, mask=np.tri(3, dtype=bool))
+    yield Case(x, -BEYOND_LARGE_NEGATIVES * w_q, *others, mask=np.tri(3, dtype=bool))
+
+
+def draw_layer(
+    rng: Generator,
+    leading: tuple[int, ...],
+    length: int,
+    width: int,
+    heads: int,
+    mask: NDArray | None = None,
+) -> Case:
+    weights = (1.5 * rng.normal(size=(width, width)) / math.sqrt(width) for _ in range(4))
+    keywords = {} if mask is None else {"mask": mask}
+    return Case(rng.normal(size=(*leading, length, width)), *weights, heads, **keywords)
+
+
+def magnitude(
+    x: NDArray,
+    w_q: NDArray,
+    w_k: NDArray,
+    w_v: NDArray,
+    w_o: NDArray,
+    num_heads: int,
+    mask: NDArray | None = None,
+) -> NDArray:
+    projections = (w_q, w_k, w_v)
+    heads = [split(x @ weight, num_heads) for weight in projections]
+    sizes = tuple(split(np.abs(x) @ np.abs(weight), num_heads) for weight in projections)
+    mask = None if mask is None else for_all_heads(mask)
+    return merge(attention_size(*heads, mask, sizes=sizes)[0]) @ np.abs(w_o)
+
+
+def for_all_heads(mask: NDArray) -> NDArray:
+    return mask[..., None, :, :]
+
+
+def layer_with(
+    *,
+    order: tuple[int, int, int] = (0, 1, 2),
+    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+    split: Callable[[NDArray, int], NDArray] = split,
+    place: Callable[[NDArray], NDArray] = for_all_heads,
+    scale: Callable[[NDArray, int], float | None] = lambda x, num_heads: None,
+    attend: Answer = attend,
+    merge: Callable[[NDArray], NDArray] = merge,
+    finish: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+) -> Answer:
+    """Make multi-head attention from parts; a mistake replaces some of them.
+
+    `order` says which of w_q, w_k and w_v makes queries, keys and values.
+    """
+
+    def answer(
+        x: NDArray,
+        w_q: NDArray,
+        w_k: NDArray,
+        w_v: NDArray,
+        w_o: NDArray,
+        num_heads: int,
+        mask: NDArray | None = None,
+    ) -> NDArray:
+        weights = [(w_q, w_k, w_v)[i] for i in order]
+        heads = [split(project(x, weight), num_heads) for weight in weights]
+        mask = None if mask is None else place(mask)
+        mixed = attend(*heads, mask, scale(x, num_heads))
+        return finish(merge(mixed), w_o)
+
+    return answer
+
+
+def heads_at_one_position(place: Callable[[NDArray], NDArray]) -> Answer:
+    """Leave the heads behind the positions, and let those of one position attend to each other."""
+    return layer_with(
+        split=lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, -1),
+        merge=lambda x: x.reshape(*x.shape[:-2], -1),
+        attend=attend_by_library,
+        place=place,
+    )
+
+
+MISTAKES = (
+    Mistake(
+        "w_o is forgotten: the merged heads are still to be multiplied by it.",
+        layer_with(finish=lambda merged, w_o: merged),
+    ),
+    Mistake(
+        "The scores are divided by √D: each head has its own d = D/H, and 1/√d is its scale.",
+        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-1])),
+    ),
+    Mistake(
+        "The scores are not scaled: each head divides them by √(D/H).",
+        layer_with(scale=lambda x, num_heads: 1.0),
+    ),
+    Mistake(
+        "You divide the scores by the root of the number of heads or of positions: it is the "
+        "root of the size of a head, D/H.",
+        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(num_heads)),
+        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-2])),
+    ),
+    Mistake(
+        "The scores are divided by D/H: it is the root, √(D/H), and once is enough; attention "
+        "does it already.",
+        layer_with(scale=lambda x, num_heads: num_heads / x.shape[-1]),
+    ),
+    Mistake(
+        SPLIT_WITHOUT_SWAP,
+        layer_with(split=split_by_reshape, merge=merge_by_reshape),
+        layer_with(split=split_by_reshape),
+    ),
+    Mistake(
+        "The heads are merged by a reshape alone, which mixes up the positions: swap the axes "
+        "of heads and positions first.",
+        layer_with(merge=merge_by_reshape),
+    ),
+    Mistake(
+        HEADS_IN_TURNS,
+        layer_with(split=split_interleaved, merge=merge_interleaved),
+        layer_with(split=split_interleaved),
+    ),
+    Mistake(
+        "The columns of the heads take turns in the merged array: all columns of head 0 come "
+        "first, then those of head 1.",
+        layer_with(merge=merge_interleaved),
+    ),
+    Mistake(
+        "The heads of one position attend to each other: swap the axes to (..., H, L, D/H), so "
+        "that the positions do.",
+        heads_at_one_position(place=for_all_heads),
+        heads_at_one_position(place=lambda mask: mask),
+    ),
+    Mistake(
+        "This is one head of size D: split query, key and value into num_heads heads.",
+        layer_with(split=lambda x, num_heads: split(x, 1)),
+    ),
+    Mistake(
+        "Query, key and value are split without their projections: multiply x by w_q, w_k and "
+        "w_v first.",
+        layer_with(project=lambda x, weight: x),
+    ),
+    Mistake(
+        "The weights are transposed: they stand on the right as they are, x @ w_q.",
+        layer_with(project=lambda x, weight: x @ weight.T),
+        layer_with(
+            project=lambda x, weight: x @ weight.T,
+            finish=lambda merged, w_o: merged @ w_o.T,
+        ),
+    ),
+    Mistake(
+        "w_o is transposed: it stands on the right as it is, merged @ w_o.",
+        layer_with(finish=lambda merged, w_o: merged @ w_o.T),
+    ),
+    Mistake(
+        "The projections have changed places: w_q makes queries, w_k keys and w_v values.",
+        *(
+            layer_with(order=order)
+            for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))
+        ),
+    ),
+    Mistake(
+        "Keys and values are projected alike: keys come from w_k, values from w_v.",
+        layer_with(order=(0, 1, 1)),
+        layer_with(order=(0, 2, 2)),
+    ),
+    Mistake(
+        "x is added to the result: here the output of the heads alone is asked for.",
+        lambda x, *others, **keywords: x + layer_with()(x, *others, **keywords),
+    ),
+    Mistake(
+        "The mask lies along the wrong axes: it has no head axis, so sentence 2's mask meets "
+        "head 2. Give it an axis of length 1, mask[..., None, :, :].",
+        layer_with(place=lambda mask: mask),
+        layer_with(place=lambda mask: mask, attend=attend_by_library),
+    ),
+    Mistake(
+        "The axis of the heads is put after the first one of the mask, where it belongs with one "
+        "batch dimension only: mask[..., None, :, :] puts it before the last two.",
+        layer_with(place=lambda mask: mask if mask.ndim < 3 else mask[:, None]),
+        layer_with(place=lambda mask: mask[:, None]),
+    ),
+    *mask_mistakes(layer_with),
+    *axis_mistakes(layer_with),
+    Mistake(
+        "The scores are mixed without softmax: turn each row into weights first.",
+        layer_with(attend=output_with(weigh=lambda scores: scores)),
+    ),
+    overflow_mistake(layer_with),
+)
+
+EXERCISE = Exercise(
+    name="multi_head_attention",
+    points=4,
+    minutes=14,
+    reference=multi_head_attention,
+    signature="multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,256 @@
+"""`rotary_embedding(x, positions, base=10000.0)` turns pairs of entries by angles of the positions.
+
+`x` has shape `(..., L, d)`, with an even d, and `positions` holds L integers from 0 on, shape `(L,)`.
+In row l the pair of entries (2i, 2i + 1) turns by the angle θ = `positions[l]` · `base`^(−2i/d):
+(a, b) becomes (a cos θ − b sin θ, a sin θ + b cos θ). The result has the shape of `x`. `base` may be
+given by position or by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.softmax import cut_to_integers
+from attention_lib.lessons.multihead import rotary_embedding
+
+HINTS = (
+    "There are d/2 speeds: base ** (-np.arange(0, d, 2) / d). The angles are positions times "
+    "speeds, one for each position and pair, shape (L, d/2). Which of the two needs [:, None]?",
+    "x[..., 0::2] has the first components of all pairs, x[..., 1::2] the second ones.",
+    "With cos and sin of the angles, (a, b) becomes (a cos − b sin, a sin + b cos). Keep the "
+    "old a until b is done.",
+    "Write the results to their places: turned = np.empty(x.shape), turned[..., 0::2] = ... "
+    "and turned[..., 1::2] = ...; float32 in should give float32 out.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), np.array([0, 1, 2]))
+    yield Case(np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]), np.array([1, 2]))
+    yield Case(rng.normal(size=(5, 6)), np.arange(5))
+    yield Case(rng.normal(size=(3, 4)), np.array([7, 0, 3]))  # not the rows' own numbers
+    yield Case(rng.normal(size=(6, 6)), np.arange(6) + 4)  # square: a wrong axis fits as well
+    yield Case(rng.normal(size=(3, 6)), np.array([2, 5, 9]))  # as many positions as pairs
+    yield Case(rng.normal(size=(2, 3, 8)), np.arange(3) + 11)
+    yield Case(rng.normal(size=(2, 3, 5, 10)), np.array([4, 4, 1, 30, 2]))
+    yield Case(rng.normal(size=(4, 6)), np.arange(4) + 1, base=100.0)
+    yield Case(rng.normal(size=(2, 4, 8)), np.arange(4) + 1, 500.0)
+    yield Case(rng.normal(size=(5, 8)).astype(np.float32), np.array([0, 1, 17, 3, 60]))
+    yield Case(rng.integers(-4, 5, (3, 4)), np.array([1, 2, 5]))
+    yield Case(rng.normal(size=(2, 6)), np.array([1000, 4096]))
+
+
+def magnitude(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
+    """Return the length of each pair, times what the angle's own rounding is worth."""
+    lengths = np.hypot(x[..., 0::2], x[..., 1::2])
+    powers = np.arange(0, x.shape[-1], 2) / x.shape[-1]
+    angles = np.abs(positions)[:, None] * base**-powers
+    return np.repeat(lengths * (1 + 2 * angles), 2, axis=-1)
+
+
+Turn = Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]]
+
+
+def counter_clockwise(
+    first: NDArray, second: NDArray, cos: NDArray, sin: NDArray
+) -> tuple[NDArray, NDArray]:
+    return first * cos - second * sin, first * sin + second * cos
+
+
+def one_after_the_other(
+    first: NDArray, second: NDArray, cos: NDArray, sin: NDArray
+) -> tuple[NDArray, NDArray]:
+    first = first * cos - second * sin
+    return first, first * sin + second * cos
+
+
+def by_pairs(x: NDArray) -> tuple[NDArray, NDArray]:
+    return x[..., 0::2], x[..., 1::2]
+
+
+def by_halves(x: NDArray) -> tuple[NDArray, NDArray]:
+    return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+
+
+def interleave(first: NDArray, second: NDArray) -> NDArray:
+    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+
+
+def side_by_side(first: NDArray, second: NDArray) -> NDArray:
+    return np.concatenate([first, second], axis=-1)
+
+
+def rotation_with(
+    turn: Turn = counter_clockwise,
+    take: Callable[[NDArray], tuple[NDArray, NDArray]] = by_pairs,
+    join: Callable[[NDArray, NDArray], NDArray] = interleave,
+    power: Callable[[NDArray, int], NDArray] = lambda pair, size: -2 * pair / size,
+    renumber: Callable[[NDArray], NDArray] = lambda positions: positions,
+    angle: Callable[[NDArray, NDArray], NDArray] = (
+        lambda positions, speeds: positions[:, None] * speeds
+    ),
+    fixed_base: float | None = None,
+) -> Answer:
+    """Make the rotation from parts; a mistake replaces some of them."""
+
+    def answer(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
+        size = x.shape[-1]
+        speeds = (fixed_base or base) ** power(np.arange(size // 2), size)
+        angles = angle(renumber(positions), speeds)
+        return join(*turn(*take(x), np.cos(angles), np.sin(angles)))
+
+    return answer
+
+
+def added(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
+    """Add sines and cosines of the angles, as absolute positions are encoded."""
+    angles = positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
+    return x + interleave(np.sin(angles), np.cos(angles))
+
+
+MISTAKES = (
+    Mistake(
+        "x comes back as it was: turn each pair by its angle.",
+        lambda x, positions, base=10000.0: x,
+        lambda x, positions, base=10000.0: x.astype(float),
+    ),
+    Mistake(
+        "These pairs are (i, i + d/2), one from each half: here they are neighbors, (2i, 2i + 1).",
+        rotation_with(take=by_halves, join=side_by_side),
+    ),
+    Mistake(
+        "The turned pairs are not put back in their places: first components belong in the "
+        "columns 0, 2, 4, ..., second ones in 1, 3, 5, ...",
+        rotation_with(join=side_by_side),
+    ),
+    Mistake(
+        "The halves of x are taken for the components of the pairs: pairs are neighbors, "
+        "x[..., 0::2] and x[..., 1::2].",
+        rotation_with(take=by_halves),
+    ),
+    Mistake(
+        "The pairs turn the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
+        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)),
+    ),
+    Mistake(
+        "A sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos).",
+        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
+        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
+        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)),
+    ),
+    Mistake(
+        "Sine and cosine have changed places: (a, b) becomes (a cos − b sin, a sin + b cos).",
+        rotation_with(lambda a, b, cos, sin: counter_clockwise(a, b, sin, cos)),
+    ),
+    Mistake(
+        "The second component is computed from the first one after it was turned: keep the old "
+        "first component for both.",
+        rotation_with(one_after_the_other),
+    ),
+    Mistake(
+        "Only one component of each pair is right: the other must turn as well, "
+        "(a cos − b sin, a sin + b cos).",
+        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * cos)),
+        rotation_with(lambda a, b, cos, sin: (a + 0 * cos, a * sin + b * cos)),
+    ),
+    Mistake(
+        "Each component is multiplied by a cosine (or a sine) alone: a turn mixes the two of a "
+        "pair.",
+        rotation_with(lambda a, b, cos, sin: (a * cos, b * cos)),
+        rotation_with(lambda a, b, cos, sin: (a * cos, b * sin)),
+        rotation_with(lambda a, b, cos, sin: (a * sin, b * cos)),
+    ),
+    Mistake(
+        "The rows are turned by their own numbers 0, 1, 2, ...: use the positions given.",
+        rotation_with(renumber=lambda positions: np.arange(len(positions))),
+    ),
+    Mistake(
+        "The rows are counted from the first position given: turn each by its position itself.",
+        rotation_with(renumber=lambda positions: positions - positions[0]),
+    ),
+    Mistake(
+        "The positions are off by one: position 0 is not turned at all.",
+        rotation_with(renumber=lambda positions: positions + 1),
+        rotation_with(renumber=lambda positions: positions - 1),
+    ),
+    Mistake(
+        "The exponent lacks its 2: the speed of pair i is base ** (−2i/d).",
+        rotation_with(power=lambda pair, size: -pair / size),
+    ),
+    Mistake(
+        "The exponent has a 2 too many: the speed of pair i is base ** (−2i/d), with i = 0, 1, "
+        "2, ..., which is np.arange(0, d, 2) / d.",
+        rotation_with(power=lambda pair, size: -4 * pair / size),
+    ),
+    Mistake(
+        "The exponent has the wrong sign: later pairs turn more slowly, base ** (−2i/d).",
+        rotation_with(power=lambda pair, size: 2 * pair / size),
+    ),
+    Mistake(
+        "The exponent is not divided by d: the speed of pair i is base ** (−2i/d).",
+        rotation_with(power=lambda pair, size: -2.0 * pair),
+        rotation_with(power=lambda pair, size: -1.0 * pair),
+    ),
+    Mistake(
+        "The pairs are counted from 1: the first pair has i = 0 and the speed 1.",
+        rotation_with(power=lambda pair, size: -2 * (pair + 1) / size),
+    ),
+    Mistake(
+        "The exponents run all the way to −1: the speed of pair i is base ** (−2i/d), and the "
+        "last i is d/2 − 1.",
+        rotation_with(power=lambda pair, size: -pair / max(len(pair) - 1, 1)),
+    ),
+    Mistake(
+        "All pairs turn at the same speed: that of pair i is base ** (−2i/d).",
+        rotation_with(power=lambda pair, size: 0.0 * pair),
+    ),
+    Mistake(
+        "The base is always 10000: use the base you are given.",
+        rotation_with(fixed_base=10000.0),
+    ),
+    Mistake(
+        "Positions and speeds have changed places: the angles have one row a position, one "
+        "column a pair.",
+        rotation_with(angle=lambda positions, speeds: positions * speeds[:, None]),
+    ),
+    Mistake(
+        "The angles are positions divided by the speeds: multiply them.",
+        rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
+    ),
+    Mistake(
+        "The angles are taken for degrees: np.cos and np.sin take them as they are.",
+        rotation_with(angle=lambda positions, speeds: np.deg2rad(positions[:, None] * speeds)),
+    ),
+    Mistake(
+        "The angles make full turns, with a factor 2π: the angle is position · base ** (−2i/d).",
+        rotation_with(angle=lambda positions, speeds: 2 * np.pi * positions[:, None] * speeds),
+    ),
+    Mistake(
+        "Sines and cosines are added to x: here every pair is turned, and keeps its length.",
+        added,
+    ),
+    Mistake(
+        "For integers the result is cut to whole numbers: np.empty_like and np.zeros_like copy "
+        "the integer dtype. Make a float array.",
+        cut_to_integers(rotation_with()),
+    ),
+)
+
+EXERCISE = Exercise(
+    name="rotary_embedding",
+    points=3,
+    minutes=12,
+    reference=rotary_embedding,
+    signature="rotary_embedding(x, positions, base=10000.0)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,101 @@
+"""`split_heads(x, num_heads)` cuts each vector into equal pieces, one for each head.
+
+`x` has shape `(..., L, D)`, the result `(..., H, L, D/H)` and the dtype of `x`: head h has the
+columns h · D/H to (h + 1) · D/H of every vector. `ValueError` when D is not a multiple of H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.heads import (
+    HEADS_IN_TURNS,
+    SPLIT_WITHOUT_SWAP,
+    split,
+    split_by_reshape,
+    split_interleaved,
+)
+from attention_lib.lessons.multihead import split_heads
+
+HINTS = (
+    "Two steps. First cut the last axis into two: (..., L, D) becomes (..., L, H, D/H). "
+    "Is that a reshape or a transpose?",
+    "*leading, L, D = x.shape takes the shape apart, whatever the number of dimensions.",
+    "Then let the axes of positions and heads change places: np.swapaxes(y, -2, -3).",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.arange(12.0).reshape(2, 6), 3)
+    yield Case(np.arange(12.0).reshape(3, 4), 2)
+    yield Case(rng.normal(size=(2, 5, 6)), 2)
+    yield Case(rng.normal(size=(3, 3, 9)), 3)  # square: here a wrong order of axes fits as well
+    yield Case(rng.normal(size=(2, 3, 5, 8)), 4)
+    yield Case(rng.normal(size=(5, 6)).astype(np.float32), 3)
+    yield Case(np.arange(20).reshape(5, 4), 2)
+    yield Case(rng.normal(size=(2, 4, 6)), 1)
+    yield Case(rng.normal(size=(3, 5)), 5)
+    yield Case(rng.normal(size=(2, 6)), 4, raises=ValueError)
+    yield Case(rng.normal(size=(3, 4, 5)), 2, raises=ValueError)
+
+
+def split_and_cut(x: NDArray, num_heads: int) -> NDArray:
+    size = x.shape[-1] // num_heads
+    return split(x[..., : size * num_heads], num_heads)
+
+
+MISTAKES = (
+    Mistake(
+        SPLIT_WITHOUT_SWAP,
+        split_by_reshape,
+    ),
+    Mistake(
+        "The axes of positions and heads are still to be swapped: (..., L, H, D/H) becomes "
+        "(..., H, L, D/H).",
+        lambda x, num_heads: np.swapaxes(split(x, num_heads), -2, -3),
+    ),
+    Mistake(
+        HEADS_IN_TURNS,
+        split_interleaved,
+    ),
+    Mistake(
+        "num_heads is taken for the size of a head: there are num_heads heads, each of "
+        "D / num_heads columns.",
+        lambda x, num_heads: split(x, x.shape[-1] // num_heads),
+    ),
+    Mistake(
+        "The last two axes of the result have changed places: it has shape (..., H, L, D/H).",
+        lambda x, num_heads: np.swapaxes(split(x, num_heads), -1, -2),
+    ),
+    Mistake(
+        "The heads stand before the batch: their axis comes right before the positions, "
+        "(..., H, L, D/H).",
+        lambda x, num_heads: np.moveaxis(split(x, num_heads), -3, 0),
+    ),
+    Mistake(
+        "All axes are reversed: swap the two axes of positions and heads only.",
+        lambda x, num_heads: split_by_reshape(x.T, num_heads),
+        lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
+    ),
+    Mistake(
+        "Columns are left out where D is not a multiple of H: raise ValueError there.",
+        split_and_cut,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="split_heads",
+    points=1,
+    minutes=4,
+    reference=split_heads,
+    signature="split_heads(x, num_heads)",
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)
