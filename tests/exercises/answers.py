@@ -4,20 +4,16 @@ import importlib
 import importlib.util
 
 from attention_lib.exercises import EXERCISES
-from attention_lib.lessons import LESSONS, module_of
+from attention_lib.lessons import module_of
 
 
 def _collect(kind):
     collected = {}
-    for lesson in LESSONS:
-        by_lesson = f"tests.exercises.{kind.lower()}_answers.{module_of(lesson)}"
-        if importlib.util.find_spec(by_lesson):
-            collected |= getattr(importlib.import_module(by_lesson), kind)
     for exercise in EXERCISES.values():
         folder = f"tests.exercises.{module_of(exercise.lesson)}"
-        if importlib.util.find_spec(folder) is None:
-            continue
-        if importlib.util.find_spec(f"{folder}.{exercise.name}"):
+        if importlib.util.find_spec(folder) and importlib.util.find_spec(
+            f"{folder}.{exercise.name}"
+        ):
             module = importlib.import_module(f"{folder}.{exercise.name}")
             collected[exercise.name] = getattr(module, kind, None)
     return {name: answers for name, answers in collected.items() if answers}

@@ -1,5 +1,8 @@
 """What right and wrong answers to several exercises are made from."""
 
+import functools
+import math
+
 import numpy as np
 
 
@@ -34,3 +37,48 @@ def remembered_by_shape(function):
         return memory[key]
 
     return answer
+
+
+def softmax_or_zeros(scores, axis=-1):
+    """Compute softmax; zeros where all the scores along `axis` are -inf."""
+    top = np.maximum(scores.max(axis=axis, keepdims=True), np.finfo(scores.dtype).min)
+    exponentials = np.exp(scores - top)
+    total = exponentials.sum(axis=axis, keepdims=True)
+    return exponentials / np.where(total == 0, 1, total).astype(scores.dtype)
+
+
+def attend(query, key, value, mask=None, scale=None, weigh=softmax_or_zeros):
+    query, key, value = map(as_float, (query, key, value))
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = scores.astype(query.dtype)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = weigh(scores)
+    return weights @ value, weights
+
+
+def with_mask(change):
+    """Attend with a mask that was changed first; `change` gets the mask and the query."""
+
+    def answer(query, key, value, mask=None, scale=None):
+        return attend(query, key, value, mask if mask is None else change(mask, query), scale)
+
+    return answer
+
+
+def with_weights(weigh):
+    return functools.partial(attend, weigh=weigh)
+
+
+def with_scale(scale):
+    return lambda query, key, value, mask: attend(query, key, value, mask, scale(query, key, value))
+
+
+def inverted(mask, query):
+    return ~mask if mask.dtype == bool else mask
+
+
+def overflowing(scores):
+    with np.errstate(all="ignore"):
+        exponentials = np.exp(scores)
+        return exponentials / np.maximum(exponentials.sum(axis=-1, keepdims=True), 1e-300)

@@ -1,56 +1,18 @@
-"""Right answers to the exercises of lesson 05, written in unlike ways."""
+"""Right and wrong answers to `attention`."""
 
+import functools
 import math
 
 import numpy as np
 
+import attention_lib
 from attention_lib.lessons.scaling import dot_product_scores, scaled_scores
 from attention_lib.lessons.softmax import weighted_sum
 from attention_lib.lessons.stability import logsumexp, masked_softmax, merge_softmax_stats
+from tests.exercises.parts import as_float, attend, softmax_or_zeros, with_mask, with_weights
 
 
-def causal_by_comparison(length):
-    return np.arange(length)[:, None] >= np.arange(length)
-
-
-def causal_by_tril(length):
-    return np.tril(np.ones((length, length), dtype=bool))
-
-
-def causal_by_triu(length):
-    return ~np.triu(np.ones((length, length), dtype=bool), k=1)
-
-
-def causal_by_loops(length):
-    return np.array([[j <= i for j in range(length)] for i in range(length)])
-
-
-def causal_by_indices(length):
-    mask = np.zeros((length, length), bool)
-    mask[np.tril_indices(length)] = True
-    return mask
-
-
-def padding_by_comparison(lengths, max_length):
-    return np.arange(max_length)[None, :] < lengths[:, None]
-
-
-def padding_by_loops(lengths, max_length):
-    mask = np.zeros((len(lengths), max_length), dtype=bool)
-    for row, length in zip(mask, lengths, strict=True):
-        row[:length] = True
-    return mask
-
-
-def padding_by_lists(lengths, max_length):
-    return np.array([[True] * n + [False] * (max_length - n) for n in lengths.tolist()])
-
-
-def padding_by_outer(lengths, max_length):
-    return np.greater.outer(lengths, np.arange(max_length))
-
-
-def attention_by_earlier_lessons(query, key, value, mask=None, scale=None):
+def by_earlier_lessons(query, key, value, mask=None, scale=None):
     scores = scaled_scores(query, key, scale)
     if mask is None:
         mask = np.ones(scores.shape[-1], bool)
@@ -60,7 +22,7 @@ def attention_by_earlier_lessons(query, key, value, mask=None, scale=None):
     return weighted_sum(weights, value), weights
 
 
-def attention_textbook(query, key, value, mask=None, scale=None):
+def textbook(query, key, value, mask=None, scale=None):
     d_k = query.shape[-1]
     scores = np.matmul(query, key.swapaxes(-1, -2)) * (
         1 / math.sqrt(d_k) if scale is None else scale
@@ -74,7 +36,7 @@ def attention_textbook(query, key, value, mask=None, scale=None):
     return weights @ value, weights
 
 
-def attention_as_a_list_by_einsum(query, key, value, mask=None, scale=None):
+def as_a_list_by_einsum(query, key, value, mask=None, scale=None):
     if scale is None:
         scale = query.shape[-1] ** -0.5
     scores = np.einsum("...ld,...sd->...ls", query * scale, key)
@@ -90,7 +52,7 @@ def attention_as_a_list_by_einsum(query, key, value, mask=None, scale=None):
     return [np.einsum("...ls,...sv->...lv", weights, value), weights]
 
 
-def attention_by_loops(query, key, value, mask=None, scale=None):
+def by_loops(query, key, value, mask=None, scale=None):
     dtype = np.result_type(query, np.float64) if query.dtype.kind == "i" else query.dtype
     *batch, length, d_k = query.shape
     weights = np.zeros((*batch, length, key.shape[-2]), dtype)
@@ -120,7 +82,7 @@ def attention_by_loops(query, key, value, mask=None, scale=None):
     return output, weights
 
 
-def attention_with_errstate(query, key, value, mask=None, scale=None):
+def with_errstate(query, key, value, mask=None, scale=None):
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = scale * (query @ key.mT)
     if mask is not None:
@@ -133,7 +95,7 @@ def attention_with_errstate(query, key, value, mask=None, scale=None):
     return weights @ value, weights
 
 
-def attention_in_logarithms(query, key, value, mask=None, scale=None):
+def in_logarithms(query, key, value, mask=None, scale=None):
     scores = dot_product_scores(query, key)
     scores = scores / math.sqrt(query.shape[-1]) if scale is None else scores * scale
     if mask is not None:
@@ -143,7 +105,7 @@ def attention_in_logarithms(query, key, value, mask=None, scale=None):
     return weights @ value, weights.astype(scores.dtype)
 
 
-def attention_in_float64_item_by_item(query, key, value, mask=None, scale=None):
+def in_float64_item_by_item(query, key, value, mask=None, scale=None):
     dtype = query.dtype if query.dtype.kind == "f" else float
     batch = query.shape[:-2]
     full = None
@@ -170,57 +132,6 @@ def attention_in_float64_item_by_item(query, key, value, mask=None, scale=None):
     return output.astype(dtype), np.array(tables).reshape(*batch, *tables[0].shape).astype(dtype)
 
 
-def self_with_own_attention(x, w_q, w_k, w_v, mask=None):
-    output, _ = attention_textbook(x @ w_q, x @ w_k, x @ w_v, mask)
-    return output
-
-
-def self_by_einsum(x, w_q, w_k, w_v, mask=None):
-    query, key, value = (np.einsum("...ld,dk->...lk", x, w) for w in (w_q, w_k, w_v))
-    return attention_as_a_list_by_einsum(query, key, value, mask)[0]
-
-
-def self_with_one_bilinear_form(x, w_q, w_k, w_v, mask=None):
-    form = w_q @ w_k.T / math.sqrt(w_q.shape[1])
-    return attention_textbook(x @ form, x, x @ w_v, mask, scale=1.0)[0]
-
-
-def self_mixing_before_projecting(x, w_q, w_k, w_v, mask=None):
-    mixed, _ = attention_by_earlier_lessons(x @ w_q, x @ w_k, x, mask)
-    return mixed @ w_v
-
-
-def self_from_stacked_projections(x, w_q, w_k, w_v, mask=None):
-    d_k = w_q.shape[1]
-    together = x @ np.concatenate([w_q, w_k, w_v], axis=1)
-    query, key, value = np.split(together, [d_k, 2 * d_k], axis=-1)
-    return attention_with_errstate(query, key, value, mask)[0]
-
-
-def cross_with_own_attention(x, context, w_q, w_k, w_v, mask=None):
-    return attention_textbook(x @ w_q, context @ w_k, context @ w_v, mask)[0]
-
-
-def cross_by_loops(x, context, w_q, w_k, w_v, mask=None):
-    return attention_by_loops(
-        np.dot(x, w_q), np.dot(context, w_k), np.dot(context, w_v), mask=mask
-    )[0]
-
-
-def cross_by_earlier_lessons(x, context, w_q, w_k, w_v, mask=None):
-    key, value = np.matmul(context, w_k), np.tensordot(context, w_v, axes=1)
-    return attention_by_earlier_lessons(x @ w_q, key, value, mask, None)[0]
-
-
-def causal_by_outer_difference(length):
-    return np.asfortranarray(np.subtract.outer(np.arange(length), np.arange(length)) >= 0)
-
-
-def padding_from_a_table(lengths, max_length):
-    """Look each length up in a table of all masks there are."""
-    return np.tri(max_length + 1, max_length, k=-1, dtype=bool)[lengths]
-
-
 def masked_scores(query, key, mask, scale):
     scores = scaled_scores(query, key, scale)
     if mask is None:
@@ -228,7 +139,7 @@ def masked_scores(query, key, mask, scale):
     return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
 
 
-def attention_with_the_keys_first(query, key, value, mask=None, scale=None):
+def with_the_keys_first(query, key, value, mask=None, scale=None):
     """Lay the keys along axis -2, and give the weights back as a view."""
     scores = np.moveaxis(masked_scores(query, key, mask, scale), -1, -2)
     top = np.nan_to_num(scores.max(axis=-2, keepdims=True), neginf=0.0)
@@ -238,7 +149,7 @@ def attention_with_the_keys_first(query, key, value, mask=None, scale=None):
     return (value.mT @ weights).mT, weights.mT
 
 
-def attention_by_merging_keys(query, key, value, mask=None, scale=None):
+def by_merging_keys(query, key, value, mask=None, scale=None):
     """Join the keys one by one, each a row of its own: a score, and a total of 1 or 0."""
     scores = masked_scores(query, key, mask, scale)
     empty = np.full(scores.shape[:-1], -np.inf, scores.dtype)
@@ -251,7 +162,7 @@ def attention_by_merging_keys(query, key, value, mask=None, scale=None):
     return weights @ value, weights
 
 
-def attention_by_differences(query, key, value, mask=None, scale=None):
+def by_differences(query, key, value, mask=None, scale=None):
     """Weigh a key by 1 / Σ exp(other score − its score): no maximum anywhere."""
     scores = masked_scores(query, key, mask, scale)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -261,7 +172,7 @@ def attention_by_differences(query, key, value, mask=None, scale=None):
     return weights @ value, weights
 
 
-def attention_with_the_smallest_number(query, key, value, mask=None, scale=None):
+def with_the_smallest_number(query, key, value, mask=None, scale=None):
     """Fill with the smallest number there is, and forbid once more after the exponential."""
     scores = masked_scores(query, key, mask, scale)
     allowed = scores > -np.inf
@@ -271,7 +182,7 @@ def attention_with_the_smallest_number(query, key, value, mask=None, scale=None)
     return [exponentials @ value / (total + (total == 0)), exponentials / (total + (total == 0))]
 
 
-def attention_stretching_the_query(query, key, value, mask=None, scale=None):
+def stretching_the_query(query, key, value, mask=None, scale=None):
     """Scale the query in place, and put its numbers back."""
     if query.dtype.kind != "f":
         query = query.astype(float)
@@ -287,75 +198,142 @@ class Attention:
     """An answer that is an object, and whose results are read-only and laid out by columns."""
 
     def __call__(self, query, key, value, mask=None, scale=None):
-        results = attention_textbook(query, key, value, mask, scale)
+        results = textbook(query, key, value, mask, scale)
         results = [np.asfortranarray(result) for result in results]
         for result in results:
             result.flags.writeable = False
         return results
 
 
-def self_in_longdouble(x, w_q, w_k, w_v, mask=None):
-    dtype = np.result_type(x, np.float32)
-    x, w_q, w_k, w_v = (array.astype(np.longdouble) for array in (x, w_q, w_k, w_v))
-    scores = (x @ w_q) @ (x @ w_k).mT / np.sqrt(np.longdouble(w_q.shape[1]))
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-    maximum = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
-    exponentials = np.exp(scores - maximum)
+RIGHT = [
+    by_earlier_lessons,
+    textbook,
+    as_a_list_by_einsum,
+    by_loops,
+    with_errstate,
+    in_logarithms,
+    in_float64_item_by_item,
+    with_the_keys_first,
+    by_merging_keys,
+    by_differences,
+    with_the_smallest_number,
+    stretching_the_query,
+    Attention(),
+]
+
+
+def mask_taken_for_padding(mask, query):
+    padding = mask.ndim == 2 < query.ndim and len(mask) == len(query)
+    return mask[:, None, :] if padding else mask
+
+
+def mask_transposed_where_square(mask, query):
+    square = mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]
+    return mask.mT if square else mask
+
+
+def sizeless_scale(query, key, value, mask=None, scale=None):
+    return attend(query, key, value, mask, scale and abs(scale))
+
+
+def clipped_exponents(scores):
+    exponentials = np.where(scores == -np.inf, 0, np.exp(np.minimum(scores, 80)))
     total = exponentials.sum(axis=-1, keepdims=True)
-    return (exponentials / np.where(total == 0, 1, total) @ (x @ w_v)).astype(dtype)
+    return (exponentials / np.where(total == 0, 1, total)).astype(scores.dtype)
 
 
-def cross_projecting_the_mixture(x, context, w_q, w_k, w_v, mask=None):
-    """Ask the context itself, with keys folded into the query, and project what it answers."""
-    query = np.tensordot(x, w_q, axes=1) @ w_k.T
-    scale = 1 / math.sqrt(w_q.shape[1])
-    return attention_textbook(query, context, context, mask, scale)[0] @ w_v
+def all_zeros_where_one_row_is_empty(scores):
+    return softmax_or_zeros(scores) * (scores > -np.inf).any(axis=-1).all()
 
 
-RIGHT = {
-    "causal_mask": [
-        causal_by_comparison,
-        causal_by_tril,
-        causal_by_triu,
-        causal_by_loops,
-        causal_by_indices,
-        causal_by_outer_difference,
-    ],
-    "padding_mask": [
-        padding_by_comparison,
-        padding_by_loops,
-        padding_by_lists,
-        padding_by_outer,
-        padding_from_a_table,
-    ],
-    "attention": [
-        attention_by_earlier_lessons,
-        attention_textbook,
-        attention_as_a_list_by_einsum,
-        attention_by_loops,
-        attention_with_errstate,
-        attention_in_logarithms,
-        attention_in_float64_item_by_item,
-        attention_with_the_keys_first,
-        attention_by_merging_keys,
-        attention_by_differences,
-        attention_with_the_smallest_number,
-        attention_stretching_the_query,
-        Attention(),
-    ],
-    "self_attention": [
-        self_with_own_attention,
-        self_by_einsum,
-        self_with_one_bilinear_form,
-        self_mixing_before_projecting,
-        self_from_stacked_projections,
-        self_in_longdouble,
-    ],
-    "cross_attention": [
-        cross_with_own_attention,
-        cross_by_loops,
-        cross_by_earlier_lessons,
-        cross_projecting_the_mixture,
-    ],
+def even_where_floats_empty_a_row(query, key, value, mask=None, scale=None):
+    weights = attend(query, key, value, mask, scale)[1]
+    if mask is not None and mask.dtype != bool:
+        empty = weights.sum(axis=-1, keepdims=True) == 0
+        weights = np.where(empty, 1 / weights.shape[-1], weights).astype(weights.dtype)
+    return weights @ as_float(value), weights
+
+
+def values_for_keys_where_they_fit(query, key, value, mask=None, scale=None):
+    key = value if value.shape[-1] == key.shape[-1] else key
+    return attend(query, key, value, mask, scale)
+
+
+def query_scaled_in_its_own_dtype(query, key, value, mask=None, scale=None):
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return attend((query * scale).astype(query.dtype), key, value, mask, 1.0)
+
+
+def everything_in_float32(query, key, value, mask=None, scale=None):
+    dtype = as_float(query).dtype
+    results = attend(*(x.astype(np.float32) for x in (query, key, value)), mask, scale)
+    return [result.astype(dtype) for result in results]
+
+
+def weights_left_in_float64(query, key, value, mask=None, scale=None):
+    output, weights = attend(query, key, value, mask, scale)
+    return output, weights.astype(float)
+
+
+def query_changed(query, key, value, mask=None, scale=None):
+    results = attend(query, key, value, mask, scale)
+    query *= 2
+    return results
+
+
+def quiet_nan(query, key, value, mask=None, scale=None):
+    with np.errstate(all="ignore"):
+        return attend(
+            query,
+            key,
+            value,
+            mask,
+            scale,
+            lambda s: softmax_or_zeros(s) / softmax_or_zeros(s).sum(-1)[..., None],
+        )
+
+
+class OnlyOnce:
+    """Right every other time it is called."""
+
+    calls = 0
+
+    def __call__(self, *args, **kwargs):
+        self.calls += 1
+        output, weights = attend(*args, **kwargs)
+        return output * (self.calls % 2), weights
+
+
+WRONG = {
+    "a scale without its sign": sizeless_scale,
+    "a mask as high as the batch taken for padding": with_mask(mask_taken_for_padding),
+    "a square mask transposed": with_mask(mask_transposed_where_square),
+    "the first item's mask for all": with_mask(lambda mask, query: mask[(0,) * (mask.ndim - 2)]),
+    "float masks no lower than -10,000": with_mask(
+        lambda mask, query: mask if mask.dtype == bool else mask.clip(-1e4)
+    ),
+    "float masks by their sign": with_mask(
+        lambda mask, query: mask if mask.dtype == bool else np.sign(mask)
+    ),
+    "exponents clipped": with_weights(clipped_exponents),
+    "no mask where no key is allowed at all": with_mask(
+        lambda mask, query: mask if mask.any() else None
+    ),
+    "an empty row empties all": with_weights(all_zeros_where_one_row_is_empty),
+    "NaN without a warning": quiet_nan,
+    "small weights dropped": with_weights(
+        lambda s: np.where(softmax_or_zeros(s) < 1e-3, 0, softmax_or_zeros(s))
+    ),
+    "equal weights where floats empty a row": even_where_floats_empty_a_row,
+    "values for keys": values_for_keys_where_they_fit,
+    "a scaled query cut to whole numbers": query_scaled_in_its_own_dtype,
+    "everything in float32": everything_in_float32,
+    "weights left in float64": weights_left_in_float64,
+    "a changed query": query_changed,
+    "right every other time": OnlyOnce(),
+    "the library's": functools.partial(attention_lib.attention),
+    "the library's cross_attention": lambda q, k, v, mask=None, scale=None: (
+        attention_lib.cross_attention(q, k, *[np.eye(q.shape[-1])] * 3, mask),
+        attend(q, k, v, mask, scale)[1],
+    ),
 }

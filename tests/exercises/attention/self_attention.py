@@ -1,0 +1,93 @@
+"""Right and wrong answers to `self_attention`."""
+
+import math
+
+import numpy as np
+
+import attention_lib
+from tests.exercises.attention import attention
+from tests.exercises.parts import (
+    as_float,
+    inverted,
+    overflowing,
+    with_mask,
+    with_scale,
+    with_weights,
+)
+
+
+def with_own_attention(x, w_q, w_k, w_v, mask=None):
+    output, _ = attention.textbook(x @ w_q, x @ w_k, x @ w_v, mask)
+    return output
+
+
+def by_einsum(x, w_q, w_k, w_v, mask=None):
+    query, key, value = (np.einsum("...ld,dk->...lk", x, w) for w in (w_q, w_k, w_v))
+    return attention.as_a_list_by_einsum(query, key, value, mask)[0]
+
+
+def with_one_bilinear_form(x, w_q, w_k, w_v, mask=None):
+    form = w_q @ w_k.T / math.sqrt(w_q.shape[1])
+    return attention.textbook(x @ form, x, x @ w_v, mask, scale=1.0)[0]
+
+
+def mixing_before_projecting(x, w_q, w_k, w_v, mask=None):
+    mixed, _ = attention.by_earlier_lessons(x @ w_q, x @ w_k, x, mask)
+    return mixed @ w_v
+
+
+def from_stacked_projections(x, w_q, w_k, w_v, mask=None):
+    d_k = w_q.shape[1]
+    together = x @ np.concatenate([w_q, w_k, w_v], axis=1)
+    query, key, value = np.split(together, [d_k, 2 * d_k], axis=-1)
+    return attention.with_errstate(query, key, value, mask)[0]
+
+
+def in_longdouble(x, w_q, w_k, w_v, mask=None):
+    dtype = np.result_type(x, np.float32)
+    x, w_q, w_k, w_v = (array.astype(np.longdouble) for array in (x, w_q, w_k, w_v))
+    scores = (x @ w_q) @ (x @ w_k).mT / np.sqrt(np.longdouble(w_q.shape[1]))
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    maximum = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
+    exponentials = np.exp(scores - maximum)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return (exponentials / np.where(total == 0, 1, total) @ (x @ w_v)).astype(dtype)
+
+
+RIGHT = [
+    with_own_attention,
+    by_einsum,
+    with_one_bilinear_form,
+    mixing_before_projecting,
+    from_stacked_projections,
+    in_longdouble,
+]
+
+
+def projected(attend):
+    """Make self-attention of a wrong attention."""
+
+    def answer(x, w_q, w_k, w_v, mask=None):
+        x = as_float(x)
+        return attend(x @ w_q, x @ w_k, x @ w_v, mask)[0]
+
+    return answer
+
+
+WRONG = {
+    "divided by √L": projected(with_scale(lambda q, k, v: q.shape[-2] ** -0.5)),
+    "divided by d_k": projected(with_scale(lambda q, k, v: 1 / q.shape[-1])),
+    "the mask inverted": projected(with_mask(inverted)),
+    "exp overflows": projected(with_weights(overflowing)),
+    "the first item's mask for all": projected(
+        with_mask(lambda mask, query: mask[(0,) * (mask.ndim - 2)])
+    ),
+    "float masks ignored": projected(
+        with_mask(lambda mask, query: mask if mask.dtype == bool else np.ones(1, bool))
+    ),
+    "even weights": projected(with_weights(lambda s: np.full_like(s, 1 / s.shape[-1]))),
+    "the library's cross_attention": lambda x, *others: attention_lib.cross_attention(
+        x, x, *others
+    ),
+}
