@@ -6,8 +6,8 @@ products times `scale`, which is 1/√d_k when None; any number is a scale, also
 
 The mask is broadcast to `(..., L, S)`. A boolean mask is True where attention is allowed; a float
 mask, in the dtype of the rest, is added to the scaled scores, and only -inf forbids. In a row with
-nothing allowed (all False or all -inf) weights and output are zeros. The weights are right for
-scores of any size.
+nothing allowed (all False or all -inf) weights and output are zeros. The weights are right for large
+scores too.
 """
 
 from __future__ import annotations

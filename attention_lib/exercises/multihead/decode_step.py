@@ -215,7 +215,11 @@ MISTAKES = (
     Mistake(
         "A causal mask that starts at the top left leaves the new token nothing but the first "
         "key: every key so far is allowed here, so no mask is needed.",
-        step(output=lambda new: attention(new.query, new.keys, new.values, is_causal=True)[0]),
+        step(
+            output=lambda new: attend(
+                new.query, new.keys, new.values, np.tri(1, new.keys.shape[-2], dtype=bool)
+            )
+        ),
     ),
     Mistake(
         "The cache comes back as it was: return it with this step's key and value included.",

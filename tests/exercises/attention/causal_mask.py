@@ -42,7 +42,6 @@ RIGHT = [
     by_outer_difference,
 ]
 
-
 WRONG = {
     "upside down": lambda length: np.tri(length, dtype=bool)[::-1],
     "the last four keys alone": lambda length: (

@@ -37,7 +37,6 @@ RIGHT = [
     from_a_table,
 ]
 
-
 WRONG = {
     "lengths in order": lambda lengths, width: np.arange(width) < np.sort(lengths)[:, None],
     "never empty": lambda lengths, width: np.arange(width) < np.maximum(lengths, 1)[:, None],

@@ -53,7 +53,6 @@ RIGHT = [
     by_recursion,
 ]
 
-
 WRONG = {
     "along the first axis": lambda x: np.concatenate(list(x), axis=-1),
     "along axis 1": lambda x: np.concatenate([x[:, h] for h in range(x.shape[1])], axis=-1),
