@@ -27,7 +27,7 @@ from attention_lib.exercises.parts.attention import (
     Masked,
     as_booleans,
     as_numbers,
-    attention_size,
+    attention_magnitude,
     attention_with,
     dot_products,
     filled_by,
@@ -136,7 +136,7 @@ def large_scores(rng: Generator) -> Iterator[Case]:
     yield Case(query, key, value, np.array([[-np.inf, 0.0, 0.0, 0.0, 0.0]] * 2 + [[0.0] * 5]))
 
 
-magnitude = attention_size
+magnitude = attention_magnitude
 
 
 def scaled_by(number: float) -> Answer:

@@ -18,7 +18,7 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.attention import (
     attention_with,
-    cross_attention_size,
+    cross_attention_magnitude,
     projected,
     scaled_by_width,
 )
@@ -67,7 +67,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(x, context, w_q, w_k, np.array([[2.0, -1.0, 0.0], [0.0, 0.0, 0.5]]))
 
 
-magnitude = cross_attention_size
+magnitude = cross_attention_magnitude
 
 
 def cross_attention_with(**parts: Callable[..., Any]) -> Answer:

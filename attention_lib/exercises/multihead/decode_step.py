@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.exercises.parts.attention import attend, attention_size, output_with
+from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax
 from attention_lib.lessons.attention import attention
@@ -111,7 +111,7 @@ def magnitude(
     query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
 ) -> tuple[NDArray, Cache]:
     keys, values = grown(key, value, cache)
-    return attention_size(query, keys, values)[0], (np.abs(keys), np.abs(values))
+    return attention_magnitude(query, keys, values)[0], (np.abs(keys), np.abs(values))
 
 
 class Step(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.exercises.parts.attention import attend, attention_size
+from attention_lib.exercises.parts.attention import attend, attention_magnitude
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
     BEYOND_LARGE_NEGATIVES,
@@ -98,7 +98,7 @@ def tiled(array: NDArray, heads: int) -> NDArray:
 
 def magnitude(query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None) -> NDArray:
     shared = (repeated(array, query.shape[-3]) for array in (key, value))
-    return attention_size(query, *shared, mask)[0]
+    return attention_magnitude(query, *shared, mask)[0]
 
 
 Share = Callable[[NDArray, int], NDArray]

@@ -21,7 +21,7 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.attention import (
     attend,
     attend_by_library,
-    attention_size,
+    attention_magnitude,
     output_with,
 )
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
@@ -109,7 +109,7 @@ def magnitude(
     heads = [split(x @ weight, num_heads) for weight in projections]
     sizes = tuple(split(np.abs(x) @ np.abs(weight), num_heads) for weight in projections)
     mask = None if mask is None else for_all_heads(mask)
-    return merge(attention_size(*heads, mask, sizes=sizes)[0]) @ np.abs(w_o)
+    return merge(attention_magnitude(*heads, mask, sizes=sizes)[0]) @ np.abs(w_o)
 
 
 def for_all_heads(mask: NDArray) -> NDArray:

@@ -171,7 +171,7 @@ def scaled_by_width(
 # Magnitudes
 
 
-def attention_size(
+def attention_magnitude(
     query: NDArray,
     key: NDArray,
     value: NDArray,
@@ -195,7 +195,7 @@ def attention_size(
     return weights_size @ value_size, weights_size
 
 
-def cross_attention_size(
+def cross_attention_magnitude(
     x: NDArray,
     context: NDArray,
     w_q: NDArray,
@@ -206,4 +206,4 @@ def cross_attention_size(
     """Return the size of the numbers that the output of cross-attention is formed of."""
     arrays = x @ w_q, context @ w_k, context @ w_v
     x, context, w_q, w_k, w_v = map(np.abs, (x, context, w_q, w_k, w_v))
-    return attention_size(*arrays, mask, sizes=(x @ w_q, context @ w_k, context @ w_v))[0]
+    return attention_magnitude(*arrays, mask, sizes=(x @ w_q, context @ w_k, context @ w_v))[0]
