@@ -1,14 +1,62 @@
-"""Every limit of the grader, with its unit: how much, how many, how long."""
+"""Every limit of the grader, with its unit: how much, how many, how long.
+
+Used as ``limits.NAME`` in the body of a function, so that there is one place to change a limit.
+This module imports nothing: submissions see it, since their processes obey it too.
+"""
+
+MIB = 1 << 20
 
 # Intake: what is taken of one submission.
+CODE_CELL_CHARACTERS = 200_000
+MARKDOWN_CELL_CHARACTERS = 20_000
+NOTEBOOK_CELLS = 10_000
+ADDED_CELLS = 500  # cells of a student's own
+ADDED_CHARACTERS = 1_000_000  # in these cells together
 
 # Sandbox: what a submission's processes may use.
+SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
+SUBMISSION_CPU_SECONDS = 300
+SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together
+SUBMISSION_PROCESSES = 32  # threads included
+SUBMISSION_OPEN_FILES = 64
+SUBMISSION_FILE_BYTES = 4 * MIB  # of one file
+SUBMISSION_FOLDER_BYTES = 64 * MIB  # of all files
+SUBMISSION_FOLDER_FILES = 10_000
+SUBMISSION_SHARED_MEMORY_BYTES = 1 * MIB
+SANDBOX_START_SECONDS = 60.0
+INTERRUPT_GRACE_SECONDS = 2.0  # until an interrupted process is killed
+CALLBACK_ARGUMENT_NUMBERS = 100_000  # in an array that a submission passes to a callback
 
 # Inside: what may cross from a submission's process to the grader.
+MESSAGE_BYTES = 64 * MIB
+MESSAGE_JSON_BYTES = 4 * MIB  # which take twenty times as much memory once they are parsed
+MESSAGE_VALUES = 20_000
+MESSAGE_DEPTH = 20  # containers inside containers
+MESSAGE_EMPTY_ENTRIES = 1_000_000  # of arrays that are sent as their shape alone, together
+STRING_CHARACTERS = 100_000
+DTYPE_CHARACTERS = 30  # a longer name could describe a thousand fields
+INTEGER_BITS = 10_000
+TYPE_NAME_CHARACTERS = 80
+RESULT_BYTES = 2 * MIB  # of what one call returns
+PRINTED_CHARACTERS = 2000  # by one call
+WARNINGS_PER_CALL = 5
+WARNING_CHARACTERS = 500
+ERROR_CHARACTERS = 2000  # of an error's text
+ERROR_TYPES = 8  # base classes of an error
+ERROR_FRAMES = 8
+CELL_OUTPUTS = 200
+CELL_CHARACTERS = 100_000  # of text that one cell shows
+CELL_RICH_CHARACTERS = 4_000_000  # of pictures, HTML and the like
+CELL_ERROR_NAME_CHARACTERS = 200
+CELL_ERROR_CHARACTERS = 5000
+CELL_TRACEBACK_LINES = 50
+CELL_TRACEBACK_LINE_CHARACTERS = 20_000
 
 # Judge: how long cells and answers may run.
 
 # Pages: what feedback shows.
+MARKDOWN_GROWTH = 40  # times that text grows as HTML: a character of code may take a tag
+PICTURE_REPEATS = 2  # times that a cell's pictures are shown
 
 # Batch: workers, backups, progress.
 DEATHS = 3  # of a call's workers, after which the call is given up

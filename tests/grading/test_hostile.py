@@ -30,10 +30,10 @@ from nbformat.v4 import new_code_cell
 
 import attention_lib
 from attention_lib.checks.calls import calling
+from attention_lib.grading import limits
 from attention_lib.grading.grade import table
 from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.release import release
-from attention_lib.grading.sandbox import host as sandbox
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
 
@@ -106,7 +106,7 @@ def graded(tmp_path_factory):
         for function in (calling.observe, calling.observe_all):
             patch.setattr(function, "__defaults__", ((), ANSWER_SECONDS))
         patch.setattr(stand_in, "TIME_LIMIT", ANSWER_SECONDS)
-        patch.setattr(sandbox, "GRACE_SECONDS", 1.0)
+        patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 1.0)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
     execution.seed_of_this_run.cache_clear()

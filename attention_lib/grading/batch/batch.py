@@ -39,7 +39,8 @@ from attention_lib.grading.judge.execution import (
     run_notebook,
 )
 from attention_lib.grading.nbgrader_plugins.exporter import AutogradeFolder, SubmissionCourse
-from attention_lib.grading.sandbox.host import NoSandbox
+from attention_lib.grading.sandbox.errors import NoSandbox
+from attention_lib.grading.sandbox.host import missing_protection
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -133,6 +134,8 @@ class Batch:
         # Else a batch was interrupted, and goes on with the cases that it began with.
         if self._settings.without_sandbox:
             print(UNPROTECTED, file=sys.stderr)
+        elif warning := missing_protection():
+            print(warning, file=sys.stderr)
         self._workers = workers
         self._progress = Progress(len(self.to_grade) + len(self.to_show))
         with contextlib.closing(self._progress):

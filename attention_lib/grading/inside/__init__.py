@@ -1,1 +1,5 @@
-"""All of the grader that a submission's process sees: this folder is the security boundary."""
+"""All of the grader that a submission's process sees: this folder is the security boundary.
+
+Its modules import each other, `checks.calls`, and the limits; never the rest of the grader, the
+exercises or the references. `sandbox/library.py` shows the folder as a whole.
+"""

@@ -1,29 +1,30 @@
-"""The program inside the sandbox, which `sandbox.py` starts with the number of a socket."""
+"""The program inside the sandbox: a fork server, or without a sandbox one submission's process.
+
+Usage: ``serve DESCRIPTOR SETTINGS``, with the descriptor of a socket, or ``connect PORT``.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sys
 
 from attention_lib.grading.inside.conversation import converse
 from attention_lib.grading.inside.fork_server import serve
+from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.shell import make_shell
-from attention_lib.grading.inside.wire import SECRET, Channel
+from attention_lib.grading.inside.wire import CONNECTION_TOKEN, Channel
 
 
-def main(arguments: list[str]) -> None:
+def main(command: str, number: str, settings: str = "") -> None:
     """Serve inside a sandbox, or without one connect back to the grader for one submission."""
-    settings = json.loads(arguments[1])
-    if "limits" in settings:
-        control = socket.socket(fileno=int(arguments[0]))
-        serve(control, settings["limits"], settings["modules"])
+    if command == "serve":
+        serve(socket.socket(fileno=int(number)), Settings.from_json(settings))
     else:
-        connection = socket.create_connection(("127.0.0.1", int(arguments[0])))
-        connection.sendall(os.environ.pop(SECRET).encode())
+        connection = socket.create_connection(("127.0.0.1", int(number)))
+        connection.sendall(os.environ.pop(CONNECTION_TOKEN).encode())
         converse(Channel(connection), make_shell())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

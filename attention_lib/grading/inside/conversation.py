@@ -1,7 +1,7 @@
-"""The student's side of the conversation with the grader: cells are run and answers called.
+"""Serve the grader's requests in the student's process: run cells, call answers.
 
-Nothing here is believed by the grader: whatever a student does to this process, it can only send
-values.
+The grader trusts nothing that this process sends: whatever a student's code does to it, it can only
+send values.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from attention_lib.checks.calls import measuring, staging
 from attention_lib.checks.calls.calling import Observation, observe, observe_all
 from attention_lib.checks.calls.case import Case
+from attention_lib.grading import limits
 from attention_lib.grading.inside.shell import Shell, run_cell
 from attention_lib.grading.inside.wire import (
     Channel,
@@ -28,20 +29,18 @@ from attention_lib.grading.inside.wire import (
     pack,
 )
 
-MOST_RESULT = 2 << 20  # bytes of what one call returns
-MOST_PRINTED = 2000  # characters of what an answer prints
-
 
 def converse(channel: Channel, shell: Shell) -> None:
-    """Do what the grader asks, one thing after the other, until it hangs up."""
+    """Say that this process is ready, then serve requests until the grader hangs up."""
     student = Student(channel, shell)
     signal.signal(signal.SIGINT, student.interrupt)
+    channel.send({"ready": True}, None)
     while True:
         try:
-            request = channel.receive(None, student.ask)
+            request = channel.receive(None, student.call_back)
         except (Closed, Malformed):
             return
-        if "do" not in request:  # a reply to a question that an interrupt has ended
+        if "do" not in request:  # a reply to a callback that an interrupt has ended
             continue
         try:
             student.working = True
@@ -57,21 +56,21 @@ def converse(channel: Channel, shell: Shell) -> None:
 
 
 class Student:
-    """What is done here with one submission."""
+    """One submission's shell, and the requests that it serves."""
 
     def __init__(self, channel: Channel, shell: Shell) -> None:
         self.working = False
         self._channel = channel
         self._shell = shell
-        self._one_question = threading.Lock()
+        self._callback_lock = threading.Lock()
 
     def interrupt(self, *_: Any) -> None:
-        """Let an interrupt end what runs, if anything runs."""
+        """Handle SIGINT: interrupt the request that is being served, if there is one."""
         if self.working:
             raise KeyboardInterrupt
 
     def do(self, request: Message) -> Message:
-        """Do one thing that the grader asks for."""
+        """Serve one request and return the reply."""
         match request["do"]:
             case "begin":
                 return self._begin(request["files"])
@@ -85,21 +84,22 @@ class Student:
             case "observe":
                 answer = self._answer(request)
                 cases = (Case(*args, **kwargs) for args, kwargs in request["calls"])
-                seen = observe_all(answer, cases, request["forbidden"], request["limit"])
-                return {"observations": list(map(by_value, seen))}
+                observed = observe_all(answer, cases, request["forbidden"], request["limit"])
+                return {"observations": list(map(as_message, observed))}
             case "measure":
                 return self._measure(request)
         return {}
 
     def _begin(self, files: dict[str, np.ndarray]) -> Message:
+        """Write the files that the student handed in besides the notebook."""
         for name, content in files.items():
-            place = Path(name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content.tobytes())
+            path = Path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.tobytes())
         return {}
 
     def _look(self, name: str) -> Message:
-        """Tell what stands behind a name: nothing, a function, or a value."""
+        """Say what a name is bound to: nothing, a function, or a value."""
         if name not in self._shell.user_ns:
             return {"kind": "nothing"}
         value = self._shell.user_ns[name]
@@ -109,18 +109,18 @@ class Student:
 
     def _answer(self, request: Message) -> Any:
         answer = self._shell.user_ns.get(request["name"])
-        how = request["staged"]
-        return getattr(staging, how)(answer) if how else answer
+        wrapper = request["staged"]
+        return getattr(staging, wrapper)(answer) if wrapper else answer
 
     def _measure(self, request: Message) -> Message:
-        meter = getattr(measuring, request["what"], None) or getattr(staging, request["what"])
+        measure = getattr(measuring, request["what"], None) or getattr(staging, request["what"])
         answer, args, kwargs = self._answer(request), request["args"], request["kwargs"]
-        measured = observe(lambda: meter(answer, *args, **kwargs), Case(), (), request["limit"])
-        return by_value(measured)
+        measured = observe(lambda: measure(answer, *args, **kwargs), Case(), (), request["limit"])
+        return as_message(measured)
 
-    def ask(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
-        """Have a function or iterator of the grader's do its work there."""
-        with self._one_question:  # an answer may ask from several threads
+    def call_back(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
+        """Have the grader call one of its functions, or advance one of its iterators."""
+        with self._callback_lock:  # an answer may have several threads
             self._channel.send({"ask": number, "what": what, "args": arguments}, None)
             reply = self._channel.receive(None)
         if "error" in reply:
@@ -128,21 +128,23 @@ class Student:
         return reply["value"]
 
 
-def by_value(seen: Observation) -> Message:
-    """Describe what a call did in a form that can be sent, whatever the call has made."""
+def as_message(seen: Observation) -> Message:
+    """Serialize what a call did; a result that cannot be sent is described in words."""
     try:
         value, problem = packed(seen.value), ""
     except Exception as error:
-        value, problem = packed(None), f"{type(error).__name__}: {error}"[:300]
+        value, problem = packed(None), f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
+    frames = seen.frames[-limits.ERROR_FRAMES :]
+    warnings = seen.warnings[: limits.WARNINGS_PER_CALL]
     return {
         "value": value,
         "unsendable": problem,
         "error": None if seen.error is None else error_by_value(seen.error),
-        "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in seen.frames[-8:]],
+        "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
         "out_of_time": seen.out_of_time,
         "refused_call": seen.refused_call,
-        "warnings": [text[:500] for text in seen.warnings[:5]],
-        "printed": seen.printed[:MOST_PRINTED],
+        "warnings": [text[: limits.WARNING_CHARACTERS] for text in warnings],
+        "printed": seen.printed[: limits.PRINTED_CHARACTERS],
         "changed": seen.changed,
         "read_again": seen.read_again,
         "forbidden": seen.forbidden,
@@ -150,5 +152,5 @@ def by_value(seen: Observation) -> Message:
 
 
 def packed(value: Any) -> np.ndarray:
-    """Pack a result by itself, as bytes: one that is too large does not keep others back."""
-    return np.frombuffer(pack({"value": value}, most=MOST_RESULT), np.uint8)
+    """Serialize a result by itself, so that one that is too large does not affect the others."""
+    return np.frombuffer(pack({"value": value}, most_bytes=limits.RESULT_BYTES), np.uint8)

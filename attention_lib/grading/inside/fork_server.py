@@ -1,120 +1,157 @@
-"""The fork server inside the sandbox: a process for each submission, with little of everything.
+"""Fork server inside the sandbox: one process per submission, with its own namespaces and limits.
 
-It waits with everything slow already imported. Each submission's process has namespaces, limits
-and a temporary folder of its own, and a supervisor beside it that can interrupt and end it.
+The server imports the slow modules once. For each submission it forks a supervisor, which forks the
+first process of a new PID namespace, which forks the student's process. The supervisor can
+interrupt the student's process, and kill it with all that it has started.
+
+Every call that restricts the student's process is checked. If one fails, the student's process is
+not started, and the grader is told why.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import gc
 import os
+import resource
 import select
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from attention_lib.grading.inside import kernel
 from attention_lib.grading.inside.conversation import converse
-from attention_lib.grading.inside.seccomp import refuse_system_calls
+from attention_lib.grading.inside.kernel import Clone, Prctl, checked
+from attention_lib.grading.inside.seccomp import install_filter
+from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.shell import Shell, make_shell
-from attention_lib.grading.inside.wire import INTERRUPT, Channel
+from attention_lib.grading.inside.wire import INTERRUPT, Channel, Closed
 
 FOLDER = "/tmp/work"  # where a student's notebook runs
-POLL_SECONDS = 0.1
-NOBODY = 65534
-# Of clone(2): what a submission has for itself.
-NEW_MOUNTS = 0x00020000
-NEW_NAMESPACES = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+POLL_SECONDS = 0.1  # between two looks at a submission's memory
+NOBODY = 65534  # user and group
+CHANNEL_DESCRIPTOR = 3  # the only descriptor that stays open, besides /dev/null on 0, 1 and 2
+DESCRIPTORS = 65536  # more than the server can have open
+NAMESPACES = (
+    Clone.CLONE_NEWUSER
+    | Clone.CLONE_NEWNS
+    | Clone.CLONE_NEWPID
+    | Clone.CLONE_NEWNET
+    | Clone.CLONE_NEWIPC
+    | Clone.CLONE_NEWUTS
+)
 
 
-def serve(control: socket.socket, limits: dict[str, Any], modules: list[str]) -> None:
-    """Fork a process for each pair of sockets that comes in, until the grader is gone."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a grader may have blocked what interrupts
+def serve(control: socket.socket, settings: Settings) -> None:
+    """Start a submission for each pair of sockets that comes in, until the grader closes `control`.
+
+    The first socket of a pair is the channel of the student's process, the second is the
+    supervisor's.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the grader may block SIGINT
     if os.getuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-    import_all(modules)
+        checked("setgroups", os.setgroups, [])
+        checked("setresgid", os.setresgid, NOBODY, NOBODY, NOBODY)
+        checked("setresuid", os.setresuid, NOBODY, NOBODY, NOBODY)
+    import_all(settings.modules)
     shell = make_shell()
-    import gc
-
-    gc.freeze()  # what is shared with every child stays shared
+    gc.freeze()  # or collections in children would copy the server's pages
     control.sendall(b"ready")
     while True:
-        _, sockets, _, _ = socket.recv_fds(control, 1, 2)
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        if len(sockets) < 2:
+        if len(descriptors) < 2:
             return
+        channel, commands = descriptors
         if os.fork() == 0:
-            control.close()
-            _never_return(supervise, shell, limits, *sockets)
-        for number in sockets:
-            os.close(number)
+            with _exit_afterwards():
+                control.close()
+                supervise(shell, settings, channel, commands)
+        os.close(channel)
+        os.close(commands)
 
 
 def import_all(modules: list[str]) -> None:
-    """Import what lessons use, so that a child finds it there."""
+    """Import what lessons use, so that each submission's process starts with it."""
     for name in modules:
         with contextlib.suppress(ImportError):
             __import__(name)
-    if torch := sys.modules.get("torch"):  # it asks /proc about the processor, which a child lacks
+    if torch := sys.modules.get("torch"):  # asks /proc about the processor, which is hidden later
         torch.ones(1).half().float()
 
 
-def _never_return(function: Callable[..., None], *arguments: Any) -> None:
+@contextlib.contextmanager
+def _exit_afterwards() -> Iterator[None]:
+    """End this process after the body, whatever happens in it."""
     try:
-        function(*arguments)
+        yield
     finally:
         os._exit(0)
 
 
-def supervise(shell: Shell, limits: dict[str, Any], data: int, leash: int) -> None:
-    """Start the student's process in namespaces of its own; interrupt and end it when told to."""
-    user, group = os.getuid(), os.getgid()
-    _libc("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # or /proc/self would be root's
-    _libc("unshare", NEW_NAMESPACES)
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
-    _libc("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # when the server ends
-    with contextlib.suppress(OSError):  # where it can be had: no user namespaces further in
-        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+@contextlib.contextmanager
+def _failure_reported(channel: int) -> Iterator[None]:
+    """If the body fails to restrict this process, tell the grader why."""
+    try:
+        yield
+    except Exception as problem:
+        reason = str(problem) or type(problem).__name__
+        with contextlib.suppress(Closed), socket.socket(fileno=os.dup(channel)) as connection:
+            Channel(connection).send({"failed": reason}, None)
+        raise
+
+
+def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> None:
+    """Start the student's process in new namespaces; interrupt or kill it on command."""
+    with _failure_reported(channel):
+        _enter_namespaces()
+    memory_before = _memory_bytes("self")
     first = os.fork()
     if first == 0:
-        os.close(leash)
-        _never_return(begin, shell, limits, data)
-    os.close(data)
+        with _exit_afterwards():
+            os.close(commands)
+            begin(shell, settings, channel)
+    os.close(channel)
     poll = select.poll()
-    poll.register(leash, select.POLLIN)
-    at_the_start = _bytes_of("self")
+    poll.register(commands, select.POLLIN)
     while os.waitpid(first, os.WNOHANG)[0] == 0:
         if poll.poll(1000 * POLL_SECONDS):
-            if os.read(leash, 1) != INTERRUPT:
-                break  # let go by the grader
+            if os.read(commands, 1) != INTERRUPT:
+                break  # the grader has closed its end
             os.kill(first, signal.SIGINT)
-        if _bytes_below(first, at_the_start) > limits["memory"]:
+        if _memory_bytes_added(first, memory_before) > settings.memory_bytes:
             break
     with contextlib.suppress(ProcessLookupError):
-        os.kill(first, signal.SIGKILL)  # and with it everything in its namespace
+        os.kill(first, signal.SIGKILL)  # the kernel then kills all of its PID namespace
 
 
-def begin(shell: Shell, limits: dict[str, Any], data: int) -> None:
-    """Be the first process of the namespace: all others end with this one."""
-    _libc("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # when the supervisor ends
-    limits["address"] = limits["memory"] + _bytes_of("self", whole=True)
-    _libc("unshare", NEW_MOUNTS)
-    _cover_tmp(f"size={limits['folder']},nr_inodes=10000,mode=0700", limits["keep"])
-    _mount("/dev/shm", "size=1m")
-    _mount("/proc", "size=0,mode=0555")  # it lists processes of others
+def _enter_namespaces() -> None:
+    """Move this process into new namespaces, in which it is nobody, and its children too."""
+    user, group = os.getuid(), os.getgid()
+    kernel.prctl(Prctl.PR_SET_DUMPABLE, 1)  # or /proc/self would belong to root
+    kernel.unshare(NAMESPACES)
+    checked("write to setgroups", Path("/proc/self/setgroups").write_text, "deny")
+    checked("write to uid_map", Path("/proc/self/uid_map").write_text, f"{NOBODY} {user} 1")
+    checked("write to gid_map", Path("/proc/self/gid_map").write_text, f"{NOBODY} {group} 1")
+    kernel.prctl(Prctl.PR_SET_PDEATHSIG, signal.SIGKILL)  # when the server ends
+    with contextlib.suppress(OSError):  # where it can be had: no user namespaces further in
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+
+def begin(shell: Shell, settings: Settings, channel: int) -> None:
+    """Be the first process of the PID namespace: all others end with this one."""
+    with _failure_reported(channel):
+        kernel.prctl(Prctl.PR_SET_PDEATHSIG, signal.SIGKILL)  # when the supervisor ends
+        address_bytes = settings.memory_bytes + _address_space_bytes()
+        _cover_folders(settings)
     student = os.fork()
     if student == 0:
-        _never_return(live, shell, limits, data)
+        with _exit_afterwards():
+            live(shell, settings, channel, address_bytes)
     signal.signal(signal.SIGINT, lambda *_: os.kill(student, signal.SIGINT))
     while True:
         with contextlib.suppress(InterruptedError):
@@ -122,88 +159,86 @@ def begin(shell: Shell, limits: dict[str, Any], data: int) -> None:
                 return
 
 
-def live(shell: Shell, limits: dict[str, Any], data: int) -> None:
-    """Be the student's process: no rights, no file open but the socket, and little of all else."""
-    os.setsid()
-    os.dup2(data, 3)
-    os.closerange(4, 65536)
-    nowhere = os.open("/dev/null", os.O_RDWR)
-    for number in range(3):
-        os.dup2(nowhere, number)
-    os.close(nowhere)
-    os.mkdir(FOLDER)
-    os.chdir(FOLDER)
-    _limit(limits)
-    _drop_rights()
-    converse(Channel(socket.socket(fileno=3)), shell)
+def _cover_folders(settings: Settings) -> None:
+    """Mount empty file systems where files and processes of others could be seen."""
+    kernel.unshare(Clone.CLONE_NEWNS)
+    _cover_tmp(settings)
+    kernel.mount_tmpfs("/dev/shm", f"size={settings.shared_memory_bytes}")
+    kernel.mount_tmpfs("/proc", "size=0,mode=0555")
 
 
-def _limit(limits: dict[str, Any]) -> None:
-    import resource
+def _cover_tmp(settings: Settings) -> None:
+    """Mount a small folder in memory on /tmp; Python, if it is in there, stays where it is."""
+    python = {folder: os.open(folder, os.O_PATH) for folder in settings.folders_in_tmp}
+    size, files = settings.folder_bytes, settings.folder_files
+    kernel.mount_tmpfs("/tmp", f"size={size},nr_inodes={files},mode=0700")
+    for folder, descriptor in python.items():
+        os.makedirs(folder)
+        kernel.bind_mount(f"/proc/self/fd/{descriptor}", folder)
+    for link, target in settings.links_in_tmp.items():
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        os.symlink(target, link)
 
-    for which, amount in (
-        (resource.RLIMIT_AS, limits["address"]),
-        (resource.RLIMIT_CPU, limits["seconds"]),
-        (resource.RLIMIT_NPROC, limits["processes"]),
-        (resource.RLIMIT_FSIZE, limits["file"]),
-        (resource.RLIMIT_NOFILE, limits["open"]),
-        (resource.RLIMIT_CORE, 0),
+
+def live(shell: Shell, settings: Settings, channel: int, address_bytes: int) -> None:
+    """Close all descriptors but the channel, apply limits, drop privileges, then serve requests."""
+    os.dup2(channel, CHANNEL_DESCRIPTOR)
+    with _failure_reported(CHANNEL_DESCRIPTOR):
+        os.setsid()
+        os.closerange(CHANNEL_DESCRIPTOR + 1, DESCRIPTORS)
+        null = os.open("/dev/null", os.O_RDWR)
+        for number in range(CHANNEL_DESCRIPTOR):
+            os.dup2(null, number)
+        os.close(null)
+        os.mkdir(FOLDER)
+        os.chdir(FOLDER)
+        _set_resource_limits(settings, address_bytes)
+        kernel.drop_capabilities()
+        install_filter()
+    converse(Channel(socket.socket(fileno=CHANNEL_DESCRIPTOR)), shell)
+
+
+def _set_resource_limits(settings: Settings, address_bytes: int) -> None:
+    for name, amount in (
+        ("RLIMIT_AS", address_bytes),
+        ("RLIMIT_CPU", settings.cpu_seconds),
+        ("RLIMIT_NPROC", settings.processes),
+        ("RLIMIT_FSIZE", settings.file_bytes),
+        ("RLIMIT_NOFILE", settings.open_files),
+        ("RLIMIT_CORE", 0),
     ):
-        resource.setrlimit(which, (amount, amount))
+        both = (amount, amount)  # soft and hard
+        checked(f"setrlimit({name})", resource.setrlimit, getattr(resource, name), both)
 
 
-def _drop_rights() -> None:
-    """Give up what root has in the new user namespace, and the way back to it."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    for capability in range(64):
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _libc("capset", header, (ctypes.c_uint32 * 6)())
-    refuse_system_calls()
+def _memory_bytes(process: int | str) -> int:
+    """Return the memory that a process uses, 0 if it has ended."""
+    return _statm_bytes(process, 1)
 
 
-def _mount(where: str, options: str) -> None:
-    nosuid_nodev = 2 | 4
-    _libc("mount", b"tmpfs", where.encode(), b"tmpfs", nosuid_nodev, options.encode())
+def _address_space_bytes() -> int:
+    """Return the size of all that this process has mapped."""
+    return _statm_bytes("self", 0)
 
 
-def _cover_tmp(options: str, keep: list[str]) -> None:
-    """Put a folder of its own on /tmp; Python, if it is in there, stays where it is."""
-    places = {place: os.open(place, os.O_PATH) for place in keep}
-    _mount("/tmp", options)
-    for place, number in places.items():
-        os.makedirs(place)
-        bind_all_below = 4096 | 16384
-        source = f"/proc/self/fd/{number}".encode()
-        _libc("mount", source, place.encode(), None, bind_all_below, None)
-
-
-def _libc(name: str, *arguments: Any) -> None:
-    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-
-
-def _bytes_of(process: int | str, whole: bool = False) -> int:
-    """Return the memory a process uses, or the whole of what it has mapped."""
+def _statm_bytes(process: int | str, field: int) -> int:
     try:
         pages = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
         return 0
-    return int(pages[0 if whole else 1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(pages[field]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _bytes_below(first: int, at_the_start: int) -> int:
-    """Add up what the processes of a submission use beyond what they began with."""
+def _memory_bytes_added(first: int, memory_before: int) -> int:
+    """Add up the memory that a submission's processes use beyond what each began with."""
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             with contextlib.suppress(OSError):
                 status = Path(f"/proc/{entry}/stat").read_text()
                 parents[int(entry)] = int(status.rpartition(")")[2].split()[1])
-    below, found = {first}, 0
-    while len(below) > found:
-        found = len(below)
-        below |= {process for process, parent in parents.items() if parent in below}
-    return sum(max(0, _bytes_of(process) - at_the_start) for process in below)
+    descendants, count = {first}, 0
+    while len(descendants) > count:
+        count = len(descendants)
+        descendants |= {process for process, parent in parents.items() if parent in descendants}
+    return sum(max(0, _memory_bytes(process) - memory_before) for process in descendants)

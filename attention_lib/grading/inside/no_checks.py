@@ -1,4 +1,4 @@
-"""`check`, `hint` and `solution` as a submission sees them while it is graded: they say so."""
+"""Replacements for `check`, `hint` and `solution` while a submission is graded."""
 
 from __future__ import annotations
 

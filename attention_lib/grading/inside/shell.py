@@ -1,4 +1,4 @@
-"""An IPython shell without a kernel: it runs a cell and returns what it showed."""
+"""Run cells in an IPython shell without a kernel, and collect their outputs."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class _Hook(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """IPython as a notebook's kernel has it, but for the kernel."""
+    """IPython's shell, configured as in a notebook."""
 
     outputs: Outputs = Outputs()
 
     def enable_gui(self, gui: str | None = None) -> None:
-        """Have no windows: figures are shown inline."""
+        """Do nothing: figures are shown inline, not in windows."""
 
     def ask_exit(self) -> None:
-        """Go on after `exit`, so that the cells below run."""
+        """Do nothing on `exit`, so that the cells below run."""
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         self.outputs.error(getattr(etype, "__name__", str(etype)), str(evalue), stb)
@@ -83,12 +83,12 @@ def make_shell() -> Shell:
 
 
 def run_cell(shell: Shell, source: str) -> list[dict[str, Any]]:
-    """Run a cell and return what it showed; an error in it is one of its outputs."""
+    """Run a cell and return its outputs, of which an error is one."""
     shell.outputs = outputs = Outputs()
-    kept = sys.stdout, sys.stderr
+    streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Stream(shell, "stdout"), _Stream(shell, "stderr")
     try:
         shell.run_cell(source, store_history=True)
     finally:
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = streams
     return outputs.shown

@@ -1,8 +1,8 @@
-"""Messages between the grader and a student's process: by value, without pickle, bounded in size.
+"""Serialize messages between the grader and a student's process: no pickle, bounded sizes.
 
-A message is a dict from names to values. It crosses as JSON with the arrays' bytes behind it, so
-that reading one can do nothing but make numbers, strings and containers of them. Functions and
-iterators that the grader passes stay with it: the other side gets something to ask them by.
+A message is a dict from names to values. It is sent as JSON followed by the arrays' bytes, so that
+reading one can only make numbers, strings and containers of them. Functions and iterators that the
+grader passes stay with the grader: the student's process gets a proxy that calls them back.
 """
 
 from __future__ import annotations
@@ -25,41 +25,37 @@ import numpy as np
 
 from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.simulated import Work
+from attention_lib.grading import limits
 
-MOST_BYTES = 64 << 20  # of one message
-MOST_JSON = 4 << 20  # bytes of it, which take twenty times as much once they are read
-MOST_VALUES = 20_000  # in one message
-DEEPEST = 20  # containers inside containers
-MOST_ENTRIES = 1_000_000  # of arrays whose numbers do not cross, all of a message together
-LONGEST_TEXT = 100_000  # characters of one string
-LONGEST_DTYPE = 30  # characters; a longer name could be that of a thousand fields
-MOST_BITS = 10_000  # of one integer
-INTERRUPT = b"i"  # to the supervisor of a student's process
-SECRET = "ATTENTION_LIB_SECRET"  # without a sandbox, the variable with what proves who connects
+INTERRUPT = b"i"  # command to the supervisor of a student's process
+# Without a sandbox: the environment variable with the token that a process identifies itself by.
+CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")
 
 Message = dict[str, Any]
-# What asks a function or iterator of the grader's: its number, how ("call" or "next"), arguments.
-Ask = Callable[[int, str, tuple[Any, ...]], Any]
+# Calls a function or iterator of the grader's: its number, "call" or "next", and arguments.
+CallBack = Callable[[int, str, tuple[Any, ...]], Any]
 
 
 class Malformed(ValueError):
-    """Bytes that are no message, or a value that cannot cross."""
+    """Bytes that are no message, or a value that cannot be sent."""
 
 
 class Closed(ConnectionError):
-    """The other side is gone."""
+    """The other process has closed the connection."""
 
 
 class Channel:
-    """Messages over a socket, each to be there in full within a time."""
+    """Send and receive messages over a socket, each within a time limit."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
 
-    def send(self, message: Message, seconds: float | None, kept: list[Any] | None = None) -> None:
-        """Send a message; functions and iterators in it are put into `kept`."""
-        data = pack(message, kept)
+    def send(
+        self, message: Message, seconds: float | None, callbacks: list[Any] | None = None
+    ) -> None:
+        """Send a message; functions and iterators in it are appended to `callbacks`."""
+        data = pack(message, callbacks)
         self._socket.settimeout(seconds)
         try:
             self._socket.sendall(LENGTH.pack(len(data)) + data)
@@ -68,13 +64,13 @@ class Channel:
         except OSError:
             raise Closed from None
 
-    def receive(self, seconds: float | None, ask: Ask | None = None) -> Message:
+    def receive(self, seconds: float | None, call_back: CallBack | None = None) -> Message:
         """Wait for a message; raise TimeoutError, Closed, or Malformed."""
         until = None if seconds is None else time.monotonic() + seconds
         (length,) = LENGTH.unpack(self._read(LENGTH.size, until))
-        if length > MOST_BYTES:
-            raise Malformed(f"a message of {length:,} bytes; {MOST_BYTES:,} are allowed")
-        return unpack(self._read(length, until), ask)
+        if length > limits.MESSAGE_BYTES:
+            raise Malformed(f"a message of {length:,} bytes; {limits.MESSAGE_BYTES:,} are allowed")
+        return unpack(self._read(length, until), call_back)
 
     def _read(self, count: int, until: float | None) -> bytearray:
         data = bytearray(count)
@@ -99,22 +95,28 @@ class Channel:
         self._socket.close()
 
 
-def pack(message: Message, kept: list[Any] | None = None, most: int = MOST_BYTES // 2) -> bytes:
-    """Turn a message into bytes, with so many of numbers at most."""
-    packing = _Packing(kept, most)
+def pack(
+    message: Message, callbacks: list[Any] | None = None, most_bytes: int | None = None
+) -> bytes:
+    """Serialize a message whose arrays have at most `most_bytes`, half of a message by default.
+
+    Functions and iterators in it are appended to `callbacks`; without such a list they are sent as
+    the names of their types.
+    """
+    packing = _Packing(callbacks, most_bytes or limits.MESSAGE_BYTES // 2)
     head = json.dumps({key: packing.value(value) for key, value in message.items()}).encode()
     return b"".join([LENGTH.pack(len(head)), head, *packing.buffers])
 
 
-def unpack(data: bytes | bytearray, ask: Ask | None = None) -> Message:
-    """Turn bytes into a message, or raise Malformed."""
+def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Message:
+    """Read a message from bytes, or raise Malformed."""
     try:
         (length,) = LENGTH.unpack_from(data)
-        if length > MOST_JSON:
-            raise Malformed(f"{length:,} bytes of JSON; {MOST_JSON:,} are allowed")
+        if length > limits.MESSAGE_JSON_BYTES:
+            raise Malformed(f"{length:,} bytes of JSON; {limits.MESSAGE_JSON_BYTES:,} are allowed")
         end = LENGTH.size + length
         head = json.loads(bytes(data[LENGTH.size : end]).decode())
-        unpacking = _Unpacking(memoryview(data)[end:], ask)
+        unpacking = _Unpacking(memoryview(data)[end:], call_back)
         return {str(key): unpacking.value(value) for key, value in head.items()}
     except Malformed:
         raise
@@ -123,25 +125,25 @@ def unpack(data: bytes | bytearray, ask: Ask | None = None) -> Message:
 
 
 class _Packing:
-    """One message on its way out: values become JSON, arrays become buffers behind it."""
+    """Serialize one message: values become JSON, arrays become buffers."""
 
-    def __init__(self, kept: list[Any] | None, most: int) -> None:
+    def __init__(self, callbacks: list[Any] | None, most_bytes: int) -> None:
         self.buffers: list[bytes] = []
-        self._most = most
-        self._kept = kept
+        self._most_bytes = most_bytes
+        self._callbacks = callbacks
         self._offset = 0
         self._count = 0
 
     def value(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
-        if self._count > MOST_VALUES or depth > DEEPEST:
+        if self._count > limits.MESSAGE_VALUES or depth > limits.MESSAGE_DEPTH:
             raise Malformed("a value with too many parts, or nested too deeply")
         if value is None or type(value) in (bool, float):
             return value
         if type(value) is int:
-            return value if value.bit_length() < MOST_BITS else {"other": "int"}
+            return value if value.bit_length() < limits.INTEGER_BITS else {"other": "int"}
         if isinstance(value, str):
-            return str(value)[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+            return str(value)[: limits.STRING_CHARACTERS].encode("utf-8", "replace").decode()
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, np.generic):
@@ -175,13 +177,13 @@ class _Packing:
             return self._tensor(value, torch)
         if torch is not None and isinstance(value, torch.device):
             return {"device": str(value)}
-        if self._kept is not None and callable(value):
-            self._kept.append(value)
+        if self._callbacks is not None and callable(value):
+            self._callbacks.append(value)
             name = str(getattr(value, "__name__", "function"))
-            return {"function": [len(self._kept) - 1, name]}
-        if self._kept is not None and isinstance(value, collections.abc.Iterator):
-            self._kept.append(value)
-            return {"iterator": len(self._kept) - 1}
+            return {"function": [len(self._callbacks) - 1, name]}
+        if self._callbacks is not None and isinstance(value, collections.abc.Iterator):
+            self._callbacks.append(value)
+            return {"iterator": len(self._callbacks) - 1}
         return {"other": type(value).__name__}
 
     def _array(self, array: np.ndarray) -> dict[str, Any]:
@@ -190,7 +192,7 @@ class _Packing:
         shape = list(array.shape)
         if array.dtype.kind not in "biufcSU":
             return {"array": [None, array.dtype.kind, shape, "C"]}
-        if array.nbytes > self._most:
+        if array.nbytes > self._most_bytes:
             raise Malformed(f"an array of shape {array.shape}, {array.nbytes:,} bytes")
         data = np.ascontiguousarray(array.T if order == "F" else array).tobytes()
         return {"array": [self._buffer(data), array.dtype.str, shape, order]}
@@ -204,25 +206,25 @@ class _Packing:
 
     def _buffer(self, data: bytes) -> list[int]:
         start, self._offset = self._offset, self._offset + len(data)
-        if self._offset > self._most:
-            raise Malformed(f"more than {self._most:,} bytes of numbers")
+        if self._offset > self._most_bytes:
+            raise Malformed(f"more than {self._most_bytes:,} bytes of numbers")
         self.buffers.append(data)
         return [start, len(data)]
 
 
 class _Unpacking:
-    """One message on its way in. Nothing in it is believed before it is looked at."""
+    """Deserialize one message, which is untrusted: each part is validated before it is used."""
 
-    def __init__(self, buffers: memoryview, ask: Ask | None) -> None:
+    def __init__(self, buffers: memoryview, call_back: CallBack | None) -> None:
         self._buffers = buffers
-        self._ask = ask
+        self._call_back = call_back
         self._count = 0
-        self._bytes = len(buffers)  # none is read twice
-        self._entries = MOST_ENTRIES
+        self._bytes_left = len(buffers)  # no byte is used twice
+        self._entries_left = limits.MESSAGE_EMPTY_ENTRIES
 
     def value(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
-        if self._count > MOST_VALUES or depth > DEEPEST:
+        if self._count > limits.MESSAGE_VALUES or depth > limits.MESSAGE_DEPTH:
             raise Malformed("a value with too many parts, or nested too deeply")
         if not isinstance(value, dict):
             if isinstance(value, list):
@@ -256,60 +258,60 @@ class _Unpacking:
                 return Work(content[0], tuple(content[1:]))
             case "device" if "torch" in sys.modules:
                 return sys.modules["torch"].device(content)
-            case "function" if self._ask is not None:
-                return _function(self._ask, *content)
-            case "iterator" if self._ask is not None:
-                return _items(self._ask, content)
+            case "function" if self._call_back is not None:
+                return _function(self._call_back, *content)
+            case "iterator" if self._call_back is not None:
+                return _iterator(self._call_back, content)
             case "other" | "device":
-                return _stranger(content if tag == "other" else tag)
+                return _placeholder(content if tag == "other" else tag)
         raise Malformed(f"a value of the unknown kind {str(tag)[:40]!r}")
 
-    def _array(self, place: Any, dtype: str, shape: list[int], order: str) -> np.ndarray:
+    def _array(self, span: Any, dtype: str, shape: list[int], order: str) -> np.ndarray:
         lengths = tuple(map(int, shape))
         if any(length < 0 for length in lengths) or len(lengths) > 32:
             raise Malformed("an array of an impossible shape")
-        if place is None:  # of Python objects, which do not cross
-            return np.full(self._of_bounded_size(lengths), None, object)
+        if span is None:  # an array of Python objects, which are not sent
+            return np.full(self._bounded_shape(lengths), None, object)
         kind = _dtype(dtype)
         if kind.kind not in "biufcSU":
             raise Malformed(f"an array of dtype {kind}")
-        flat = np.frombuffer(self._buffer(place), kind)
+        flat = np.frombuffer(self._buffer(span), kind)
         return flat.copy().reshape(lengths, order="F" if order == "F" else "C")
 
-    def _tensor(self, place: Any, name: str, shape: list[int]) -> Any:
+    def _tensor(self, span: Any, name: str, shape: list[int]) -> Any:
         torch = sys.modules.get("torch")
         if torch is None:
-            return _stranger("Tensor")
+            return _placeholder("Tensor")
         dtype = vars(torch).get(name)
         if not isinstance(dtype, torch.dtype):
             raise Malformed("a tensor without a dtype")
         lengths = tuple(map(int, shape))
-        if place is None:
-            return torch.empty(self._of_bounded_size(lengths), dtype=dtype, device="meta")
-        data = bytearray(self._buffer(place))
+        if span is None:
+            return torch.empty(self._bounded_shape(lengths), dtype=dtype, device="meta")
+        data = bytearray(self._buffer(span))
         if not data:
             return torch.empty(0, dtype=dtype).reshape(lengths)
         return torch.frombuffer(data, dtype=dtype).reshape(lengths).clone()
 
-    def _buffer(self, place: list[int]) -> memoryview:
-        start, length = map(int, place)
+    def _buffer(self, span: list[int]) -> memoryview:
+        start, length = map(int, span)
         if start < 0 or length < 0 or start + length > len(self._buffers):
             raise Malformed("numbers that lie outside the message")
-        self._bytes -= length
-        if self._bytes < 0:
-            raise Malformed("numbers that are there once and are used several times")
+        self._bytes_left -= length
+        if self._bytes_left < 0:
+            raise Malformed("numbers that are sent once and used several times")
         return self._buffers[start : start + length]
 
-    def _of_bounded_size(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
-        """Pass the shape of an array whose numbers did not cross, if all of them fit in memory."""
-        self._entries -= math.prod(lengths)
-        if self._entries < 0:
+    def _bounded_shape(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of an array sent without its numbers, if all such arrays fit in memory."""
+        self._entries_left -= math.prod(lengths)
+        if self._entries_left < 0:
             raise Malformed(f"an array of shape {lengths}")
         return lengths
 
 
 def _dtype(name: Any) -> np.dtype:
-    if not isinstance(name, str) or len(name) > LONGEST_DTYPE:
+    if not isinstance(name, str) or len(name) > limits.DTYPE_CHARACTERS:
         raise Malformed("a dtype without a name")
     return np.dtype(name)
 
@@ -322,47 +324,49 @@ def _number_type(name: Any) -> type[np.generic]:
 
 
 def _bounded(number: Any) -> int:
-    if type(number) is not int or number.bit_length() > MOST_BITS:
+    if type(number) is not int or number.bit_length() > limits.INTEGER_BITS:
         raise Malformed("a part of a fraction that is no number, or a huge one")
     return number
 
 
-def _function(ask: Ask, number: int, name: str) -> Callable[..., Any]:
+def _function(call_back: CallBack, number: int, name: str) -> Callable[..., Any]:
     def function(*args: Any) -> Any:
-        return ask(number, "call", args)
+        return call_back(number, "call", args)
 
     function.__name__ = function.__qualname__ = str(name)
     return function
 
 
-def _items(ask: Ask, number: int) -> collections.abc.Iterator[Any]:
+def _iterator(call_back: CallBack, number: int) -> collections.abc.Iterator[Any]:
     while True:
-        found = ask(number, "next", ())
-        if not found:
+        items = call_back(number, "next", ())
+        if not items:
             return
-        yield found[0]
+        yield items[0]
 
 
-def _stranger(name: Any) -> Any:
-    """Make an object that stands for one that cannot cross: it has its type's name alone."""
+def _placeholder(name: Any) -> Any:
+    """Make an object in place of one that cannot be sent, with the name of its type."""
     return type(re.sub(r"\W", "_", str(name))[:60] or "object", (), {})()
 
 
 def error_by_value(error: BaseException) -> Message:
-    """Describe an error so that `error_again` can make one like it, even if it resists."""
-    names = [kind.__name__ for kind in type(error).__mro__[:8]]
+    """Describe an error for `error_again`, even one whose methods raise errors."""
+    most = limits.ERROR_CHARACTERS
+    names = [kind.__name__ for kind in type(error).__mro__[: limits.ERROR_TYPES]]
     try:
-        text = str(error)[:2000]
+        text = str(error)[:most]
         plain = all(type(one) in (str, int, float) for one in error.args) and len(error.args) < 4
-        args = [one[:2000] if type(one) is str else one for one in error.args] if plain else [text]
+        args = [one[:most] if type(one) is str else one for one in error.args] if plain else [text]
     except Exception:
         return {"names": names, "args": [], "text": ""}
     return {"names": names, "args": args, "text": text}
 
 
 def error_again(message: Message) -> Exception:
-    """Make an error like the one described: of the nearest built-in type, by the same name."""
-    names, text = [str(name)[:80] for name in message["names"]], str(message["text"])[:2000]
+    """Make an error like the one described: of the nearest built-in type, with the same name."""
+    names = [str(name)[: limits.TYPE_NAME_CHARACTERS] for name in message["names"]]
+    text = str(message["text"])[: limits.ERROR_CHARACTERS]
     known = (getattr(builtins, name, None) for name in names)
     base = next((k for k in known if isinstance(k, type) and issubclass(k, Exception)), Exception)
     if base.__name__ == names[0]:
@@ -373,10 +377,10 @@ def error_again(message: Message) -> Exception:
         if error is not None and str(error) == text:
             return error
     name = re.sub(r"\W", "_", names[0]) or "Error"
-    kind = type(name, (base,), {"__init__": _keep_text, "__str__": lambda self: self.text})
+    kind = type(name, (base,), {"__init__": _init_with_text, "__str__": lambda self: self.text})
     return kind(text)
 
 
-def _keep_text(error: Any, text: str) -> None:
+def _init_with_text(error: Any, text: str) -> None:
     Exception.__init__(error, text)
     error.text = text

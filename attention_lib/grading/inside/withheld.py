@@ -1,11 +1,11 @@
-"""What a submission does not see while it is graded: the solutions of its lesson, and later ones."""
+"""Placeholders for the functions of a submission's lesson and of later ones, while it is graded."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-class NotThere(RuntimeError):
+class NotAvailable(RuntimeError):
     """Raised when something that is withheld is used."""
 
 
@@ -16,8 +16,9 @@ class Withheld:
         self.__name__ = name
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        raise NotThere(
-            f"{self.__name__} is not there while this lesson is graded: use what you wrote "
+        """Raise NotAvailable."""
+        raise NotAvailable(
+            f"{self.__name__} is not available while this lesson is graded: use what you wrote "
             "yourself, and functions of earlier lessons."
         )
 

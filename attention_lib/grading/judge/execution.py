@@ -29,7 +29,10 @@ from attention_lib.grading.inside.outputs import CUT, Outputs
 from attention_lib.grading.intake.submission import FILES, problem_of
 from attention_lib.grading.judge.needed import imports, needed_cells
 from attention_lib.grading.judge.stand_in import StandIn
-from attention_lib.grading.sandbox.host import Sandbox, Session, SessionEnded, Unprotected
+from attention_lib.grading.sandbox.errors import SessionEnded
+from attention_lib.grading.sandbox.host import Sandbox, missing_protection
+from attention_lib.grading.sandbox.session import Session
+from attention_lib.grading.sandbox.unprotected import Unprotected
 
 SEED = "ATTENTION_LIB_SEED"
 CELL_SECONDS = 60.0
@@ -306,6 +309,8 @@ class ExecuteSubmission(NbGraderPreprocessor):
             place = resources["nbgrader"]
             if self.without_sandbox:
                 self.log.warning(UNPROTECTED)
+            elif warning := missing_protection():
+                self.log.warning(warning)
             task = Task(
                 lesson=place["assignment"],
                 notebook=nbformat.writes(nb),

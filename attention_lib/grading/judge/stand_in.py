@@ -18,7 +18,7 @@ from attention_lib.checks.calls.calling import (
 )
 from attention_lib.checks.calls.case import Case
 from attention_lib.grading.inside.wire import Message, error_again, unpack
-from attention_lib.grading.sandbox.host import Session
+from attention_lib.grading.sandbox.session import Session
 
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
 # has got in the way of that is waited for here.

@@ -22,7 +22,8 @@ from attention_lib.grading.intake.submission import FILES, SECRET, read_submissi
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, find_records, read_time
 from attention_lib.grading.judge import execution
 from attention_lib.grading.judge.execution import ExecuteSubmission
-from attention_lib.grading.sandbox.host import NoSandbox, require_sandbox
+from attention_lib.grading.sandbox.errors import NoSandbox
+from attention_lib.grading.sandbox.host import require_sandbox
 
 SECRET_BYTES = 1000
 

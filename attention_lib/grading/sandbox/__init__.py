@@ -1,1 +1,1 @@
-"""The sandbox seen from outside: bubblewrap, and the library that a submission sees."""
+"""The sandbox as the grader starts it and talks to it."""

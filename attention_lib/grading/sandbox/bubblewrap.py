@@ -1,6 +1,6 @@
-"""What the sandbox shows: Python and the system, read-only, and a part of this library.
+"""Build bubblewrap's argument list: namespaces, read-only bind mounts, environment.
 
-It is written down as arguments for bubblewrap.
+The sandbox shows Python and the system, read-only, and a part of this library.
 """
 
 from __future__ import annotations
@@ -12,39 +12,45 @@ from pathlib import Path
 
 from attention_lib.grading.sandbox.library import PACKAGE
 
-COURSE = "/course"  # where the library lies inside
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
-SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime")
+COURSE = "/course"  # the folder of the library in the sandbox
+TMP = Path("/tmp")
+SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+SYSTEM_SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime")
 
 
 def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
-    """Return bubblewrap's arguments: what there is inside, and what there is not."""
+    """Return bubblewrap's arguments.
+
+    Parameters
+    ----------
+    files
+        The library's files as open descriptors, by path below ``attention_lib``.
+    """
     arguments = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
     arguments += ["--unshare-cgroup-try", "--new-session", "--hostname", "sandbox"]
-    if os.geteuid() == 0:  # the server then becomes nobody, before it has read a submission
+    if os.geteuid() == 0:  # the fork server then becomes nobody, before it serves a submission
         for capability in ("CAP_SETUID", "CAP_SETGID"):
             arguments += ["--cap-add", capability]
         arguments[:0] = ["--cap-drop", "ALL"]
     else:
         arguments += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    for place in SYSTEM:
-        if os.path.islink(place):
-            arguments += ["--symlink", os.readlink(place), place]
-        elif os.path.isdir(place):
-            arguments += ["--ro-bind", place, place]
+    for folder in SYSTEM_FOLDERS:
+        if os.path.islink(folder):
+            arguments += ["--symlink", os.readlink(folder), folder]
+        elif os.path.isdir(folder):
+            arguments += ["--ro-bind", folder, folder]
     arguments += ["--perms", "0755", "--dir", "/etc"]
-    for place in SETTINGS:
-        arguments += ["--ro-bind-try", place, place]
-    # Of /dev/zero a mapping can be made that is memory shared between processes.
+    for setting in SYSTEM_SETTINGS:
+        arguments += ["--ro-bind-try", setting, setting]
+    # A shared mapping of /dev/zero would be memory that belongs to no process.
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
     arguments += ["--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
     arguments += _python()
-    made = set()
-    for name, number in files.items():
-        for folder in _parents(Path(COURSE) / "attention_lib" / name, made):
-            arguments += ["--perms", "0755", "--dir", folder]
-        place = f"{COURSE}/attention_lib/{name}"
-        arguments += ["--perms", "0444", "--ro-bind-data", str(number), place]
+    made: set[Path] = set()
+    for name, descriptor in files.items():
+        path = Path(COURSE) / "attention_lib" / name
+        arguments += _make_parents(path, made)
+        arguments += ["--perms", "0444", "--ro-bind-data", str(descriptor), str(path)]
     arguments += ["--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
     for name, value in environment_inside(COURSE).items():
         arguments += ["--setenv", name, value]
@@ -53,46 +59,65 @@ def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
 
 def _python() -> list[str]:
     """Show Python and its packages, but neither the course around them nor this library."""
-    shown = shown_places()
+    shown = python_folders()
     hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
-    visible = [Path(place) for place in SYSTEM] + list(shown)
+    visible = [Path(folder) for folder in SYSTEM_FOLDERS] + list(shown)
     if PACKAGE.parent.name == "site-packages":
         hidden = hidden - {PACKAGE.parent.resolve()} | {PACKAGE.resolve()}
     arguments: list[str] = []
-    covers: list[str] = []  # which nothing may be left in for later submissions
+    remounts: list[str] = []  # nothing may be left in a hidden folder for later submissions
     made: set[Path] = set()
-    for place in sorted(shown | hidden, key=lambda place: len(place.parts)):
-        if place in shown:
-            for folder in _parents(place, made):
-                arguments += ["--perms", "0755", "--dir", folder]
-            arguments += ["--ro-bind", str(place), str(place)]
-        elif any(outer in place.parents for outer in visible):
-            arguments += ["--tmpfs", str(place)]
-            covers += ["--remount-ro", str(place)]
-    for prefix in {sys.prefix, sys.base_prefix}:
-        if Path(prefix) != Path(prefix).resolve():  # a link, which Python goes by
-            for folder in _parents(Path(prefix), made):
-                arguments += ["--perms", "0755", "--dir", folder]
-            arguments += ["--symlink", str(Path(prefix).resolve()), prefix]
-    return arguments + covers
+    for folder in sorted(shown | hidden, key=lambda folder: len(folder.parts)):
+        if folder in shown:
+            arguments += _make_parents(folder, made)
+            arguments += ["--ro-bind", str(folder), str(folder)]
+        elif any(outer in folder.parents for outer in visible):
+            arguments += ["--tmpfs", str(folder)]
+            remounts += ["--remount-ro", str(folder)]
+    for link, target in python_links().items():
+        arguments += _make_parents(link, made)
+        arguments += ["--symlink", str(target), str(link)]
+    return arguments + remounts
 
 
-def shown_places() -> set[Path]:
-    """Return where Python and its packages lie, outside the system's own folders."""
-    places = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
-    return {place for place in places if Path("/usr") not in (place, *place.parents)}
+def python_folders() -> set[Path]:
+    """Return the folders of Python and its packages, outside the system's own folders."""
+    folders = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
+    return {folder for folder in folders if Path("/usr") not in (folder, *folder.parents)}
 
 
-def _parents(place: Path, made: set[Path]) -> list[str]:
-    """List the folders above a place that are not there yet, from the top."""
-    above = [folder for folder in reversed(place.parents) if len(folder.parts) > 1]
+def python_links() -> dict[Path, Path]:
+    """Return the symbolic links by which Python finds its folders, and where they lead."""
+    prefixes = {Path(sys.prefix), Path(sys.base_prefix)}
+    return {prefix: prefix.resolve() for prefix in prefixes if prefix != prefix.resolve()}
+
+
+def python_folders_in_tmp() -> list[str]:
+    """Return the folders of Python's that a new /tmp would hide, without those inside others."""
+    folders = {folder for folder in python_folders() if TMP in folder.parents}
+    return sorted(str(folder) for folder in folders if not folders & set(folder.parents))
+
+
+def python_links_in_tmp() -> dict[str, str]:
+    """Return the symbolic links to Python's folders that a new /tmp would hide."""
+    shown = {Path(folder) for folder in python_folders_in_tmp()}
+    return {
+        str(link): str(target)
+        for link, target in python_links().items()
+        if TMP in link.parents and not shown & set(link.parents)
+    }
+
+
+def _make_parents(path: Path, made: set[Path]) -> list[str]:
+    """Return the arguments that make the folders above a path, unless they are in `made`."""
+    above = [folder for folder in reversed(path.parents) if len(folder.parts) > 1]
     new = [str(folder) for folder in above if folder not in made]
     made.update(above)
-    return new
+    return [argument for folder in new for argument in ("--perms", "0755", "--dir", folder)]
 
 
 def environment_inside(library: str) -> dict[str, str]:
-    """Return all that a student's process has as its environment."""
+    """Return the environment variables of a student's process."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return {
         "HOME": "/tmp",

@@ -1,4 +1,8 @@
-"""The part of this library that a submission sees: what the lessons before its own have built."""
+"""Choose the part of this library that a submission sees: the modules of earlier lessons.
+
+The security boundary is made of whole folders: what lies in one of SHOWN_FOLDERS is shown, and may
+import nothing but the rest of what is shown.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +13,36 @@ import attention_lib
 from attention_lib.lessons import GIVEN, LESSONS, module_of
 
 PACKAGE = Path(attention_lib.__file__).parent
-# What every submission sees, whole: figures, what calls an answer, what serves its process.
-SHOWN = ("plots", "checks/calls", "grading/inside")
-SHOWN_FILES = ("arguments.py", "lessons/__init__.py", "checks/__init__.py", "grading/__init__.py")
+# What every submission sees: figures, what calls an answer, what serves its process.
+SHOWN_FOLDERS = ("plots", "checks/calls", "grading/inside")
+SHOWN_FILES = (
+    "arguments.py",
+    "lessons/__init__.py",
+    "checks/__init__.py",
+    "grading/__init__.py",
+    "grading/limits.py",
+)
 
 
 def visible_library(lesson: str) -> dict[str, bytes]:
     """Return the files of `attention_lib` for a submission to a lesson, by path below it.
 
-    This lesson's modules and later ones are there by name alone: whatever is taken from them
-    says, when it is used, that it is not there.
+    The modules of this lesson and of later ones are replaced by stubs: whatever is imported from
+    them raises an error when it is used.
     """
     earlier = [module_of(name) for name in LESSONS[: LESSONS.index(lesson)]]
     given = [f"lessons/{module.replace('.', '/')}.py" for module in GIVEN.get(lesson, ())]
-    places = [
+    patterns = [
         *SHOWN_FILES,
         *given,
-        *(f"{folder}/**/*.py" for folder in SHOWN),
+        *(f"{folder}/**/*.py" for folder in SHOWN_FOLDERS),
         *(f"lessons/{module}.py" for module in earlier),
+        *(f"lessons/{module}/**/*.py" for module in earlier),
     ]
     files = {
         str(path.relative_to(PACKAGE)): path.read_bytes()
-        for place in places
-        for path in sorted(PACKAGE.glob(place))
+        for pattern in patterns
+        for path in sorted(PACKAGE.glob(pattern))
     }
     for name in LESSONS:
         own = PACKAGE / "lessons" / module_of(name)
@@ -67,10 +78,12 @@ def __getattr__(name):
 
 
 def _exports(earlier: list[str]) -> str:
-    """Write the `__init__` that has everything of earlier lessons, and the rest by name alone."""
+    """Write the `__init__` that imports earlier lessons' functions, and stubs for the others."""
     shown = {f"attention_lib.lessons.{module}" for module in earlier}
-    homes = [(_module_of(name), name) for name in attention_lib.__all__]
-    imports = [f"from {module} import {name}" for module, name in homes if module in shown]
+    modules = {name: _module_of(name) for name in attention_lib.__all__}
+    imports = [
+        f"from {module} import {name}" for name, module in modules.items() if module in shown
+    ]
     return EXPORTS.format(imports="\n".join(imports), names=sorted(attention_lib.__all__))
 
 

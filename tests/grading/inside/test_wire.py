@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.simulated import Work
+from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import (
     LENGTH,
-    MOST_BYTES,
     Channel,
     Closed,
     Malformed,
@@ -177,7 +177,7 @@ def test_deep_json_and_huge_numbers_are_malformed():
 
 def test_too_many_numbers_do_not_cross():
     with pytest.raises(Malformed):
-        pack({"value": np.zeros(MOST_BYTES // 8)})
+        pack({"value": np.zeros(limits.MESSAGE_BYTES // 8)})
 
 
 def test_a_message_is_waited_for_only_so_long():
@@ -186,13 +186,13 @@ def test_a_message_is_waited_for_only_so_long():
         theirs.sendall(LENGTH.pack(100) + b"only a part")
         with pytest.raises(TimeoutError):
             Channel(ours).receive(0.05)
-        theirs.sendall(LENGTH.pack(MOST_BYTES + 1))
+        theirs.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
 
 
 def test_a_message_that_claims_too_much_is_not_waited_for():
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        theirs.sendall(LENGTH.pack(MOST_BYTES + 1))
+        theirs.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
         with pytest.raises(Malformed):
             Channel(ours).receive(5)
 

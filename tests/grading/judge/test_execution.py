@@ -65,7 +65,7 @@ def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
     put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
     own, added = notebook.cells
     assert (texts(own), errors(own)) == ("begun\n", [])
-    assert errors(added) == ["NotThere"]
+    assert errors(added) == ["NotAvailable"]
 
 
 @pytest.mark.parametrize(("whose", "imported"), [("lesson", True), ("earlier-1", False)])
@@ -123,7 +123,7 @@ def test_a_loop_is_interrupted_and_the_next_cell_runs():
 
 
 def test_a_cell_that_ignores_interrupts_is_stopped(monkeypatch):
-    monkeypatch.setattr("attention_lib.grading.sandbox.host.GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("attention_lib.grading.limits.INTERRUPT_GRACE_SECONDS", 0.3)
     stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
     first, second, third = run("1", stubborn, "2", seconds=2.0)
     assert errors(first) == []
@@ -144,7 +144,7 @@ def test_long_output_is_cut_where_it_is_made():
 
 def test_what_comes_in_is_cut_again(monkeypatch):
     """A student's process need not cut anything."""
-    uncut = "import attention_lib.grading.inside.outputs as o\no.MOST_CHARACTERS = 10**9"
+    uncut = "from attention_lib.grading import limits\nlimits.CELL_CHARACTERS = 10**9"
     monkeypatch.setattr(execution, "MOST_SHOWN", 150_000)
     _, first, second, third = run(uncut, *["print('x' * 10**6)"] * 2, "print('x' * 10**7)")
     assert 100_000 < len(texts(first)) < 100_200

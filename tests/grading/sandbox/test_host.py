@@ -9,32 +9,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attention_lib.grading.sandbox import host as sandbox
-from attention_lib.grading.sandbox.host import (
-    MIB,
-    NoSandbox,
-    Sandbox,
-    SessionEnded,
-    require_sandbox,
-)
+from attention_lib.grading import limits
+from attention_lib.grading.limits import MIB
+from attention_lib.grading.sandbox import host
+from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
+from attention_lib.grading.sandbox.host import Sandbox, require_sandbox
+from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
 
 SECRET = "a-secret-of-the-instructor"
 
 
 @pytest.fixture(scope="module")
-def walls():
-    limits = {**sandbox.LIMITS, "memory": 256 * MIB, "folder": 8 * MIB, "file": 4 * MIB}
-    os.environ["OF_THE_INSTRUCTOR"] = SECRET
-    with contextlib.closing(Sandbox("01_softmax", limits=limits)) as walls:
-        yield walls
-    del os.environ["OF_THE_INSTRUCTOR"]
+def sandbox():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "SUBMISSION_MEMORY_BYTES", 256 * MIB)
+        patch.setattr(limits, "SUBMISSION_FOLDER_BYTES", 8 * MIB)
+        patch.setattr(limits, "SUBMISSION_FILE_BYTES", 4 * MIB)
+        patch.setenv("OF_THE_INSTRUCTOR", SECRET)
+        with contextlib.closing(Sandbox("01_softmax")) as sandbox:
+            yield sandbox
 
 
 @pytest.fixture
-def run(walls):
+def run(sandbox):
     """Run cells one after the other in one session; what they print comes back."""
-    session = walls.open({})
+    session = sandbox.open({})
 
     def run_cell(source, seconds=20.0):
         reply = session.ask({"do": "run", "source": source}, seconds)
@@ -92,12 +92,12 @@ def test_the_system_cannot_be_written(run, place):
     assert run(f"open({place!r}, 'w')") in ("OSError", "PermissionError", "FileNotFoundError")
 
 
-def test_its_folder_is_small_and_its_own(walls, run):
+def test_its_folder_is_small_and_its_own(sandbox, run):
     assert run("open('/tmp/mark', 'w').write('x'); print('ok')") == "ok"
     assert run("open('big', 'wb').write(bytes(5 << 20))") in ("OSError", "FileTooLarge")
     filled = "for i in range(9): open(f'f{i}', 'wb').write(bytes(1 << 20))"
     assert run(filled) == "OSError"
-    other = walls.open({})
+    other = sandbox.open({})
     reply = other.ask({"do": "run", "source": "import os; print(os.path.exists('/tmp/mark'))"}, 5)
     other.close()
     assert json.loads(reply["outputs"].tobytes())[0]["text"] == "False\n"
@@ -131,8 +131,8 @@ def test_processes_are_counted(run):
     assert run(bomb) == "True"
 
 
-def test_nothing_survives_its_session(walls):
-    session = walls.open({})
+def test_nothing_survives_its_session(sandbox):
+    session = sandbox.open({})
     leave = (
         "import os, time\n"
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
@@ -140,15 +140,15 @@ def test_nothing_survives_its_session(walls):
         "while not os.path.exists('/tmp/alive'): time.sleep(0.01)\nprint('left')"
     )
     session.ask({"do": "run", "source": leave}, 20)
-    assert processes_below(walls) > 5
+    assert processes_below(sandbox) > 5
     session.close()
     until = time.monotonic() + 20
-    while processes_below(walls) > 3 and time.monotonic() < until:
+    while processes_below(sandbox) > 3 and time.monotonic() < until:
         time.sleep(0.05)
-    assert processes_below(walls) == 3  # bubblewrap, twice, and the server
+    assert processes_below(sandbox) == 3  # bubblewrap, twice, and the server
 
 
-def processes_below(walls):
+def processes_below(sandbox):
     """Count the processes of the sandbox, as seen from outside."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
@@ -156,13 +156,13 @@ def processes_below(walls):
             fields = entry.read_text().rpartition(")")[2].split()
             if fields[0] != "Z":
                 parents[int(entry.parent.name)] = int(fields[1])
-    found = {walls._process.pid}
+    found = {sandbox._process.pid}
     while more := {one for one, parent in parents.items() if parent in found} - found:
         found |= more
     return len(found)
 
 
-def test_it_ends_with_the_grader(walls):
+def test_it_ends_with_the_grader(sandbox):
     with contextlib.closing(Sandbox("01_softmax")) as other:
         session = other.open({})
         process = other._process
@@ -184,10 +184,10 @@ def test_torch_knows_the_processor_without_proc():
 
 
 def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    monkeypatch.setattr(host.shutil, "which", lambda name: None)
     with pytest.raises(NoSandbox, match=r"install the package bubblewrap.*without_sandbox = True"):
         require_sandbox()
-    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    monkeypatch.setattr(host.sys, "platform", "darwin")
     with pytest.raises(NoSandbox, match=r"needs Linux.*without_sandbox = True"):
         require_sandbox()
 
@@ -196,6 +196,6 @@ def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
 def test_functions_of_the_graders_take_small_arrays_alone(argument):
     """Python's own numbers grow without end, and a product of many takes hours."""
     called = []
-    reply = sandbox._asked([called.append], {"ask": 0, "what": "call", "args": (argument,)})
+    reply = call_back([called.append], {"ask": 0, "what": "call", "args": (argument,)})
     assert called == []
     assert "an array of at most 100,000 numbers" in reply["error"]["text"]

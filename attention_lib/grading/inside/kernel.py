@@ -1,0 +1,125 @@
+"""Call the Linux functions that Python does not wrap, and raise NotEnforced if one fails.
+
+Constants have the names and values of the kernel's headers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import errno
+import os
+from collections.abc import Callable
+from typing import Any
+
+
+class NotEnforced(Exception):
+    """A restriction of the sandbox is not in force; the text names the call and its error."""
+
+
+class Prctl(enum.IntEnum):
+    """Options of prctl(2), from <linux/prctl.h>."""
+
+    PR_SET_PDEATHSIG = 1
+    PR_SET_DUMPABLE = 4
+    PR_SET_SECCOMP = 22
+    PR_CAPBSET_READ = 23
+    PR_CAPBSET_DROP = 24
+    PR_SET_NO_NEW_PRIVS = 38
+
+
+class Clone(enum.IntFlag):
+    """Namespaces of unshare(2), from <linux/sched.h>."""
+
+    CLONE_NEWNS = 0x00020000  # mounts
+    CLONE_NEWUTS = 0x04000000  # host name
+    CLONE_NEWIPC = 0x08000000
+    CLONE_NEWUSER = 0x10000000
+    CLONE_NEWPID = 0x20000000
+    CLONE_NEWNET = 0x40000000
+
+
+class Mount(enum.IntFlag):
+    """Flags of mount(2), from <linux/mount.h>."""
+
+    MS_NOSUID = 2
+    MS_NODEV = 4
+    MS_BIND = 4096
+    MS_REC = 16384
+
+
+_LINUX_CAPABILITY_VERSION_3 = 0x20080522  # <linux/capability.h>
+
+
+def prctl(option: Prctl, *arguments: Any) -> int:
+    """Call prctl(2) and return its result."""
+    padded = [*arguments, 0, 0, 0, 0][:4]  # some options require zeros
+    return _call("prctl", option.name, option, *map(_as_long, padded))
+
+
+def unshare(namespaces: Clone) -> None:
+    """Move this process into new namespaces."""
+    _call("unshare", str(namespaces.name), ctypes.c_int(namespaces))
+
+
+def mount_tmpfs(target: str, options: str) -> None:
+    """Mount an empty file system in memory."""
+    flags = Mount.MS_NOSUID | Mount.MS_NODEV
+    arguments = (b"tmpfs", target.encode(), b"tmpfs", _as_long(flags), options.encode())
+    _call("mount", f"tmpfs, {target}", *arguments)
+
+
+def bind_mount(source: str, target: str) -> None:
+    """Mount a folder in another place, with all that is mounted below it."""
+    flags = Mount.MS_BIND | Mount.MS_REC
+    arguments = (source.encode(), target.encode(), None, _as_long(flags), None)
+    _call("mount", f"{flags.name}, {target}", *arguments)
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities, and the possibility to get them back by running a program."""
+    prctl(Prctl.PR_SET_NO_NEW_PRIVS, 1)
+    for capability in range(_capability_count()):
+        prctl(Prctl.PR_CAPBSET_DROP, capability)
+    header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, in two halves
+    _call("capset", "no capabilities", header, nothing)
+
+
+def _capability_count() -> int:
+    """Count the capabilities that this kernel knows: it refuses to read the next one."""
+    count = 0
+    while _libc("prctl", Prctl.PR_CAPBSET_READ, *map(_as_long, (count, 0, 0, 0)))[0] >= 0:
+        count += 1
+    if count == 0:
+        raise NotEnforced("prctl(PR_CAPBSET_READ) failed for the first capability")
+    return count
+
+
+def checked(name: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Call a function of Python's `os` or `resource`; if it fails, raise NotEnforced by `name`."""
+    try:
+        function(*arguments)
+    except (OSError, ValueError) as problem:
+        raise NotEnforced(f"{name} failed: {problem}") from None
+
+
+def _call(function: str, what: str, *arguments: Any) -> int:
+    """Call a function of the C library; raise NotEnforced if it returns a negative number."""
+    result, number = _libc(function, *arguments)
+    if result < 0:
+        code = errno.errorcode.get(number, str(number))
+        raise NotEnforced(f"{function}({what}) failed with {code} ({os.strerror(number)})")
+    return result
+
+
+def _libc(function: str, *arguments: Any) -> tuple[int, int]:
+    """Call a function of the C library and return its result and errno."""
+    ctypes.set_errno(0)
+    result = getattr(ctypes.CDLL(None, use_errno=True), function)(*arguments)
+    return result, ctypes.get_errno()
+
+
+def _as_long(value: Any) -> Any:
+    """Pass integers in the full width of a register."""
+    return ctypes.c_ulong(value) if isinstance(value, int) else value

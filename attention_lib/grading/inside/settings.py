@@ -1,0 +1,33 @@
+"""Settings of the fork server: what the grader decides for all submissions to a lesson."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a submission may use, and where Python lies; sent as JSON."""
+
+    memory_bytes: int
+    cpu_seconds: int
+    processes: int
+    open_files: int
+    file_bytes: int
+    folder_bytes: int
+    folder_files: int
+    shared_memory_bytes: int
+    modules: list[str]  # imported once, before the first submission
+    folders_in_tmp: list[str]  # folders of Python's below /tmp, which stay visible
+    links_in_tmp: dict[str, str]  # symbolic links to Python's folders, and where they lead
+
+    def as_json(self) -> str:
+        """Write the settings down."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """Read what `as_json` has written."""
+        return cls(**json.loads(text))

@@ -1,0 +1,153 @@
+"""Talk to one student's process: requests and replies, callbacks, time limits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from attention_lib.grading import limits
+from attention_lib.grading.inside.wire import (
+    INTERRUPT,
+    Channel,
+    Closed,
+    Malformed,
+    Message,
+    error_by_value,
+)
+from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
+
+
+class Supervisor(Protocol):
+    """What can interrupt a student's process, and end it."""
+
+    def send(self, command: bytes, /) -> Any:
+        """Send a command, of which there is one: INTERRUPT."""
+
+    def close(self) -> None:
+        """End the process, and all that it has started."""
+
+
+class Session:
+    """The conversation with one student's process."""
+
+    def __init__(
+        self, channel: Channel, supervisor: Supervisor, files: Mapping[str, bytes]
+    ) -> None:
+        """Wait until the process is ready, and send it the student's files.
+
+        Raises
+        ------
+        NoSandbox
+            If the process could not be started as it should be.
+        """
+        self._channel = channel
+        self._supervisor = supervisor
+        self._deadline = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
+        self.ended = ""  # the reason, once the process has ended
+        self._wait_until_ready()
+        arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
+        with contextlib.suppress(SessionEnded):  # the first cell will say so
+            self.ask({"do": "begin", "files": arrays}, limits.SANDBOX_START_SECONDS)
+
+    def _wait_until_ready(self) -> None:
+        """Read the first message, which the process sends before any code of the student's runs."""
+        try:
+            first = self._channel.receive(limits.SANDBOX_START_SECONDS)
+        except TimeoutError:
+            reason = f"it was not ready after {limits.SANDBOX_START_SECONDS:g} seconds"
+        except (Closed, Malformed):
+            reason = "it ended before it was ready"
+        else:
+            if first.get("ready") is True:
+                return
+            reason = str(first.get("failed"))
+        self.close()
+        raise NoSandbox(f"The process for a submission could not be started: {reason}.")
+
+    def ask(self, request: Message, seconds: float) -> Message:
+        """Send a request and return the reply.
+
+        A process that has not replied in time is interrupted. If it does not reply to that
+        either, it is ended.
+
+        Raises
+        ------
+        SessionEnded
+            If the process has ended, or its reply cannot be read.
+        """
+        if self.ended:
+            raise SessionEnded(self.ended)
+        callbacks: list[Any] = []
+        seconds = min(seconds, self._deadline - time.monotonic())
+        if seconds <= 0:
+            self.end("The notebook took too long altogether.")
+        try:
+            self._channel.send(request, seconds, callbacks)
+            try:
+                return self._reply(callbacks, seconds)
+            except TimeoutError:
+                self._supervisor.send(INTERRUPT)
+                reply = self._reply(callbacks, limits.INTERRUPT_GRACE_SECONDS)
+                return {**reply, "interrupted": True}
+        except TimeoutError:
+            self.end("This did not end in time, and could not be interrupted.")
+        except Malformed as problem:
+            self.end(f"What came back from Python was no answer ({problem}).")
+        except OSError:  # Closed among them
+            self.end("Python ended while this ran, by itself or for the memory it took.")
+
+    def _reply(self, callbacks: list[Any], seconds: float) -> Message:
+        """Wait for the reply, and serve callbacks meanwhile."""
+        deadline = time.monotonic() + seconds
+        while True:
+            reply = self._channel.receive(max(0.0, deadline - time.monotonic()))
+            if "ask" not in reply:
+                return reply
+            answer = call_back(callbacks, reply)
+            self._channel.send(answer, max(0.1, deadline - time.monotonic()))
+
+    def end(self, reason: str) -> NoReturn:
+        """End the process and raise SessionEnded."""
+        self.ended = reason
+        self.close()
+        raise SessionEnded(reason)
+
+    def close(self) -> None:
+        """End the process, and all that it has started."""
+        self._supervisor.close()
+        self._channel.close()
+
+
+def call_back(callbacks: list[Any], question: Message) -> Message:
+    """Call one of the grader's functions, or advance one of its iterators, for the student's process.
+
+    Its arguments are untrusted: only small arrays of numbers are taken.
+    """
+    try:
+        callback = callbacks[question["ask"]]
+        if question["what"] == "next":
+            return {"value": list(_next_item(callback))}
+        arguments = question["args"]
+        if not all(map(_is_small, arguments)):
+            most = limits.CALLBACK_ARGUMENT_NUMBERS
+            raise TypeError(f"it takes an array of at most {most:,} numbers")
+        with np.errstate(all="ignore"):
+            return {"value": callback(*arguments)}
+    except Exception as error:
+        return {"error": error_by_value(error)}
+
+
+def _is_small(argument: Any) -> bool:
+    """Return whether calculating takes little time; with huge integers of Python's it does not."""
+    numbers = np.asarray(argument)
+    return numbers.dtype.kind in "biufc" and numbers.size <= limits.CALLBACK_ARGUMENT_NUMBERS
+
+
+def _next_item(iterator: Iterator[Any]) -> Iterator[Any]:
+    for item in iterator:
+        yield item
+        return
