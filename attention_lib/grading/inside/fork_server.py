@@ -134,12 +134,15 @@ def _enter_namespaces() -> None:
     user, group = os.getuid(), os.getgid()
     kernel.prctl(Prctl.PR_SET_DUMPABLE, 1)  # or /proc/self would belong to root
     kernel.unshare(NAMESPACES)
-    checked("write to setgroups", Path("/proc/self/setgroups").write_text, "deny")
-    checked("write to uid_map", Path("/proc/self/uid_map").write_text, f"{NOBODY} {user} 1")
-    checked("write to gid_map", Path("/proc/self/gid_map").write_text, f"{NOBODY} {group} 1")
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{NOBODY} {user} 1")
+    _write("/proc/self/gid_map", f"{NOBODY} {group} 1")
     kernel.prctl(Prctl.PR_SET_PDEATHSIG, signal.SIGKILL)  # when the server ends
-    with contextlib.suppress(OSError):  # where it can be had: no user namespaces further in
-        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    _write("/proc/sys/user/max_user_namespaces", "0")  # in a nested one a student would be root
+
+
+def _write(path: str, text: str) -> None:
+    checked(f"write to {path}", Path(path).write_text, text)
 
 
 def begin(shell: Shell, settings: Settings, channel: int) -> None:

@@ -82,8 +82,7 @@ class Sandbox:
         bubblewrap = require_sandbox()
         settings = _settings([*IMPORTED_MODULES, *modules]).as_json()
         self._control, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._files = contextlib.ExitStack()
-        self._stderr = self._files.enter_context(tempfile.TemporaryFile())
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with contextlib.ExitStack() as stack, server_end:
             files = _files_in_memory(visible_library(lesson), stack)
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
@@ -133,13 +132,13 @@ class Sandbox:
         self._stop()
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        self._files.close()
+        self._stderr.close()
         return NoSandbox(f"{sentence} It says: {lines[-1]}" if lines else sentence)
 
     def close(self) -> None:
         """End the server, and with it all that runs in it."""
         self._stop()
-        self._files.close()
+        self._stderr.close()
 
     def _stop(self) -> None:
         self._control.close()

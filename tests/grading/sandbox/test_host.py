@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -10,10 +12,11 @@ import numpy as np
 import pytest
 
 from attention_lib.grading import limits
+from attention_lib.grading.inside.fork_server import NAMESPACES
 from attention_lib.grading.limits import MIB
 from attention_lib.grading.sandbox import host
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
-from attention_lib.grading.sandbox.host import Sandbox, require_sandbox
+from attention_lib.grading.sandbox.host import Sandbox, missing_protection, require_sandbox
 from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
 
@@ -199,3 +202,139 @@ def test_functions_of_the_graders_take_small_arrays_alone(argument):
     reply = call_back([called.append], {"ask": 0, "what": "call", "args": (argument,)})
     assert called == []
     assert "an array of at most 100,000 numbers" in reply["error"]["text"]
+
+
+# Each call that restricts a submission's process, as its error names it.
+RESTRICTIONS = [
+    "prctl(PR_SET_DUMPABLE)",
+    f"unshare({NAMESPACES.name})",
+    "prctl(PR_SET_PDEATHSIG)",
+    "unshare(CLONE_NEWNS)",
+    "mount(tmpfs, /tmp)",
+    "mount(tmpfs, /dev/shm)",
+    "mount(tmpfs, /proc)",
+    "prctl(PR_SET_NO_NEW_PRIVS)",
+    "prctl(PR_CAPBSET_DROP)",
+    "capset(no capabilities)",
+    "prctl(PR_SET_SECCOMP)",
+]
+CHECKED_CALLS = [
+    "write to /proc/self/setgroups",
+    "write to /proc/self/uid_map",
+    "write to /proc/self/gid_map",
+    "write to /proc/sys/user/max_user_namespaces",
+    "setrlimit(RLIMIT_AS)",
+    "setrlimit(RLIMIT_CPU)",
+    "setrlimit(RLIMIT_NPROC)",
+    "setrlimit(RLIMIT_FSIZE)",
+    "setrlimit(RLIMIT_NOFILE)",
+    "setrlimit(RLIMIT_CORE)",
+]
+# Appended to kernel.py in the sandbox: the C library or Python refuses one call.
+REFUSE = """
+_working_call, _working_libc, _working_checked = _call, _libc, checked
+_name = ""
+
+def _call(function, what, *arguments):
+    global _name
+    _name = f"{function}({what})"
+    return _working_call(function, what, *arguments)
+
+def _libc(function, *arguments):
+    return (-1, errno.EPERM) if _name == REFUSED else _working_libc(function, *arguments)
+
+def checked(name, function, *arguments):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+    _working_checked(name, refuse if name == REFUSED else function, *arguments)
+"""
+
+
+@pytest.fixture
+def change_inside(monkeypatch):
+    """Add code to a module of the grader's as the sandbox shows it."""
+
+    def change(module, code):
+        def changed(lesson):
+            files = host_library(lesson)
+            files[f"grading/inside/{module}.py"] += code.encode()
+            return files
+
+        host_library = host.visible_library
+        monkeypatch.setattr(host, "IMPORTED_MODULES", [])  # to start sooner
+        monkeypatch.setattr(host, "visible_library", changed)
+
+    return change
+
+
+@pytest.mark.parametrize("call", [*RESTRICTIONS, *CHECKED_CALLS])
+def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside, call):
+    change_inside("kernel", f"{REFUSE}\nREFUSED = {call!r}\n")
+    with contextlib.closing(Sandbox("01_softmax")) as sandbox, pytest.raises(NoSandbox) as failure:
+        sandbox.open({})
+    assert str(failure.value).startswith(
+        f"The process for a submission could not be started: {call} failed"
+    )
+    assert "EPERM" in str(failure.value) or "Operation not permitted" in str(failure.value)
+
+
+def test_processor_without_filter_is_named_and_submissions_are_graded(monkeypatch, change_inside):
+    assert missing_protection() == ""
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "without a system-call filter on this processor (riscv64)" in missing_protection()
+    change_inside("seccomp", "platform.machine = lambda: 'riscv64'\n")
+    with contextlib.closing(Sandbox("01_softmax")) as sandbox:
+        session = sandbox.open({})
+        reply = session.ask({"do": "run", "source": "print(1)"}, 20)
+        session.close()
+    assert json.loads(reply["outputs"].tobytes())[0]["text"] == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise RuntimeError('odd')", "It says: RuntimeError: odd"),
+        ("serve = lambda *_: None", "The sandbox for students' code could not be started."),
+    ],
+)
+def test_server_that_does_not_start_says_why(change_inside, code, reason):
+    change_inside("fork_server", code)
+    with pytest.raises(NoSandbox) as failure:
+        Sandbox("01_softmax")
+    assert reason in str(failure.value)
+
+
+def test_process_that_ends_before_it_is_ready_is_no_empty_submission(change_inside):
+    change_inside("fork_server", "def live(*_): os._exit(1)\n")
+    with (
+        contextlib.closing(Sandbox("01_softmax")) as sandbox,
+        pytest.raises(NoSandbox, match="it ended before it was ready"),
+    ):
+        sandbox.open({})
+
+
+RUN_A_CELL = """
+import contextlib, json
+from attention_lib.grading.sandbox.host import Sandbox
+
+with contextlib.closing(Sandbox("01_softmax")) as sandbox:
+    session = sandbox.open({})
+    reply = session.ask({"do": "run", "source": "import colorsys; print(colorsys.__file__)"}, 20)
+    session.close()
+(output,) = json.loads(reply["outputs"].tobytes())
+print(output.get("text", output))
+"""
+
+
+def test_submissions_run_where_the_virtual_environment_is_a_link_in_tmp():
+    """The sandbox mounts a new /tmp, in which the link has to be made again."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as clone:
+        link = Path(clone) / "inner" / ".venv"
+        link.parent.mkdir()
+        link.symlink_to(os.sys.prefix)
+        python = str(link / "bin" / Path(os.sys.executable).name)
+        result = subprocess.run(
+            [python, "-c", RUN_A_CELL], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    assert result.stderr == ""
+    assert "colorsys.py" in result.stdout
