@@ -1,4 +1,8 @@
-"""A stranger's folder: its files are read, and nothing in it is followed, run or waited for."""
+"""Read files in an untrusted folder: no link is followed, no pipe waited for, nothing run.
+
+Names are looked up relative to an open folder (`dir_fd`, with O_NOFOLLOW), so that a folder that is
+replaced meanwhile makes no difference.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +15,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-# Where a folder can be held open (not on Windows), a name is looked up in that very folder, so
-# that nothing put in its place meanwhile is met instead.
-CAN_HOLD = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-_FLAGS = sum(  # a missing one is one that this system can do without
+# Whether names can be looked up relative to an open folder (not on Windows).
+HAS_DIR_FD = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_OPEN_FLAGS = sum(  # those that this system has
     getattr(os, name, 0)
     for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 )
-_STANDS_FOR_ANOTHER = 0x20000000  # the bit in the tag of a Windows junction, link or mount
+_NAME_SURROGATE = 0x20000000  # bit in the reparse tag of a Windows junction, link or mount
 
 
 class NotTaken(Exception):
-    """What lies there is left where it lies; the text says what it is."""
+    """A file or folder is not read; the text says what it is."""
 
 
 class Missing(NotTaken):
-    """Nothing lies there."""
+    """There is no file or folder of this name."""
 
 
 class TooLarge(NotTaken):
-    """A file is larger than asked for."""
+    """A file is larger than allowed."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +41,22 @@ class Folder:
     """An open folder."""
 
     path: Path
-    handle: int | None = None
+    descriptor: int | None = None  # None where the system has no dir_fd
 
     def at(self, name: str) -> tuple[str | Path, dict[str, int]]:
-        """Return how functions of `os` find a name in the folder."""
-        if self.handle is None:
+        """Return the arguments by which functions of `os` look up a name in the folder."""
+        if self.descriptor is None:
             return self.path / name, {}
-        return name, {"dir_fd": self.handle}
+        return name, {"dir_fd": self.descriptor}
 
 
 @contextlib.contextmanager
 def opened(path: Path, below: Path) -> Iterator[Folder]:
-    """Open a folder; each part of its path that comes after `below` has to be a folder itself."""
+    """Open a folder below another one; no part of its path after `below` may be a link."""
     with contextlib.ExitStack() as stack:
-        with _told():
-            handle = os.open(below, os.O_RDONLY | os.O_DIRECTORY) if CAN_HOLD else None
-            folder = stack.enter_context(_closing(Folder(below, handle)))
+        with _errors_as_reasons():
+            descriptor = os.open(below, os.O_RDONLY | os.O_DIRECTORY) if HAS_DIR_FD else None
+            folder = stack.enter_context(_closing(Folder(below, descriptor)))
             for part in path.relative_to(below).parts:
                 folder = stack.enter_context(_closing(_step_into(folder, part)))
         yield folder
@@ -64,27 +67,31 @@ def _closing(folder: Folder) -> Iterator[Folder]:
     try:
         yield folder
     finally:
-        if folder.handle is not None:
-            os.close(folder.handle)
+        if folder.descriptor is not None:
+            os.close(folder.descriptor)
 
 
 def _step_into(folder: Folder, name: str) -> Folder:
     if not is_folder(folder, name):
         raise NotTaken("no folder")
-    place, at = folder.at(name)
-    if folder.handle is None:
+    if folder.descriptor is None:
         return Folder(folder.path / name)
-    return Folder(folder.path / name, os.open(place, _FLAGS | os.O_DIRECTORY, **at))
+    name_or_path, options = folder.at(name)
+    descriptor = os.open(name_or_path, _OPEN_FLAGS | os.O_DIRECTORY, **options)
+    return Folder(folder.path / name, descriptor)
 
 
 def names(folder: Folder, most: int) -> list[str]:
-    """Return at most so many names of what lies in a folder, in order."""
-    with _told(), os.scandir(folder.path if folder.handle is None else folder.handle) as entries:
+    """Return at most `most` names of files and folders in a folder, sorted."""
+    with (
+        _errors_as_reasons(),
+        os.scandir(folder.path if folder.descriptor is None else folder.descriptor) as entries,
+    ):
         return sorted(entry.name for entry in itertools.islice(entries, most))
 
 
 def is_folder(folder: Folder, name: str) -> bool:
-    """Tell whether a name is that of a folder.
+    """Return whether a name is that of a folder.
 
     Raises
     ------
@@ -97,9 +104,9 @@ def is_folder(folder: Folder, name: str) -> bool:
 def walk(
     top: Path, below: Path, most: int, depth: int
 ) -> Iterator[tuple[Folder, PurePosixPath, NotTaken | None]]:
-    """Find what lies in a folder and in those inside it, the outer ones first.
+    """Find the files in a folder and in the folders inside it, outer ones first.
 
-    Names that begin with a dot are passed over.
+    Names that begin with a dot are left out.
 
     Parameters
     ----------
@@ -111,19 +118,19 @@ def walk(
     Yields
     ------
     folder, path, reason
-        An open folder, the path in `top` of something that lies in it and is no folder, and why
-        it cannot be read, if that shows already.
+        An open folder, the path below `top` of something in it that is no folder, and why it
+        cannot be read, if that is known already.
     """
     folders = deque([PurePosixPath()])
-    room = most
+    left = most
     while folders:
         inner = folders.popleft()
         try:
             with opened(top / inner, below) as folder:
-                found = names(folder, room + 1)
-                for path in (inner / name for name in found[:room] if name[0] != "."):
+                entries = names(folder, left + 1)
+                for path in (inner / name for name in entries[:left] if name[0] != "."):
                     try:
-                        if _is_to_enter(folder, path, depth):
+                        if _is_folder_to_search(folder, path, depth):
                             folders.append(path)
                         else:
                             yield folder, path, None
@@ -132,13 +139,12 @@ def walk(
         except NotTaken as reason:
             yield Folder(top), inner, reason
             continue
-        if len(found) > room:
-            reason = NotTaken(f"beyond {most:,} files and folders")
-            yield Folder(top), inner / "...", reason
-        room -= min(room, len(found))
+        if len(entries) > left:
+            yield Folder(top), inner / "...", NotTaken(f"beyond {most:,} files and folders")
+        left -= min(left, len(entries))
 
 
-def _is_to_enter(folder: Folder, path: PurePosixPath, depth: int) -> bool:
+def _is_folder_to_search(folder: Folder, path: PurePosixPath, depth: int) -> bool:
     if not is_folder(folder, path.name):
         return False
     if len(path.parts) > depth:
@@ -147,12 +153,12 @@ def _is_to_enter(folder: Folder, path: PurePosixPath, depth: int) -> bool:
 
 
 def read_file(folder: Folder, name: str, most: int) -> bytes:
-    """Return what is in a file of at most so many bytes.
+    """Return the content of a file of at most `most` bytes.
 
     Raises
     ------
     NotTaken
-        If it is larger, which is TooLarge, or anything but a file that has this name alone.
+        If it is larger (TooLarge), or no regular file, or has a second name (a hard link).
     """
     status = _status(folder, name)
     if not stat.S_ISREG(status.st_mode):
@@ -162,8 +168,11 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
     too_large = TooLarge(f"larger than {most / 1_000_000:g} MB")
     if status.st_size > most:
         raise too_large
-    place, at = folder.at(name)
-    with _told(), os.fdopen(os.open(place, _FLAGS, **at), "rb") as file:
+    name_or_path, options = folder.at(name)
+    with (
+        _errors_as_reasons(),
+        os.fdopen(os.open(name_or_path, _OPEN_FLAGS, **options), "rb") as file,
+    ):
         if not os.path.samestat(status, os.fstat(file.fileno())):
             raise NotTaken("something that changed while it was read")
         content = file.read(most + 1)
@@ -173,18 +182,18 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
 
 
 def _status(folder: Folder, name: str) -> os.stat_result:
-    place, at = folder.at(name)
-    with _told():
-        status = os.stat(place, follow_symlinks=False, **at)
-    stands_for_another = getattr(status, "st_reparse_tag", 0) & _STANDS_FOR_ANOTHER
-    if stat.S_ISLNK(status.st_mode) or stands_for_another:
+    name_or_path, options = folder.at(name)
+    with _errors_as_reasons():
+        status = os.stat(name_or_path, follow_symlinks=False, **options)
+    is_surrogate = getattr(status, "st_reparse_tag", 0) & _NAME_SURROGATE
+    if stat.S_ISLNK(status.st_mode) or is_surrogate:
         raise NotTaken("a link")
     return status
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Turn what the operating system refuses into a reason."""
+def _errors_as_reasons() -> Iterator[None]:
+    """Turn an OSError into NotTaken with a reason."""
     try:
         yield
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Pages: feedback for students, with scripts removed."""
+"""Feedback pages, with scripts removed."""

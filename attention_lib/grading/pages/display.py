@@ -1,23 +1,26 @@
-"""What feedback and formgrader show of a submission: its HTML and Markdown, without its scripts.
+"""Sanitize the HTML and Markdown of submissions by allow-lists, for feedback and formgrader.
 
-nbconvert can clean HTML outputs by itself, but then drops figures and colors, and leaves the HTML
-in Markdown cells as it is. These filters take the place of its own, in both nbgrader pages.
+nbconvert can sanitize HTML outputs by itself, but then drops figures and colors, and leaves the
+HTML in Markdown cells as it is. These Jinja filters replace its own in both of nbgrader's pages.
 """
 
 from __future__ import annotations
 
 import html
+import logging
 import re
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import List
 
-_TAGS = """
+from attention_lib.grading import limits
+
+_EXTRA_TAGS = """
     br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
     summary sup table tbody td tfoot th thead tr
 """
@@ -31,76 +34,90 @@ _CSS = """
     margin-top max-width min-width opacity outline overflow-x padding text-align vertical-align
     white-space width
 """
-TAGS = bleach.ALLOWED_TAGS | set(_TAGS.split())
-ATTRIBUTES = frozenset(_ATTRIBUTES.split())
-CSS = CSSSanitizer(allowed_css_properties=_CSS.split())
-# Of CSS, the functions that fetch nothing; and what stands before a bracket, or hides it.
-FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "calc", "linear-gradient"}
-CALL = re.compile(r"([^\s,:;()]*)\(|\\")
-# Panels, tables, and colored code. nbgrader's pages know others that cover a page as a whole.
-CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
-MOST_GROWTH = 40  # times that text grows as a page: a character of code may take a tag
-PICTURES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
+ALLOWED_TAGS = bleach.ALLOWED_TAGS | set(_EXTRA_TAGS.split())
+ALLOWED_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
+CSS_SANITIZER = CSSSanitizer(allowed_css_properties=_CSS.split())
+# CSS functions that fetch nothing; a call's name, or a backslash, which could hide one.
+ALLOWED_CSS_FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "calc", "linear-gradient"}
+CSS_CALL = re.compile(r"([^\s,:;()]*)\(|\\")
+# Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
+ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
+PICTURE_ADDRESSES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
+
+
+class TooManyPictures(ValueError):
+    """A cell's pictures are shown so often that the page would become too large."""
+
+
+NOT_RENDERED = (InvalidNotebook, RecursionError, TooManyPictures)  # for what a student wrote
+
+logger = logging.getLogger(__name__)
 
 
 def clean_html(markup: str | bytes) -> str:
-    """Return the HTML with everything escaped that could run, or call on another server."""
+    """Return HTML with everything escaped that could run a script or fetch from a server."""
     text = markup.decode() if isinstance(markup, bytes) else str(markup)
     return bleach.clean(
         text,
-        tags=TAGS,
+        tags=ALLOWED_TAGS,
         attributes=_is_allowed,
         protocols={"http", "https", "mailto", "data"},
-        css_sanitizer=CSS,
+        css_sanitizer=CSS_SANITIZER,
     )
 
 
 @pass_context
 def markdown2html(context: Context, source: str) -> str:
-    """Render Markdown as nbconvert does for a cell, pictures pasted into it included, cleaned."""
+    """Render a cell's Markdown with its pictures, as nbconvert does, and sanitize it.
+
+    Markdown that cannot be rendered, or grows too much, is shown as plain text.
+    """
     cell = context.get("cell") or {}
     pictures = _Pictures(cell.get("attachments", {}))
     renderer = IPythonRenderer(escape=False, attachments=pictures)
     try:
-        shown = MarkdownWithMath(renderer=renderer).render(source)
-        if len(shown) <= MOST_GROWTH * len(source) + pictures.characters:
-            return clean_html(shown)
-    except Exception:  # a picture that is not there, or text of absurd depth
-        pass
+        rendered = MarkdownWithMath(renderer=renderer).render(source)
+        if len(rendered) <= limits.MARKDOWN_GROWTH * len(source) + pictures.characters:
+            return clean_html(rendered)
+    except NOT_RENDERED as problem:  # a picture that is missing, or text nested too deeply
+        logger.info("Markdown is shown as plain text: %r", problem)
+    except Exception:
+        logger.warning("Markdown is shown as plain text: rendering it failed", exc_info=True)
     return f"<pre>{html.escape(source)}</pre>"
 
 
 class _Pictures(dict[str, dict[str, str]]):
-    """The pictures pasted into a cell: each is written out wherever it is shown, twice at most."""
+    """The pictures pasted into a cell, which may be shown PICTURE_REPEATS times each on average."""
 
     def __init__(self, pictures: dict[str, dict[str, str]]) -> None:
         super().__init__(pictures)
-        self.characters = 2 * sum(len(data) for one in pictures.values() for data in one.values())
-        self._room = self.characters
+        lengths = (len(data) for bundle in pictures.values() for data in bundle.values())
+        self.characters = limits.PICTURE_REPEATS * sum(lengths)
+        self._characters_left = self.characters
 
     def __getitem__(self, name: str) -> dict[str, str]:
         picture = super().__getitem__(name)
-        self._room -= max(map(len, picture.values()))
-        if self._room < 0:
-            raise ValueError("The pictures of this cell are shown too often.")
+        self._characters_left -= max(map(len, picture.values()))
+        if self._characters_left < 0:
+            raise TooManyPictures("The pictures of this cell are shown too often.")
         return picture
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "src":
-        return tag == "img" and value.startswith(PICTURES)
+        return tag == "img" and value.startswith(PICTURE_ADDRESSES)
     value = html.unescape(value)
     if name == "href":
         return tag == "a" and not re.sub(r"[\s\0-\x1f]", "", value).lower().startswith("data:")
     if name == "style":
-        return all(called.lower() in FUNCTIONS for called in CALL.findall(value))
+        return all(name.lower() in ALLOWED_CSS_FUNCTIONS for name in CSS_CALL.findall(value))
     if name == "class":
-        return all(map(CLASSES.fullmatch, value.split()))
-    return name in ATTRIBUTES
+        return all(map(ALLOWED_CLASSES.fullmatch, value.split()))
+    return name in ALLOWED_ATTRIBUTES
 
 
 class HideChecks(ClearHiddenTests):
-    """nbgrader's ClearHiddenTests, for feedback: it accepts what HTML exporters set."""
+    """nbgrader's ClearHiddenTests for feedback pages, with the setting that HTML exporters pass."""
 
     display_data_priority = List(NbGraderPreprocessor.display_data_priority.default()).tag(
         config=True

@@ -1,4 +1,4 @@
-"""Reading a folder in which anything may lie, without following or waiting for it."""
+"""Reading an untrusted folder: links, pipes, devices and huge files are refused."""
 
 import os
 import socket
@@ -17,12 +17,12 @@ from attention_lib.grading.intake.folder import (
 )
 
 
-@pytest.fixture(params=[True, False], ids=["held", "by path"])
-def place(request, tmp_path, monkeypatch):
-    """The folder student/lesson, opened as this system can, and as one without handles would."""
-    if request.param and not folder.CAN_HOLD:
-        pytest.skip("no folder can be held open here")
-    monkeypatch.setattr(folder, "CAN_HOLD", request.param)
+@pytest.fixture(params=[True, False], ids=["dir_fd", "by path"])
+def untrusted(request, tmp_path, monkeypatch):
+    """The folder student/lesson, opened with dir_fd and as a system without it does."""
+    if request.param and not folder.HAS_DIR_FD:
+        pytest.skip("this system has no dir_fd")
+    monkeypatch.setattr(folder, "HAS_DIR_FD", request.param)
     inner = tmp_path / "student" / "lesson"
     inner.mkdir(parents=True)
     with opened(inner, below=tmp_path) as opened_folder:
@@ -77,7 +77,7 @@ def sparse(path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "reason"),
     [
         (link_to_a_file, "a link"),
         (link_to_nothing, "a link"),
@@ -90,37 +90,37 @@ def sparse(path):
         (sparse, "larger than 0.001 MB"),
     ],
 )
-def test_only_a_small_file_with_one_name_is_read(place, make, told):
-    make(place.path / "it")
-    with pytest.raises(NotTaken, match=told):
-        read_file(place, "it", most=1000)
+def test_links_pipes_devices_and_large_files_are_refused(untrusted, make, reason):
+    make(untrusted.path / "it")
+    with pytest.raises(NotTaken, match=reason):
+        read_file(untrusted, "it", most=1000)
 
 
 @pytest.mark.parametrize("name", ["it", "it\n", "IT.Txt", "CON", "aux.txt", "-rf", "é", "a b"])
-def test_a_file_is_read_whatever_its_name(place, name):
-    (place.path / name).write_bytes(b"\x00\r\n\xff" * 250)
-    assert read_file(place, name, most=1000) == b"\x00\r\n\xff" * 250
-    assert names(place, most=10) == [name]
-    assert not is_folder(place, name)
+def test_file_of_any_name_is_read(untrusted, name):
+    (untrusted.path / name).write_bytes(b"\x00\r\n\xff" * 250)
+    assert read_file(untrusted, name, most=1000) == b"\x00\r\n\xff" * 250
+    assert names(untrusted, most=10) == [name]
+    assert not is_folder(untrusted, name)
 
 
-def test_what_is_missing_is_told_apart(place):
+def test_missing_file_has_an_error_of_its_own(untrusted):
     with pytest.raises(Missing):
-        read_file(place, "it", most=1000)
+        read_file(untrusted, "it", most=1000)
     with pytest.raises(Missing):
-        is_folder(place, "it")
+        is_folder(untrusted, "it")
 
 
-def test_names_come_in_order_and_not_all(place):
+def test_names_are_sorted_and_limited(untrusted):
     for name in "cab":
-        (place.path / name).write_text("")
-    assert names(place, most=3) == ["a", "b", "c"]
-    assert len(names(place, most=2)) == 2
+        (untrusted.path / name).write_text("")
+    assert names(untrusted, most=3) == ["a", "b", "c"]
+    assert len(names(untrusted, most=2)) == 2
 
 
 @pytest.mark.parametrize("part", ["student", "lesson"])
-@pytest.mark.usefixtures("place")
-def test_no_part_of_a_path_may_be_a_link(tmp_path, part):
+@pytest.mark.usefixtures("untrusted")
+def test_link_in_the_path_is_refused(tmp_path, part):
     elsewhere = tmp_path / "elsewhere"
     path = tmp_path / "student" / "lesson"
     (path if part == "lesson" else path.parent).rename(elsewhere)
@@ -129,8 +129,8 @@ def test_no_part_of_a_path_may_be_a_link(tmp_path, part):
         pass
 
 
-@pytest.mark.usefixtures("place")
-def test_a_path_through_a_file_leads_nowhere(tmp_path):
+@pytest.mark.usefixtures("untrusted")
+def test_path_through_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NotTaken, match="no folder"), opened(tmp_path / "file", below=tmp_path):
         pass
@@ -139,8 +139,8 @@ def test_a_path_through_a_file_leads_nowhere(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="nothing counts open files here")
-@pytest.mark.usefixtures("place")
-def test_no_folder_stays_open(tmp_path):
+@pytest.mark.usefixtures("untrusted")
+def test_descriptors_are_closed(tmp_path):
     before = os.listdir("/proc/self/fd")
     with opened(tmp_path / "student" / "lesson", below=tmp_path):
         pass

@@ -1,4 +1,4 @@
-"""What a student may do to a notebook, and what is left of it when it is put back together."""
+"""Rebuilding submitted notebooks: what students may change, and what is put back."""
 
 from copy import deepcopy
 
@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 from nbgrader.nbgraderformat import MetadataValidator
 
-from attention_lib.grading.intake import rebuild as limits
+from attention_lib.grading import limits
 from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
 from attention_lib.grading.lesson.cell_ids import id_of
 
@@ -81,12 +81,12 @@ def sources(*replaced, **added):
     return texts
 
 
-def test_an_honest_submission_stays_as_it_is(submitted):
+def test_honest_submission_is_unchanged(submitted):
     submitted.cells[4].source = "Because."
     assert rebuilt(submitted) == (sources(("YOUR ANSWER HERE", "Because.")), [])
 
 
-def test_added_cells_stay_where_they_stood(submitted):
+def test_added_cells_keep_their_positions(submitted):
     submitted.cells.insert(2, new_code_cell("helper = 1"))
     submitted.cells.insert(0, new_markdown_cell("My name"))
     texts, changes = rebuilt(submitted)
@@ -95,7 +95,7 @@ def test_added_cells_stay_where_they_stood(submitted):
 
 
 @pytest.mark.parametrize("gone", [0, 1, 3, 5])
-def test_a_deleted_cell_is_put_back(submitted, gone):
+def test_deleted_cell_is_put_back(submitted, gone):
     del submitted.cells[gone]
     texts, changes = rebuilt(submitted)
     assert texts == sources()
@@ -103,7 +103,7 @@ def test_a_deleted_cell_is_put_back(submitted, gone):
     assert "put back" in changes[0]
 
 
-def test_a_deleted_answer_is_the_released_one(submitted):
+def test_deleted_answer_is_replaced_by_the_released_cell(submitted):
     submitted.cells[4].source = "Because."
     del submitted.cells[2]
     texts, changes = rebuilt(submitted)
@@ -114,26 +114,26 @@ def test_a_deleted_answer_is_the_released_one(submitted):
 @pytest.mark.parametrize(
     "text", ["pass", "double = None", CHECK.replace("check", "print"), "raise SystemExit"]
 )
-def test_an_edited_check_decides_nothing(submitted, text):
+def test_edited_check_is_replaced_by_the_released_one(submitted, text):
     submitted.cells[3].source = text
     texts, changes = rebuilt(submitted)
     assert texts == sources(check_double=text)
     assert changes == ["The check cell of double had been changed; the lesson's own decides."]
 
 
-def test_a_copied_check_is_dropped(submitted):
+def test_copied_check_is_removed(submitted):
     submitted.cells.insert(4, deepcopy(submitted.cells[3]))
     texts, changes = rebuilt(submitted)
     assert texts == sources()
     assert "check cell of double was there 2 times" in changes[0]
 
 
-def test_moved_cells_go_back(submitted):
+def test_moved_cells_are_put_back_in_order(submitted):
     submitted.cells = submitted.cells[::-1]
     assert rebuilt(submitted)[0] == sources()
 
 
-def test_of_two_answers_the_one_that_the_check_met_is_graded(submitted):
+def test_last_answer_above_the_check_is_graded(submitted):
     first, last = deepcopy(submitted.cells[2]), deepcopy(submitted.cells[2])
     first.source, last.source = ANSWER + "  # try", ANSWER + "  # later"
     submitted.cells.insert(2, first)
@@ -143,19 +143,19 @@ def test_of_two_answers_the_one_that_the_check_met_is_graded(submitted):
     assert "answer cell of double was there 3 times" in changes[0]
 
 
-def test_an_untouched_copy_of_an_answer_is_no_answer(submitted):
+def test_unchanged_copy_of_an_answer_cell_is_no_answer(submitted):
     submitted.cells.insert(3, deepcopy(RELEASED.cells[2]))
     assert rebuilt(submitted)[0] == sources()
 
 
-def test_an_answer_in_a_cell_of_ones_own_is_found(submitted):
+def test_answer_in_an_added_cell_is_found_by_its_definition(submitted):
     submitted.cells[2] = new_code_cell(ANSWER)
     assert rebuilt(submitted)[0] == sources()
 
 
 @pytest.mark.parametrize("place", [2, 3])
 @pytest.mark.parametrize("make", [new_markdown_cell, new_raw_cell])
-def test_retyped_cells_are_turned_back(submitted, place, make):
+def test_cells_of_another_type_are_turned_back(submitted, place, make):
     old = submitted.cells[place]
     submitted.cells[place] = make(old.source, id=old.id, metadata=old.metadata)
     texts, changes = rebuilt(submitted)
@@ -176,7 +176,7 @@ def test_retyped_cells_are_turned_back(submitted, place, make):
         marks("check_double", solution=True),
     ],
 )
-def test_settings_are_put_back(submitted, metadata):
+def test_changed_nbgrader_settings_are_put_back(submitted, metadata):
     submitted.cells[3].metadata = nbformat.from_dict(metadata)
     texts, changes = rebuilt(submitted)
     assert texts == sources()
@@ -186,27 +186,27 @@ def test_settings_are_put_back(submitted, metadata):
 
 
 @pytest.mark.parametrize("version", [0, 2, 4, "new", None])
-def test_a_strange_schema_version_changes_nothing(submitted, version):
+def test_schema_version_is_ignored(submitted, version):
     for cell in submitted.cells[2:5]:
         cell.metadata.nbgrader.schema_version = version
     assert rebuilt(submitted) == (sources(), [])
 
 
-def test_a_notebook_without_cell_ids_is_understood(submitted):
+def test_notebook_without_cell_ids_is_rebuilt(submitted):
     submitted.cells.insert(2, new_code_cell("helper = 1"))
     for cell in submitted.cells:
         del cell["id"]
     assert rebuilt(submitted) == (sources(imports="helper = 1"), [])
 
 
-def test_a_changed_cell_of_the_lesson_runs_after_the_lessons_own(submitted):
+def test_changed_lesson_cell_runs_after_the_released_one(submitted):
     submitted.cells[1].source = "import math, cmath"
     texts, changes = rebuilt(submitted)
     assert texts == sources(imports="import math, cmath")
     assert "Changed cells of the lesson (1)" in changes[0]
 
 
-def test_pictures_come_along_and_nothing_else(submitted):
+def test_pasted_pictures_are_the_only_attachments_taken(submitted):
     submitted.cells[4].source = "![](attachment:a.png)"
     submitted.cells[4].attachments = {
         "a.png": {"image/png": "iVBORw0KGgo="},
@@ -220,7 +220,7 @@ def test_pictures_come_along_and_nothing_else(submitted):
     assert notebook.cells[4].attachments == {"a.png": {"image/png": "iVBORw0KGgo="}}
 
 
-def test_whatever_a_file_can_hold_is_survived(submitted):
+def test_malformed_cells_are_left_out(submitted):
     odd = ["text", None, {}, {"cell_type": 7, "source": 7, "metadata": 7, "id": 7}]
     odd.append({"cell_type": "code", "source": ["a = 1\n", None, "b = '\ud800'"]})
     content = {**submitted, "cells": [*odd, *submitted.cells], "metadata": None}
@@ -230,7 +230,7 @@ def test_whatever_a_file_can_hold_is_survived(submitted):
     assert ANSWER in [cell.source for cell in notebook.cells]
 
 
-def test_the_format_of_old_is_understood(submitted):
+def test_nbformat_3_is_rebuilt(submitted):
     submitted.cells.insert(2, new_code_cell("helper = 1"))
     submitted.cells.insert(0, new_markdown_cell("## Mine"))
     old = nbformat.convert(deepcopy(submitted), 3)
@@ -238,16 +238,16 @@ def test_the_format_of_old_is_understood(submitted):
     assert rebuilt(old) == (["## Mine", *sources(imports="helper = 1")], [])
 
 
-def test_no_text_holds_what_tools_stumble_over(submitted):
+def test_nul_and_lone_surrogates_are_replaced(submitted):
     submitted.cells[2].source = ANSWER + "\0"
     submitted.cells.append(new_code_cell("'\ud800'"))
     texts, _ = rebuilt(submitted)
     assert texts == [*sources((ANSWER, ANSWER + "\ufffd")), "'?'"]
 
 
-def test_an_answer_that_is_too_long_is_not_taken(submitted):
-    submitted.cells[2].source = ANSWER + " " * limits.LONGEST["code"]
-    submitted.cells[4].source = "Because. " * limits.LONGEST["markdown"]
+def test_answer_that_is_too_long_is_left_out(submitted):
+    submitted.cells[2].source = ANSWER + " " * limits.CODE_CELL_CHARACTERS
+    submitted.cells[4].source = "Because. " * limits.MARKDOWN_CELL_CHARACTERS
     texts, changes = rebuilt(submitted)
     assert texts == sources((ANSWER, STUB))
     assert changes == [
@@ -257,28 +257,28 @@ def test_an_answer_that_is_too_long_is_not_taken(submitted):
     ]
 
 
-def test_of_two_answers_the_one_that_is_not_too_long_is_taken(submitted):
+def test_of_two_answers_the_shorter_than_the_limit_is_graded(submitted):
     submitted.cells.insert(3, deepcopy(submitted.cells[2]))
-    submitted.cells[3].source = "x" * (limits.LONGEST["code"] + 1)
+    submitted.cells[3].source = "x" * (limits.CODE_CELL_CHARACTERS + 1)
     texts, changes = rebuilt(submitted)
     assert texts == sources()
     assert "answer cell of double was there 2 times" in changes[0]
 
 
 def test_cells_that_are_too_long_are_left_out(submitted):
-    submitted.cells[0].source = "x" * (limits.LONGEST["markdown"] + 1)
-    submitted.cells.append(new_code_cell("x" * (limits.LONGEST["code"] + 1)))
-    submitted.cells.append(new_code_cell("x" * limits.LONGEST["code"]))
+    submitted.cells[0].source = "x" * (limits.MARKDOWN_CELL_CHARACTERS + 1)
+    submitted.cells.append(new_code_cell("x" * (limits.CODE_CELL_CHARACTERS + 1)))
+    submitted.cells.append(new_code_cell("x" * limits.CODE_CELL_CHARACTERS))
     texts, changes = rebuilt(submitted)
-    assert texts == [*sources(), "x" * limits.LONGEST["code"]]
+    assert texts == [*sources(), "x" * limits.CODE_CELL_CHARACTERS]
     assert changes == [
         "Changed cells of the lesson (1): the lesson's own was run, then yours.",
         "Cells of more than 200,000 characters of code or 20,000 of text (2) were left out.",
     ]
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_ADDED", 3), ("MOST_TEXT", 15)])
-def test_of_too_many_cells_the_first_are_taken(submitted, monkeypatch, limit, value):
+@pytest.mark.parametrize(("limit", "value"), [("ADDED_CELLS", 3), ("ADDED_CHARACTERS", 15)])
+def test_of_too_many_added_cells_the_first_are_taken(submitted, monkeypatch, limit, value):
     monkeypatch.setattr(limits, limit, value)
     submitted.cells += [new_code_cell(f"x = {i}") for i in range(10)]
     texts, changes = rebuilt(submitted)
@@ -287,23 +287,23 @@ def test_of_too_many_cells_the_first_are_taken(submitted, monkeypatch, limit, va
     assert changes[0].endswith("are taken at most; 7 were left out.")
 
 
-def test_answers_are_found_in_a_multitude_up_to_a_point(submitted):
-    count = limits.MOST_CELLS - len(submitted.cells)
+def test_answers_are_found_among_many_cells_up_to_the_limit(submitted):
+    count = limits.NOTEBOOK_CELLS - len(submitted.cells)
     junk = [{"cell_type": "code", "source": f"x = {i}"} for i in range(count)]
     notebook, _ = rebuild(RELEASED, {**submitted, "cells": [*junk, *submitted.cells]})
-    assert len(notebook.cells) == limits.MOST_ADDED + len(RELEASED.cells)
+    assert len(notebook.cells) == limits.ADDED_CELLS + len(RELEASED.cells)
     assert ANSWER in [cell.source for cell in notebook.cells]
     with pytest.raises(ForeignNotebook, match="more than 10,000 cells"):
         rebuild(RELEASED, {**submitted, "cells": [*junk, {}, *submitted.cells]})
 
 
 @pytest.mark.parametrize("cells", [None, "none", [], [new_code_cell("1 + 1")]])
-def test_a_foreign_notebook_is_refused(cells):
+def test_notebook_of_another_lesson_is_refused(cells):
     with pytest.raises(ForeignNotebook, match="none of this lesson's answer cells"):
         rebuild(RELEASED, {"cells": cells})
 
 
-def test_cells_of_an_earlier_version_are_not_the_students(submitted):
+def test_cells_of_an_earlier_version_are_recognized_by_their_ids(submitted):
     """Their ids tell that they are as they were given out; one that was edited is the student's."""
     title, demo, edited = "# Leson", "print(2)", "print(3)"
     submitted.cells[0] = new_markdown_cell(title, id=id_of("lesson", "markdown", title))
@@ -318,7 +318,7 @@ def test_cells_of_an_earlier_version_are_not_the_students(submitted):
     assert changes == ["Cells of an earlier version of the lesson (2) were replaced."]
 
 
-def test_rebuilding_twice_changes_nothing_more(submitted):
+def test_rebuilding_is_idempotent(submitted):
     submitted.cells[3].source = "pass"
     submitted.cells.insert(1, new_code_cell("x = 1"))
     once, _ = rebuild(RELEASED, submitted)

@@ -1,4 +1,4 @@
-"""What an instructor's browser gets to see of a submission: everything that cannot run."""
+"""Sanitizing what feedback and formgrader show of a submission."""
 
 import pytest
 from bs4 import BeautifulSoup
@@ -7,6 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attention_lib.checks.judging import Report
 from attention_lib.checks.panel import as_html
+from attention_lib.grading.pages import display
 from attention_lib.grading.pages.display import clean_html
 from tests.grading.sample_class import EXERCISES, ROOT, Course
 
@@ -42,7 +43,7 @@ def show():
         "<meta http-equiv=refresh content='0;url=http://stolen'>",
     ],
 )
-def test_html_that_runs_or_calls_home_is_defused(show, attack):
+def test_html_that_runs_scripts_or_fetches_is_escaped(show, attack):
     output = new_output("display_data", data={"text/html": attack})
     for cell in (new_markdown_cell(attack), new_code_cell("", outputs=[output])):
         body = BeautifulSoup(show(cell), features="html.parser").body
@@ -54,7 +55,7 @@ def test_html_that_runs_or_calls_home_is_defused(show, attack):
             assert "modal-backdrop" not in tag.attrs.get("class", [])
 
 
-def test_markdown_is_rendered_and_pictures_are_kept(show):
+def test_markdown_is_rendered_with_its_pictures(show):
     cell = new_markdown_cell("Some *words*, `a<b`\n\n| a |\n|---|\n| 1 |\n\n![p](attachment:p.png)")
     cell.attachments = {"p.png": {"image/png": "iVBORw0KGgo="}}
     shown = show(cell)
@@ -68,13 +69,29 @@ def test_markdown_is_rendered_and_pictures_are_kept(show):
     "source",
     ["![](attachment:p) " * 100, f"[p]: data:image/png;base64,{'A' * 9000}\n\n" + "![][p]" * 500],
 )
-def test_what_grows_without_measure_is_shown_as_it_is_written(show, source):
+def test_markdown_that_grows_too_much_is_shown_as_text(show, source):
     cell = new_markdown_cell(source)
     cell.attachments = {"p": {"image/png": "A" * 9000}}
     assert len(show(cell)) - len(show(new_markdown_cell("short"))) < 3 * len(source)
 
 
-def test_a_panel_and_a_figure_pass_as_they_are():
+def test_missing_picture_is_shown_as_text_without_a_warning(show, caplog):
+    assert "![](attachment:missing.png)" in show(new_markdown_cell("![](attachment:missing.png)"))
+    assert caplog.records == []
+
+
+def test_error_in_rendering_is_logged_and_shown_as_text(show, caplog, monkeypatch):
+    def broken(markup):
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(display, "clean_html", broken)
+    assert "<pre>some *words*</pre>" in show(new_markdown_cell("some *words*"))
+    (record,) = caplog.records
+    assert "rendering it failed" in record.message
+    assert "a mistake of ours" in record.exc_text
+
+
+def test_panels_and_figures_are_unchanged():
     panel = as_html(Report(EXERCISES["softmax"], "wrong", "Look at the axis."))
     figure = '<img src="data:image/png;base64,iVBORw0KGgo=" alt="A figure." width="300">'
     cleaned = clean_html(panel + figure)

@@ -1,4 +1,4 @@
-"""The exporter of feedback pages writes what nbconvert's would."""
+"""The exporter of feedback pages writes the same HTML as nbconvert's."""
 
 from bs4 import BeautifulSoup
 from jinja2 import Environment
@@ -35,18 +35,18 @@ def exported(exporter):
     return page
 
 
-def test_a_page_says_what_nbconverts_says():
+def test_page_equals_that_of_nbconvert():
     page, stock = exported(FeedbackExporter), exported(HTMLExporter)
     assert str(BeautifulSoup(page, "html.parser")) == stock
 
 
-def test_every_picture_has_a_text_in_its_place():
+def test_every_picture_has_an_alternative_text():
     pictures = BeautifulSoup(exported(FeedbackExporter), "html.parser").select("img")
     assert len(pictures) == 3
     assert all(picture["alt"] for picture in pictures)
 
 
-def test_templates_are_compiled_for_the_first_page_only(monkeypatch):
+def test_templates_are_compiled_once(monkeypatch):
     exported(FeedbackExporter)
     compiled = []
     compile_template = Environment.compile
