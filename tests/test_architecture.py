@@ -131,6 +131,39 @@ def test_what_runs_beside_an_answer_knows_no_solution(path):
     assert later <= {"lessons.gpu.launch", "checks.exercise"} | at_the_top
 
 
+SHOWN_TO_SUBMISSIONS = [
+    path
+    for folder in ("grading/inside", "checks/calls")
+    for path in sorted((LIBRARY / folder).glob("**/*.py"))
+]
+
+
+def type_checking_imports(path):
+    """List the modules that a module imports for type checkers alone."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from (f"{statement.module}" for statement in node.body)
+
+
+@pytest.mark.parametrize(
+    "path", SHOWN_TO_SUBMISSIONS, ids=lambda path: f"{path.parent.name}.{path.stem}"
+)
+def test_submission_sees_code_that_imports_nothing_hidden(path):
+    """The security boundary is made of folders, which a submission's process sees as a whole."""
+    shown = ("grading.inside", "checks.calls", "arguments", "lessons", "grading.limits")
+    for_types = {name.removeprefix("attention_lib.") for name in type_checking_imports(path)}
+    hidden = {
+        name
+        for name in set(own_modules(path)) - for_types
+        if not any(name == module or name.startswith(f"{module}.") for module in shown)
+    }
+    assert hidden == set()
+
+
+def test_limits_shown_to_submissions_import_nothing():
+    assert list(imports(LIBRARY / "grading" / "limits.py")) == []
+
+
 def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
     path = LIBRARY / "lessons" / "gpu" / "launch.py"
     assert set(own_modules(path, at_the_top=True)) == {"lessons.gpu.triton"}

@@ -1,4 +1,4 @@
-"""What a submission sees of the library: earlier lessons, and nothing of its own."""
+"""What a submission sees of the library: earlier lessons, and no solution of its own or later."""
 
 import inspect
 
@@ -11,7 +11,7 @@ from attention_lib.lessons import LESSONS
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_no_solution_of_the_lesson_or_a_later_one_is_there(lesson):
+def test_references_of_earlier_lessons_alone_are_shown(lesson):
     text = "\n".join(content.decode() for content in visible_library(lesson).values())
     lessons = list(LESSONS)
     for exercise in EXERCISES.values():
@@ -22,11 +22,14 @@ def test_no_solution_of_the_lesson_or_a_later_one_is_there(lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_neither_cases_nor_known_mistakes_are_there(lesson):
+def test_cases_known_mistakes_and_the_rest_of_the_grader_are_hidden(lesson):
     files = visible_library(lesson)
     assert not [name for name in files if name.startswith("exercises/")]
     for module in ("judging", "comparing", "recognizing", "panel"):
         assert f"checks/{module}.py" not in files
+    of_grader = {name for name in files if name.startswith("grading/")}
+    others = {name for name in of_grader if not name.startswith("grading/inside/")}
+    assert others == {"grading/__init__.py", "grading/limits.py"}
 
 
 def test_every_name_can_be_imported():
