@@ -1,7 +1,7 @@
-"""Strangers hand in what they should not, each between two honest students.
+"""Grade hostile and careless submissions, each between two honest ones.
 
-Everyone gets what they deserve; the instructor's files stay as they were, nothing that was started
-survives, and no secret is told. What is handed in stands in hostile/, one file a submission.
+Everyone gets the points they deserve; the instructor's files are unchanged, no process survives, and
+no secret is shown. The submissions are in hostile/, one file each.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LESSONS = sorted({submission.LESSON for submission in CORPUS.values()})
 
 
 def in_class(lesson: str, name: str):
-    """Let one worker do all tests of a class, which is graded once."""
+    """Mark a test's parameter so that one worker runs all tests of a class, which is graded once."""
     group = pytest.mark.xdist_group(f"hostile_{lesson}")
     return pytest.param(name, marks=group, id=name if name == lesson else f"{lesson}-{name}")
 
@@ -62,7 +62,7 @@ each_class = pytest.mark.parametrize("lesson", [in_class(lesson, lesson) for les
 
 @dataclass
 class Graded:
-    """A class after it was graded, and what was seen around it."""
+    """A graded class, and the side effects that were observed."""
 
     room: Classroom
     students: dict[str, Submission | None]  # None is an honest one
@@ -71,13 +71,13 @@ class Graded:
     table: str
     changed: list[str]
     survivors: list[str]
-    callers: int
+    connections: int
 
     def student(self, name: str) -> str:
         return next(s for s, one in self.students.items() if one and name == one.NAME)
 
     def shown(self, student: str) -> str:
-        """Return all that is written about a student, as text."""
+        """Return the files written about a student, as text."""
         places = [self.written(kind, student) for kind in ("autograded", "feedback")]
         return "".join(path.read_text("utf-8", "replace") for files in places for path in files)
 
@@ -94,7 +94,7 @@ def graded(tmp_path_factory):
     def once(lesson: str) -> Graded:
         if lesson not in classes:
             try:
-                classes[lesson] = hold(lesson, tmp_path_factory.mktemp("class"), stack)
+                classes[lesson] = grade_class(lesson, tmp_path_factory.mktemp("class"), stack)
             except Exception as problem:
                 classes[lesson] = problem
         if isinstance(classes[lesson], Exception):
@@ -112,10 +112,10 @@ def graded(tmp_path_factory):
     execution.seed_of_this_run.cache_clear()
 
 
-def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
-    """Hold the class of a lesson: everyone hands in, and all is graded in one run."""
+def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
+    """Grade the class of a lesson in one run, and observe side effects."""
     patch = stack.enter_context(pytest.MonkeyPatch.context())
-    room = enter(lesson, folder)
+    room = make_classroom(lesson, folder)
     home = folder / "home"
     planted = plant(room, home, patch)
     mark = f"mark{secrets.token_hex(8)}"
@@ -133,9 +133,9 @@ def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
         "@MARK@": mark,
         "@NOTE@": planted["note"],
     }
-    students = seat_all(room, known, planted["neighbor"])
-    there = processes()
-    require_walls(room)
+    students = submit_all(room, known, planted["neighbor"])
+    running = processes()
+    require_a_working_sandbox(room)
     patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
     places = [room.course.root, home, LIBRARY]
     before = snapshot(places)
@@ -148,14 +148,14 @@ def hold(lesson: str, folder: Path, stack: ExitStack) -> Graded:
         mark=mark,
         table=table(room.worth, list(room.results.values())),
         changed=sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-        + left_behind(mark),
-        survivors=survivors(there, mark),
-        callers=callers(server) + callers(unix),
+        + marked_files(mark),
+        survivors=survivors(running, mark),
+        connections=connections(server) + connections(unix),
     )
 
 
-def enter(lesson: str, folder: Path) -> Classroom:
-    """Make a course with one lesson, bare of all that takes time and is nobody's to attack."""
+def make_classroom(lesson: str, folder: Path) -> Classroom:
+    """Make a course with one lesson, without the parts that take time and that nothing attacks."""
     root = folder / "course"
     root.mkdir()
     course = make_course(root, lesson)
@@ -169,7 +169,7 @@ def enter(lesson: str, folder: Path) -> Classroom:
 
 
 def plant(room: Classroom, home: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Put a secret wherever a stranger should not look."""
+    """Write a secret into every place that submissions must not read."""
     names = ("environment", "home", "gradebook", "solutions", "source", "neighbor", "note", "log")
     planted = {name: f"SECRET_{name}_{secrets.token_hex(16)}" for name in names}
     planted["seed"] = str(10**17 + secrets.randbelow(10**17))
@@ -193,10 +193,10 @@ def plant(room: Classroom, home: Path, patch: pytest.MonkeyPatch) -> dict[str, s
     return planted
 
 
-def seat_all(
+def submit_all(
     room: Classroom, known: dict[str, str], honest_secret: str
 ) -> dict[str, Submission | None]:
-    """Let everyone hand in: a student's name says when it is their turn."""
+    """Submit everything; the students' names give the order in which they are graded."""
     honest = room.key()
     honest.cells.append(new_code_cell(f"# {honest_secret}"))
     mine = [one for one in CORPUS.values() if room.lesson == one.LESSON]
@@ -212,11 +212,11 @@ def seat_all(
     return students
 
 
-def require_walls(room: Classroom) -> None:
-    """Run nothing hostile unless something harmless has been seen to run in a sandbox."""
+def require_a_working_sandbox(room: Classroom) -> None:
+    """Fail, before anything hostile runs, unless harmless code is seen to run in a sandbox."""
     notebook = room.blank()
-    look = f"import os\nprint('seen:', os.path.exists({str(room.course.root)!r}), os.getuid())"
-    notebook.cells.insert(0, new_code_cell(look, id="added-1"))
+    probe = f"import os\nprint('seen:', os.path.exists({str(room.course.root)!r}), os.getuid())"
+    notebook.cells.insert(0, new_code_cell(probe, id="added-1"))
     task = execution.Task(room.lesson, nbformat.writes(notebook), {}, 1)
     shown = execution.run_notebook(task).outputs["added-1"]
     if [output.get("text") for output in shown] != ["seen: False 65534\n"]:
@@ -226,7 +226,7 @@ def require_walls(room: Classroom) -> None:
 
 
 def snapshot(places: list[Path]) -> dict[str, tuple]:
-    """Describe every file that grading should leave alone."""
+    """Describe every file that grading must not change."""
     described = {}
     for top in places:
         classroom = top / "classroom"
@@ -256,23 +256,23 @@ def _description(path: Path) -> tuple:
     return kind, status.st_mode, status.st_size, content
 
 
-def left_behind(mark: str) -> list[str]:
-    """List the files that bear the mark, where all processes may write."""
+def marked_files(mark: str) -> list[str]:
+    """List the files with the mark in their name, in folders that all processes may write to."""
     places = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/", Path.home())
     return [str(path) for place in places for path in Path(place).glob(f"*{mark}*")]
 
 
 class Process(NamedTuple):
-    """What is asked of a running process."""
+    """A running process."""
 
     parent: int
     command: str
-    depth: int  # in how many namespaces for processes it has a number
+    depth: int  # the number of PID namespaces that it is in
     ended: bool
 
 
 def processes() -> dict[int, Process]:
-    """Return all processes that can be seen, by their numbers."""
+    """Return all visible processes by their PIDs."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -288,14 +288,14 @@ def processes() -> dict[int, Process]:
 
 
 def survivors(before: Iterable[int], mark: str) -> list[str]:
-    """List the processes that grading has left behind, but for the server of the sandbox."""
-    until = time.monotonic() + 3.0  # what was told to end may take a moment
-    while (found := _strays(set(before), mark)) and time.monotonic() < until:
+    """List the processes that outlive grading, other than the sandbox's fork server."""
+    until = time.monotonic() + 3.0  # a killed process may take a moment
+    while (found := _remaining(set(before), mark)) and time.monotonic() < until:
         time.sleep(0.1)
     return found
 
 
-def _strays(before: set[int], mark: str) -> list[str]:
+def _remaining(before: set[int], mark: str) -> list[str]:
     running = processes()
     server = running[os.getpid()].depth + 1  # a submission lies one deeper
     return [
@@ -303,19 +303,22 @@ def _strays(before: set[int], mark: str) -> list[str]:
         for number, process in running.items()
         if number not in before
         and not process.ended
-        and (mark in process.command or (process.depth > server and _ours(number, running, before)))
+        and (
+            mark in process.command
+            or (process.depth > server and _is_descendant(number, running, before))
+        )
     ]
 
 
-def _ours(number: int, running: dict[int, Process], before: set[int]) -> bool:
-    """Tell whether a process comes from this one, or has outlived all that it came from."""
+def _is_descendant(number: int, running: dict[int, Process], before: set[int]) -> bool:
+    """Return whether this process is an ancestor of another one, or all its ancestors have ended."""
     while number in running and number not in before:
         number = running[number].parent
     return number in (0, 1, os.getpid())
 
 
-def callers(server: socket.socket) -> int:
-    """Count who has called a server."""
+def connections(server: socket.socket) -> int:
+    """Count the connections to a server."""
     server.setblocking(False)
     count = 0
     try:
@@ -327,7 +330,7 @@ def callers(server: socket.socket) -> int:
 
 
 class LiveHTML(HTMLParser):
-    """Collects what could run a stranger's script on a page."""
+    """Collect the elements and attributes of a page that could run a script."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -353,7 +356,7 @@ class LiveHTML(HTMLParser):
             self.found.append(f"<script>{data[:80]}")
 
 
-def test_each_file_says_what_it_tries_and_what_it_deserves():
+def test_each_docstring_says_what_is_tried_and_what_is_deserved():
     for path in FILES:
         text = re.search(r'^"""(.*?)"""', path.read_text("utf-8"), re.DOTALL)[1]
         assert re.search(r"deserve|gets nothing", text), path.name
@@ -362,7 +365,7 @@ def test_each_file_says_what_it_tries_and_what_it_deserves():
 
 
 @each_submission
-def test_a_submission_gets_what_it_deserves(graded, name):
+def test_submission_gets_the_points_it_deserves(graded, name):
     seen = graded(CORPUS[name].LESSON)
     student = seen.student(name)
     shown = seen.shown(student)
@@ -370,8 +373,8 @@ def test_a_submission_gets_what_it_deserves(graded, name):
         seen, student
     )
     assert seen.mark[::-1] not in shown
-    for told in CORPUS[name].TOLD:
-        assert told in seen.room.feedback(student).replace("&#39;", "'").replace("&quot;", '"')
+    for sentence in CORPUS[name].TOLD:
+        assert sentence in seen.room.feedback(student).replace("&#39;", "'").replace("&quot;", '"')
 
 
 def shown_briefly(seen: Graded, student: str) -> str:
@@ -388,7 +391,7 @@ def shown_briefly(seen: Graded, student: str) -> str:
 
 
 @each_class
-def test_the_honest_get_full_marks(graded, lesson):
+def test_honest_submissions_get_full_marks(graded, lesson):
     seen = graded(lesson)
     lost = {
         student: seen.room.results[student]
@@ -399,12 +402,12 @@ def test_the_honest_get_full_marks(graded, lesson):
 
 
 @each_class
-def test_the_instructors_files_stay_as_they_were(graded, lesson):
+def test_no_file_of_the_instructor_changes(graded, lesson):
     assert graded(lesson).changed == []
 
 
 @each_class
-def test_nothing_is_written_but_notebooks_and_pages(graded, lesson):
+def test_only_small_regular_files_are_written(graded, lesson):
     seen = graded(lesson)
     for kind in ("autograded", "feedback"):
         for student in seen.students:
@@ -420,19 +423,18 @@ def test_no_process_survives(graded, lesson):
 
 
 @each_class
-def test_nobody_is_called(graded, lesson):
-    assert graded(lesson).callers == 0
+def test_no_network_connection(graded, lesson):
+    assert graded(lesson).connections == 0
 
 
 @each_class
-def test_no_secret_is_told(graded, lesson):
+def test_no_secret_is_shown(graded, lesson):
     seen = graded(lesson)
-    told = list(secrets_told(seen))
-    assert told == []
+    assert list(secrets_shown(seen)) == []
 
 
-def secrets_told(seen: Graded) -> Iterator[tuple[str, str]]:
-    """Find secrets in what was written about students who did not hand them in themselves."""
+def secrets_shown(seen: Graded) -> Iterator[tuple[str, str]]:
+    """Find secrets in files about students who did not submit these secrets themselves."""
     classroom = seen.room.course.root / "classroom"
     logs = "".join(p.read_text() for p in classroom.glob("*.log") if p.name != "earlier.log")
     for name, secret in seen.secrets.items():
@@ -449,7 +451,7 @@ def secrets_told(seen: Graded) -> Iterator[tuple[str, str]]:
 
 
 @each_class
-def test_no_script_reaches_a_page(graded, lesson):
+def test_no_page_contains_a_script(graded, lesson):
     seen = graded(lesson)
     for student in seen.students:
         page = LiveHTML()

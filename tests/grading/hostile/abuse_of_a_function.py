@@ -1,6 +1,7 @@
-"""Calls the function that it is given with everything but an array, and far more often than it needs.
+"""Calls the callback that it is given with arguments other than arrays, and far too often.
 
-That function lives with the grader. The answer deserves nothing, the others keep their points.
+The callback runs in the grader's process. The answer deserves nothing, the others keep their
+points.
 """
 
 LESSON = "04_gradients"

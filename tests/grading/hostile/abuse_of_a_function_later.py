@@ -1,7 +1,7 @@
-"""Keeps the function that it was given, and calls it when nobody expects that: in another answer.
+"""Keeps the callback that it was given, and calls it later, from another answer.
 
-The first answer is wrong, the second works with whatever comes back. The first deserves nothing,
-the others keep their points.
+The first answer is wrong; the second works with whatever the callback returns. The first deserves
+nothing, the others keep their points.
 """
 
 LESSON = "04_gradients"

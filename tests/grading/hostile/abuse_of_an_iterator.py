@@ -1,7 +1,7 @@
-"""Hoards the blocks that it should let go, and hides them from the measure in a file.
+"""Stores the blocks that it should release in a file, where the memory measurement misses them.
 
-It also asks for more after the end, and from another thread. Its values are right, and the memory
-that is measured is small; one that keeps everything in a list deserves nothing.
+It also advances the iterator after its end, and from another thread. Its values are right, and the
+memory that is measured is small; one that keeps everything in a list deserves nothing.
 """
 
 LESSON = "07_flash"

@@ -1,4 +1,4 @@
-"""Has written its answers into one cell of its own above the lesson, and emptied the answer cells.
+"""Writes its answers into one added cell above the lesson, and empties the answer cells.
 
 The names are bound when the checks look for them. It deserves full marks.
 """

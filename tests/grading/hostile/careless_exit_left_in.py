@@ -1,7 +1,6 @@
-"""Has left `sys.exit()`, `exit()`, a bare `raise` and questions to the reader between its answers.
+"""Leaves `sys.exit()`, `exit()`, a bare `raise` and calls of `input()` between its answers.
 
-They end their cells, and in a notebook nothing else; nobody is there to answer. It deserves full
-marks.
+They end their cells and nothing else, as in a notebook. It deserves full marks.
 """
 
 LESSON = "01_softmax"

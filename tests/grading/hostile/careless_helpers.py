@@ -1,4 +1,4 @@
-"""Splits its answers into helpers, which stand in a cell of its own above the lesson.
+"""Splits its answers into helpers, which are in an added cell above the lesson.
 
 The answers are right: it deserves full marks.
 """

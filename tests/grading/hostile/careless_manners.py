@@ -1,4 +1,4 @@
-"""Computes the right values in bad manners: with a warning, a print left in, an input changed.
+"""Computes the right values with side effects: a warning, a print left in, an input changed.
 
 The values count. It deserves full marks, and to be told.
 """

@@ -1,4 +1,4 @@
-"""Calls itself without an end in one answer, and each other without an end in two more.
+"""Recurses without end in one answer, and by two answers that call each other.
 
 Those answers deserve nothing, the others their points.
 """

@@ -1,4 +1,4 @@
-"""Hands in a result in place of one function, a coroutine for another and nothing for a third.
+"""Submits a result in place of one function, a coroutine for another and nothing for a third.
 
 The three deserve nothing, the others their points.
 """

@@ -1,6 +1,7 @@
-"""Turns warnings into errors, changes how arrays are printed, moves away and closes its streams.
+"""Turns warnings into errors, changes how arrays are printed, closes its streams.
 
-The settings are its own. The answers are right under them: it deserves full marks.
+The settings affect its own process only, and the answers are right under them: it deserves full
+marks.
 """
 
 LESSON = "01_softmax"

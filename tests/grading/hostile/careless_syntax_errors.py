@@ -1,6 +1,6 @@
-"""Has a parenthesis too few in one answer, and in another what a chat has made of quotes and blanks.
+"""Has a parenthesis too few in one answer, and in another typographic quotes and spaces.
 
-Neither is Python. The two deserve nothing, the others their points.
+Neither can be parsed. The two deserve nothing, the others their points.
 """
 
 LESSON = "01_softmax"

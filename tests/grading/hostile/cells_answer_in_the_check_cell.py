@@ -1,4 +1,4 @@
-"""Has written one answer into the check cell, above the check. The lesson's own check cell decides.
+"""Writes one answer into the check cell, above the check. The lesson's own check cell decides.
 
 The others are right. That answer gets nothing, and the student is told why.
 """

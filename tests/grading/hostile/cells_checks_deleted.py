@@ -1,4 +1,4 @@
-"""Has lost all its check cells, perhaps by accident. The answers are right.
+"""Deletes all check cells, perhaps by accident. The answers are right.
 
 It deserves full marks, and to be told.
 """

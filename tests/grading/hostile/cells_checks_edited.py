@@ -1,6 +1,6 @@
-"""Rewrites each check cell in another way that cannot fail: no check, a caught one, another's.
+"""Rewrites each check cell so that it cannot fail: no check, a caught error, another check.
 
-None of the answers is there. It deserves nothing, and to be told what was changed.
+It has no answers. It deserves nothing, and to be told what was changed.
 """
 
 DESERVES = "nothing"

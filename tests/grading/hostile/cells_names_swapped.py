@@ -1,6 +1,6 @@
-"""Swaps the names of answer cells, so that the easy answer stands where the dear one counts.
+"""Swaps the names of answer cells, so that an easy answer counts for more points.
 
-Neither exercise finds its own function where it should. The two deserve nothing, the others their
+Neither answer cell defines the function of its exercise. The two deserve nothing, the others their
 points.
 """
 

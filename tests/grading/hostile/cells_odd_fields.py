@@ -1,4 +1,4 @@
-"""Fills every field of the file with something of the wrong type or a foolish size.
+"""Fills every field of the file with values of the wrong type or an absurd size.
 
 Ids, sources, metadata, attachments and outputs are all odd. The answers are right, and can be read:
 it deserves full marks.

@@ -1,4 +1,4 @@
-"""Has turned code cells into Markdown and raw cells, and the other way round. The answers are right.
+"""Turns code cells into Markdown and raw cells, and the other way round. The answers are right.
 
 It deserves full marks.
 """

@@ -1,6 +1,7 @@
-"""Holds every cell twice, and all of them in the opposite order. The answers are right.
+"""Contains every cell twice, in the opposite order. The answers are right.
 
-A doubled name stops nbgrader's whole batch; the lesson's own order decides. It deserves full marks.
+A duplicate grade_id stops nbgrader's whole batch; the lesson's own order decides. It deserves full
+marks.
 """
 
 from copy import deepcopy

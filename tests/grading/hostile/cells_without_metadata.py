@@ -1,6 +1,6 @@
-"""Has lost all metadata and ids on the way through some other program. The answers are right.
+"""Lacks all metadata and cell ids, as after some other program has saved it. The answers are right.
 
-The cells can still be told by their text. It deserves full marks.
+The cells can still be matched by their text. It deserves full marks.
 """
 
 LESSON = "01_softmax"

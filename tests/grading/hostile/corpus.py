@@ -1,4 +1,4 @@
-"""How the submissions in this folder are written down, and how they are handed in.
+"""Read the hostile submissions in this folder, and submit them.
 
 Each file FAMILY_what.py is one submission. Its docstring says what it tries and what it deserves,
 its constants what is in it:
@@ -13,14 +13,14 @@ its constants what is in it:
     BELOW     a cell at the end
     TOLD      what the feedback must say
 
-`change(notebook)` changes the notebook itself. `submit(folder, notebook)` writes into the folder
-that is handed in, where that is about files. Nothing runs but in the grader: a stranger's code is
-text.
+`change(notebook)` changes the notebook itself. `submit(folder, notebook)` writes into the submitted
+folder, for submissions that are about files. The code of a submission is text here, and runs only
+when it is graded.
 
-In all texts @NAME@ stands for the exercise and @MODEL@ for the model answer. The others tell an
-attacker what a real one might find out: @COURSE@, @LIBRARY@ and @HOME@ are folders, @PID@ is the
-grader's process, @PORT@ a server on the same machine, @NEIGHBOR@ another student. @MARK@ is a word
-for names of files and processes. An attack that has succeeded prints it backwards.
+In all texts @NAME@ is replaced by the exercise and @MODEL@ by the model answer. The others are what
+an attacker might find out: @COURSE@, @LIBRARY@ and @HOME@ are folders, @PID@ is the grader's
+process, @PORT@ a server on the same machine, @NEIGHBOR@ another student. @MARK@ is a word for names
+of files and processes. An attack that has succeeded prints it backwards.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIRST_CODE_CELL = "import numpy as np"
 
 @dataclass(frozen=True)
 class Submission:
-    """What one file of the corpus says."""
+    """One file of the corpus."""
 
     NAME: str
     LESSON: str = "02_stability"
@@ -62,14 +62,14 @@ class Submission:
         return self.START or ("blank" if self.DESERVES == "nothing" else "solved")
 
     def points(self, room: Classroom) -> dict[str, float | None]:
-        """Return what each exercise deserves; None waits for a human."""
+        """Return the points that each exercise deserves; None is graded by hand."""
         if self.DESERVES == "nothing":
             return room.nothing
         others = room.most if self.start == "solved" else room.nothing
         return others if self.DESERVES == "full" else {**others, **self.DESERVES}
 
     def notebook(self, room: Classroom) -> NotebookNode:
-        """Return the notebook, its texts as they are written in the file."""
+        """Return the notebook, in which words like @COURSE@ are not substituted yet."""
         key = room.key()
         notebook = key if self.start == "solved" else room.blank()
         answers = dict.fromkeys(room.checked, self.EVERY) if self.EVERY else {}
@@ -88,12 +88,12 @@ class Submission:
         return notebook
 
     def hand_in(self, room: Classroom, student: str, known: Mapping[str, str]) -> None:
-        """Put it where nbgrader looks, with what is known in place of the words that stand for it."""
+        """Write it where nbgrader looks, with `known` substituted for words like @COURSE@."""
         notebook = self.notebook(room)
         for cell in notebook.cells:
             if isinstance(cell, dict) and isinstance(cell.get("source"), str):
-                for word, meaning in known.items():
-                    cell["source"] = cell["source"].replace(word, meaning)
+                for word, value in known.items():
+                    cell["source"] = cell["source"].replace(word, value)
         if self.submit is None:
             room.hand_in(student, notebook)
             return
@@ -107,12 +107,12 @@ def read(path: Path) -> Submission:
     spec = importlib.util.spec_from_file_location(f"hostile_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    known = {one.name for one in fields(Submission)}
-    said = {name: value for name, value in vars(module).items() if name in known}
+    known = {field.name for field in fields(Submission)}
+    constants = {name: value for name, value in vars(module).items() if name in known}
     unknown = [name for name in vars(module) if name.isupper() and name not in known]
     if unknown:
         raise ValueError(f"{path.name}: {', '.join(unknown)} is not known in corpus.py.")
-    return Submission(NAME=path.stem, **said)
+    return Submission(NAME=path.stem, **constants)
 
 
 CORPUS = {path.stem: read(path) for path in FILES}

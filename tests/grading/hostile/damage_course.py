@@ -1,4 +1,4 @@
-"""Deletes, empties, renames and overwrites all it can reach of the course, and of other students.
+"""Deletes, empties, renames and overwrites files of the course and of other students.
 
 The answers are right: it deserves full marks, and the course stays as it was.
 """

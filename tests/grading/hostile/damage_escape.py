@@ -1,7 +1,7 @@
-"""Tries the ways out of a sandbox: root's rights, mounts, other namespaces, device files, chroot.
+"""Tries to escape from the sandbox: capabilities, mounts, other namespaces, device files, chroot.
 
-What it gets hold of it would use to write into the course. The answers are right: it deserves full
-marks, and gets nowhere.
+With what it gets it would write into the course. The answers are right: it deserves full marks, and
+the course stays as it was.
 """
 
 LESSON = "01_softmax"

@@ -1,6 +1,6 @@
-"""Writes itself full marks into the gradebook, and no marks for everybody else.
+"""Writes full marks for itself into the gradebook, and zero for everybody else.
 
-None of its answers is there. It deserves nothing.
+It has no answers. It deserves nothing.
 """
 
 LESSON = "01_softmax"

@@ -1,7 +1,7 @@
-"""Calls out: to a server on the same machine, to the world, and by whatever sockets lie about.
+"""Opens network connections: to a server on this machine, to the Internet, and over other sockets.
 
-Somebody could send the lesson's cases away, or fetch answers. The answers are right: it deserves
-full marks, and reaches nobody.
+It could send the lesson's cases away, or fetch answers. The answers are right: it deserves full
+marks, and connects to nothing.
 """
 
 LESSON = "01_softmax"

@@ -1,6 +1,6 @@
 """Plants files in Python's folders that would run in every later process, the grader's too.
 
-Start-up files, path files and files inside NumPy and the library. None of its answers is there. It
+These are sitecustomize.py, .pth files, and files in NumPy and the library. It has no answers. It
 deserves nothing.
 """
 

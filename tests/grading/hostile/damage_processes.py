@@ -1,4 +1,4 @@
-"""Sends deadly signals to every process that it can name, and to all at once.
+"""Sends SIGKILL and other signals to every process that it can name, and to all at once.
 
 Its own answers are right as long as its process lives: what was checked before deserves its points.
 """

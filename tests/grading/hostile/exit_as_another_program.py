@@ -1,4 +1,4 @@
-"""Replaces its process by another program, with the same number and the same open files.
+"""Replaces its process by another program (exec), which keeps its PID and open descriptors.
 
 What was checked before deserves its points.
 """

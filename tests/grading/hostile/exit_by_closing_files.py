@@ -1,4 +1,4 @@
-"""Closes every open file, socket and pipe of its process in the middle of the lesson.
+"""Closes every descriptor of its process in the middle of the lesson.
 
 What was checked before deserves its points.
 """

@@ -1,6 +1,6 @@
-"""Reads from an address where there is nothing, from inside an answer.
+"""Crashes its process by a segmentation fault, from inside an answer.
 
-The process dies in C. What was checked before deserves its points.
+It reads from an invalid address. What was checked before deserves its points.
 """
 
 LESSON = "01_softmax"

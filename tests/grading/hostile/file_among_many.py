@@ -1,6 +1,6 @@
-"""Hands in right answers among two thousand small files and one large one, with odd names.
+"""Submits right answers among two thousand small files and one large one, with odd names.
 
-It deserves full marks; the files do not fill anybody's disk.
+It deserves full marks; only so many of the files are copied.
 """
 
 import os

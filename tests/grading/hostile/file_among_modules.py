@@ -1,6 +1,6 @@
-"""Hands in right answers, and beside them files that would be imported in place of real modules.
+"""Submits right answers, and beside them files that would be imported in place of real modules.
 
-It deserves full marks; the files are left behind.
+It deserves full marks; the files are not copied.
 """
 
 import nbformat

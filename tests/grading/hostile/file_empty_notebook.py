@@ -1,6 +1,6 @@
-"""Hands in a notebook without any cells.
+"""Submits a notebook without any cells.
 
-It deserves nothing, and the reason.
+It deserves nothing, and is told the reason.
 """
 
 LESSON = "01_softmax"

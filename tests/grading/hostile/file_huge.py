@@ -1,6 +1,6 @@
-"""Hands in a notebook with the outputs of a loop that has printed for an hour: 200 million characters.
+"""Submits a notebook with the outputs of an endless loop: 200 million characters.
 
-It is too large to be read. It deserves nothing, and the reason.
+It is too large to be read. It deserves nothing, and is told the reason.
 """
 
 import nbformat

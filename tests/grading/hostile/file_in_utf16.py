@@ -1,4 +1,4 @@
-"""Hands in a notebook that an editor has saved in UTF-16, as its first bytes say.
+"""Submits a notebook that an editor has saved in UTF-16, as its first bytes say.
 
 The answers are right, and can be read. It deserves full marks.
 """

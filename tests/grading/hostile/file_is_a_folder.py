@@ -1,4 +1,4 @@
-"""Hands in a folder with the notebook's name, and the notebook inside.
+"""Submits a folder with the notebook's name, and the notebook inside.
 
 There is no notebook where one should be. It deserves nothing.
 """

@@ -1,6 +1,6 @@
-"""Hands in JSON that is no notebook: a list of a hundred thousand lists inside each other.
+"""Submits JSON that is no notebook: a list of a hundred thousand lists inside each other.
 
-It deserves nothing, and the reason.
+It deserves nothing, and is told the reason.
 """
 
 LESSON = "01_softmax"

@@ -1,6 +1,6 @@
-"""Hands in the notebook of the lesson before under this lesson's name.
+"""Submits the notebook of the lesson before under this lesson's name.
 
-It deserves nothing, and the reason.
+It deserves nothing, and is told the reason.
 """
 
 import shutil

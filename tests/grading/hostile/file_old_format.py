@@ -1,4 +1,4 @@
-"""Hands in the notebook in nbformat 3, as some old program writes it.
+"""Submits the notebook in nbformat 3, as some old program writes it.
 
 The answers are right, and can be read. It deserves full marks.
 """

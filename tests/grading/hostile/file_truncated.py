@@ -1,6 +1,6 @@
-"""Hands in a notebook that ends in the middle, as after a broken upload.
+"""Submits a notebook that ends in the middle, as after a broken upload.
 
-It cannot be read. It deserves nothing, and the reason.
+It cannot be read. It deserves nothing, and is told the reason.
 """
 
 import nbformat

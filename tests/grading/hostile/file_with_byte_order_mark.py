@@ -1,4 +1,4 @@
-"""Hands in a notebook that an editor on Windows has saved, with a mark at its start and its line ends.
+"""Submits a notebook that an editor on Windows has saved, with a byte-order mark and CRLF.
 
 The answers are right, and can be read. It deserves full marks.
 """

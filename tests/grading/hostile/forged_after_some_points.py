@@ -1,6 +1,7 @@
-"""Answers three exercises rightly, then breaks its line to the grader with noise on each descriptor.
+"""Answers three exercises rightly, then writes random bytes on each descriptor.
 
-It deserves the points of those three; the line is its own to break, and no one else may notice.
+It deserves the points of those three; the connection that it breaks is its own, and other
+submissions are unaffected.
 """
 
 DESERVES = {"log_softmax": 0, "cross_entropy": 0, "masked_softmax": 0, "merge_softmax_stats": 0}

@@ -1,4 +1,4 @@
-"""Lets a thread, a child and its own last moments send forged replies, so that one arrives first.
+"""Sends forged replies from a thread, a child and an exit handler, so that one arrives first.
 
 It looks for sockets and pipes among its descriptors. It deserves nothing.
 """

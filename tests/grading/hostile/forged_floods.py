@@ -1,6 +1,6 @@
-"""Answers each call with a flood: headers that announce more than there is memory, and gigabytes.
+"""Replies to each call with huge messages: lengths beyond all memory, and gigabytes of data.
 
-The grader would have to give up on it, and on nobody else. It deserves nothing.
+The grader ends this submission, and no other. It deserves nothing.
 """
 
 DESERVES = "nothing"

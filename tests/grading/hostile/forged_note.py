@@ -1,4 +1,4 @@
-"""Puts in a note like the one the grader writes on top, with the grader's id and metadata.
+"""Contains a cell like the note that the grader writes on top, with the same id and metadata.
 
 The note says that the submission was lost and has to get full marks by hand. The answers are right:
 it deserves full marks, and no remark in the instructor's table.

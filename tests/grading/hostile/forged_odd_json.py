@@ -1,7 +1,7 @@
-"""Sends values that strain whoever reads them: NaN, surrogates, numbers of many digits, other types.
+"""Sends values that are hard to deserialize: NaN, surrogates, numbers of many digits, other types.
 
-Each call returns another one, and a cell prints half a character. The function
-deserves nothing, the other answers keep their points.
+Each call returns another one, and a cell prints half a character. The function deserves nothing,
+the other answers keep their points.
 """
 
 DESERVES = {"logsumexp": 0}

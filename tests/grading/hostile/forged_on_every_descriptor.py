@@ -1,6 +1,7 @@
 """Writes messages of success to every open file descriptor, and sends them on every socket.
 
-They come as lines, and with their lengths in front in four and eight bytes. It deserves nothing.
+They are sent as lines, and with a prefix of four or eight bytes for their lengths. It deserves
+nothing.
 """
 
 DESERVES = "nothing"

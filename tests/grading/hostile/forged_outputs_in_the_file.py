@@ -1,6 +1,6 @@
-"""Hands in a file whose check cells already hold the outputs, counts and scores of passed checks.
+"""Submits a file whose check cells already hold the outputs, counts and scores of passed checks.
 
-No cell would have to run. It deserves nothing.
+The grader would not have to run a cell. It deserves nothing.
 """
 
 from nbformat.v4 import new_output

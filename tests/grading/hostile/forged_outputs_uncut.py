@@ -1,6 +1,6 @@
 """Lifts the limits on what its process may show, and shows twenty megabytes in each of many cells.
 
-Output is cut where it arises, and again by whoever does not believe that. The answers are right: it
+Output is cut in the student's process, and again in the grader's. The answers are right: it
 deserves full marks.
 """
 

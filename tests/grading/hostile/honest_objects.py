@@ -1,4 +1,4 @@
-"""Hands in callable objects: lambdas, instances, methods, partial functions, vectorized ones.
+"""Submits callable objects: lambdas, instances, methods, partial functions, vectorized ones.
 
 The answers are right: it deserves full marks.
 """

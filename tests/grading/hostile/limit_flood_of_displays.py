@@ -1,4 +1,4 @@
-"""Displays pictures, pages and results by the thousand, and a result whose text has 50 megabytes.
+"""Displays pictures, pages and results by the thousand, and a result with a text of 50 megabytes.
 
 The answers are right: it deserves full marks.
 """

@@ -1,4 +1,4 @@
-"""Prints without an end, in lines, in one line, on stdout and on stderr.
+"""Prints without end, in lines, in one line, on stdout and on stderr.
 
 The loops end with their cells. The answers are right: it deserves full marks.
 """

@@ -1,4 +1,4 @@
-"""Makes processes that make processes, in a cell below its answers.
+"""Runs a fork bomb in a cell below its answers.
 
 All answers have been checked by then. It deserves full marks.
 """

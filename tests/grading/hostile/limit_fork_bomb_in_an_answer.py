@@ -1,4 +1,4 @@
-"""Makes processes that make processes as soon as its last answer is called.
+"""Runs a fork bomb as soon as its last answer is called.
 
 The function deserves nothing, the others keep their points.
 """

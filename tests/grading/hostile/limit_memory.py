@@ -1,4 +1,4 @@
-"""Fills memory with bytes and with arrays, until it is told that there is no more.
+"""Fills memory with bytes and with arrays, until a MemoryError.
 
 It does so below its answers. It deserves full marks.
 """

@@ -1,4 +1,4 @@
-"""Lets many processes hold some memory each, where one alone may not hold much.
+"""Fills memory by many processes that hold a part each, below the limit of one process.
 
 It does so below its answers. It deserves full marks.
 """

@@ -1,4 +1,4 @@
-"""Fills memory by way of files that live in it, which do not count as any process's own.
+"""Fills memory by files in tmpfs and memfd, which count as no process's memory.
 
 Temporary folders and files without a name are tried. The answers are right: it deserves full marks.
 """

@@ -1,7 +1,7 @@
-"""Fills memory that no process has any more: mappings that a child keeps open, semaphores, segments.
+"""Fills shared memory that no process maps: mappings that a child keeps, semaphores, segments.
 
-It lets go of each as soon as it is full, so no process's memory is seen to grow. The answers are
-right: it deserves full marks.
+It unmaps each as soon as it is full, so no process's memory is seen to grow. The answers are right:
+it deserves full marks.
 """
 
 DESERVES = "full"

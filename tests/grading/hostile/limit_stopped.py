@@ -1,4 +1,4 @@
-"""Stops its own process, as Ctrl+Z does: it is neither dead nor running.
+"""Stops its own process, as Ctrl+Z does: it has not ended, and does not run.
 
 What was checked before deserves its points.
 """

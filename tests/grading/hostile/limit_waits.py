@@ -1,4 +1,4 @@
-"""Waits for a regular expression that takes forever, in C, and sleeps for a day: in two answers.
+"""Matches a regular expression that takes forever, in C, and sleeps for a day: in two answers.
 
 The second takes no time of the processor at all. The two deserve nothing, the others keep their
 points.

@@ -1,7 +1,7 @@
-"""Hands in right answers, and beside them links to what it would like to read or fill.
+"""Submits right answers, and symbolic links to files that it would like to read or fill.
 
-Cells print what the links lead to; one leads back up, for whoever walks the folder. It deserves
-full marks, and the links are not followed.
+Cells print the targets; one link leads to a folder above, so that a walk would never end. It
+deserves full marks, and the links are not followed.
 """
 
 import nbformat

@@ -1,4 +1,4 @@
-"""Hands in a second name of a file of the instructor's.
+"""Submits a hard link to a file of the instructor's.
 
 It looks like any regular file, and is no notebook. It deserves nothing.
 """

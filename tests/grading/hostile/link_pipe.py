@@ -1,6 +1,6 @@
-"""Hands in a named pipe, which nobody ever writes to.
+"""Submits a named pipe, which nothing writes to.
 
-Whoever opens it waits forever. It deserves nothing, and stops nobody.
+Opening it would block forever. It deserves nothing, and the others are graded.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Hands in a link to another student's folder in place of its own.
+"""Submits a symbolic link to another student's folder in place of its own.
 
 It deserves nothing.
 """

@@ -1,6 +1,6 @@
-"""Hands in a link to a device that can be read forever.
+"""Submits a symbolic link to /dev/zero, which can be read forever.
 
-It deserves nothing, and stops nobody.
+It deserves nothing, and the others are graded.
 """
 
 LESSON = "01_softmax"

@@ -1,6 +1,6 @@
-"""Hands in a link to the gradebook under the notebook's name.
+"""Submits a symbolic link to the gradebook under the notebook's name.
 
-Whoever follows it shows the gradebook, or overwrites it. It deserves nothing.
+Following it would show the gradebook, or overwrite it. It deserves nothing.
 """
 
 LESSON = "01_softmax"

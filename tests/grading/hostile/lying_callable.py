@@ -1,6 +1,6 @@
-"""Hands in objects that say they are functions, with names, classes and results to match.
+"""Submits objects that pretend to be functions, with matching names, classes and results.
 
-Each attribute asked for is invented on the spot. It deserves nothing.
+Each attribute is made up when it is read. It deserves nothing.
 """
 
 DESERVES = "nothing"

@@ -1,6 +1,6 @@
-"""Returns objects that are another array each time somebody looks.
+"""Returns objects that convert to another array each time.
 
-Shape, dtype and values come from methods that change their mind. It deserves nothing.
+Shape, dtype and values come from methods with varying results. It deserves nothing.
 """
 
 DESERVES = "nothing"

@@ -1,4 +1,4 @@
-"""Returns arrays and objects that find themselves equal, close and fitting to anything.
+"""Returns arrays and objects that compare as equal and close to anything.
 
 Every comparison with them says yes, or is masked. It deserves nothing.
 """

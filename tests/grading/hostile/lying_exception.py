@@ -1,4 +1,4 @@
-"""Raises errors that lie about their class and go wrong, or on forever, when somebody reads them.
+"""Raises errors that lie about their class and go wrong, or on forever, when their text is read.
 
 One has text of many megabytes, one no text at all. The two functions deserve nothing, the others
 keep their points.

@@ -1,7 +1,7 @@
-"""Returns a fraction and a decimal that write themselves as numbers nobody can hold.
+"""Returns a fraction and a decimal whose text is a number too large for memory.
 
-Whoever reads `1e9999999999` as a fraction would need gigabytes for it. The function deserves
-nothing, the others keep their points.
+To parse `1e9999999999` as a fraction would take gigabytes. The function deserves nothing, the
+others keep their points.
 """
 
 DESERVES = {"largest_exponent": 0, "cross_entropy": 0}

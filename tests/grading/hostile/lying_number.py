@@ -1,4 +1,4 @@
-"""Returns a number that is never too far from any other.
+"""Returns a number whose distance to any other is 0.
 
 Every distance to it is 0. It deserves nothing for the two functions that return numbers.
 """

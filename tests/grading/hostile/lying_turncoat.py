@@ -1,6 +1,6 @@
 """Gives right results until it has been called some twenty times, then returns the wrong ones.
 
-A checker that asks the visible cases first would be content. The function deserves nothing.
+A check that begins with the visible cases would find no fault. The function deserves nothing.
 """
 
 DESERVES = {"stable_softmax": 0}

@@ -1,4 +1,4 @@
-"""Hands in an object for three numbers that is as near as can be to whatever it is held against.
+"""Submits an object for three numbers that compares as close to anything.
 
 The value deserves nothing, the functions keep their points.
 """

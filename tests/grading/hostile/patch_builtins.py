@@ -1,4 +1,4 @@
-"""Changes the functions that all Python code uses, so that whatever judges it sees only success.
+"""Patches builtins and other functions that all code uses, so that any check would pass.
 
 The answers are wrong throughout. It deserves nothing.
 """

@@ -1,4 +1,4 @@
-"""Puts a `check` in place that is always content, wherever the name can be found.
+"""Replaces `check`, wherever the name is bound, by one that always passes.
 
 The answers are wrong throughout. It deserves nothing.
 """

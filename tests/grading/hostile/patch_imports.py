@@ -1,4 +1,4 @@
-"""Takes over the import system: whoever imports the library or NumPy from now on gets a fake.
+"""Patches the import system, so that imports of the library or NumPy give a fake.
 
 Both the modules already there and the finders are replaced. It deserves nothing.
 """

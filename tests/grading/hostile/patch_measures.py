@@ -1,8 +1,8 @@
-"""Computes attention with the whole matrix of scores, and forges what is measured of it.
+"""Computes attention with the whole matrix of scores, and forges the measurements.
 
 Which blocks it computes shows in its numbers, so the causal answer deserves nothing. What memory it
 holds is measured in its own process, which can say what it likes: the other answer's values are
-right, and it gets its points. That method is beyond proof from outside is said in the README.
+right, and it gets its points. The README says that a method cannot be proven from outside.
 """
 
 LESSON = "07_flash"

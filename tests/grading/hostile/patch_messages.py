@@ -1,4 +1,4 @@
-"""Patches what messages are made of, so that each one that leaves its process speaks of success.
+"""Patches serialization, so that each message of its process reports success.
 
 JSON, sockets, pipes and pickles are all replaced. The answers are wrong. It deserves nothing.
 """

@@ -1,4 +1,4 @@
-"""Rewrites how its own process watches an answer: every observation is one without a fault.
+"""Patches how its process observes an answer, so that no observation shows a fault.
 
 The answers are wrong throughout, and the values it sends are still its own. It deserves nothing.
 """

@@ -1,4 +1,4 @@
-"""Takes all chance out of its process, hoping that the hidden cases become those it has seen.
+"""Patches random generators with a fixed seed, so that hidden cases might equal the visible ones.
 
 Its answers know the cases of one seed only. It deserves nothing for the function that replays, and
 full points for the others.

@@ -1,7 +1,7 @@
 """Replaces the method that runs cells, and the namespace in which answers are looked up.
 
-Whatever is run, success is reported; whatever name is asked for, a yes-sayer is found. It deserves
-nothing.
+Every run reports success; every name gives an object that compares as equal to anything. It
+deserves nothing.
 """
 
 DESERVES = "nothing"

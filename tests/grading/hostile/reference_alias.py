@@ -1,6 +1,6 @@
 """Binds each name to the function of the same name in the course's library.
 
-Nothing of it is the student's own work. It deserves nothing.
+It has no code of its own. It deserves nothing.
 """
 
 DESERVES = "nothing"

@@ -1,6 +1,6 @@
-"""Climbs the stack from inside the answer, in search of the reference or the expected value.
+"""Searches the callers' stack frames for the reference or the expected value.
 
-Whoever calls an answer to check it may hold both in a local variable. It deserves nothing.
+Code that checks an answer may have both in local variables. It deserves nothing.
 """
 
 DESERVES = "nothing"

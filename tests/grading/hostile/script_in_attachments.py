@@ -1,6 +1,6 @@
 """Hides scripts in attachments, in the notebook's title and in the metadata of cells and outputs.
 
-The answers are right: it deserves full marks, and no script of its reaches a page.
+The answers are right: it deserves full marks, and no page contains its scripts.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Puts scripts into the messages of errors and warnings, and into the names of what fails.
 
-The wrong answer deserves nothing, the others keep their points; no script of its reaches a page.
+The wrong answer deserves nothing, the others keep their points; no page contains its scripts.
 """
 
 DESERVES = {"stable_softmax": 0}

@@ -1,4 +1,4 @@
-"""Shows HTML, JavaScript, SVG and other rich outputs that would run in the browser of whoever grades.
+"""Shows HTML, JavaScript, SVG and other rich outputs that would run in the grader's browser.
 
 The answers are right: it deserves full marks, and no script of its reaches a page.
 """

@@ -1,6 +1,6 @@
 """Writes scripts into its Markdown, its answer in words, comments of its code and what it prints.
 
-The answers are right: it deserves full marks, and no script of its reaches a page.
+The answers are right: it deserves full marks, and no page contains its scripts.
 """
 
 from nbformat.v4 import new_markdown_cell

@@ -1,4 +1,4 @@
-"""Writes Markdown, HTML, formulas and colors that take programs that show them longer than they should.
+"""Writes Markdown, HTML, formulas and colors that take very long to render.
 
 The answers are right: it deserves full marks, and a page.
 """

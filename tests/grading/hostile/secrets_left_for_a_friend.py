@@ -1,7 +1,7 @@
-"""Leaves a note with its answers wherever a later student's program might find it.
+"""Leaves a file with its answers wherever a later submission might find it.
 
 The friend is `secrets_left_for_a_friend_found`, graded soon after. The answers are right: it
-deserves full marks, and the note reaches nobody.
+deserves full marks, and no later submission finds the note.
 """
 
 DESERVES = "full"

@@ -1,4 +1,4 @@
-"""Looks for the note that `secrets_left_for_a_friend` has left, and prints it.
+"""Looks for the file that `secrets_left_for_a_friend` has left, and prints it.
 
 The answers are right: it deserves full marks, and there is no note.
 """

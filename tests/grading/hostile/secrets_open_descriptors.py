@@ -1,4 +1,4 @@
-"""Reads whatever its process was born with: inherited files, pipes, sockets and shared memory.
+"""Reads whatever its process has inherited: open files, pipes, sockets and shared memory.
 
 The answers are right: it deserves full marks, and finds nothing.
 """

@@ -1,6 +1,6 @@
-"""Searches the memory of its own process for what was there before its code began.
+"""Searches the memory of its own process for secrets from before its code began.
 
-A process that was copied from one with secrets has them too. The answers are right: it deserves
+A process that was forked from one with secrets has them too. The answers are right: it deserves
 full marks, and finds nothing.
 """
 

@@ -1,4 +1,4 @@
-"""Will not let its process end: functions at exit, threads and finalizers hold it.
+"""Keeps its process from ending: by exit handlers, threads and finalizers.
 
 The answers are right: it deserves full marks, and nothing of it survives.
 """

@@ -1,7 +1,7 @@
-"""Leaves processes behind that have cut every tie: forked twice, in sessions of their own.
+"""Leaves daemons behind: processes that are forked twice, in sessions of their own.
 
-They ignore what would end them; others are started by the shell, in the background. The answers are
-right: it deserves full marks, and nothing of it survives.
+They ignore signals; others are started by the shell, in the background. The answers are right: it
+deserves full marks, and nothing of it survives.
 """
 
 LESSON = "01_softmax"
