@@ -48,6 +48,7 @@ class _Hook(DisplayHook):
         pass
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
+        assert isinstance(self.shell, Shell)
         self.shell.outputs.display(format_dict, self.shell.execution_count)
 
     def finish_displayhook(self) -> None:

@@ -40,7 +40,7 @@ class _PageKeeper(TemplateExporter):
 
     page = ""
 
-    def from_notebook_node(
+    def from_notebook_node(  # type: ignore[override]  # as nbconvert does
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
         self.page, resources = super().from_notebook_node(nb, resources, **kw)
@@ -56,7 +56,7 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
         environment.bytecode_cache = _template_cache
         return environment
 
-    def from_notebook_node(
+    def from_notebook_node(  # type: ignore[override]  # as nbconvert does
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
         _, resources = super().from_notebook_node(nb, resources, **kw)
