@@ -1,4 +1,4 @@
-"""What crosses between the grader and a student's process, and what can come out of bytes."""
+"""Serializing messages between the grader and a student's process, and reading hostile bytes."""
 
 import contextlib
 import decimal
@@ -28,7 +28,7 @@ from attention_lib.grading.inside.wire import (
 )
 
 
-def there_and_back(value):
+def round_trip(value):
     return unpack(pack({"value": value}))["value"]
 
 
@@ -45,8 +45,8 @@ def there_and_back(value):
         np.arange(10)[::-2],
     ],
 )
-def test_arrays_cross_with_their_dtype_shape_and_values(array):
-    back = there_and_back(array)
+def test_arrays_keep_dtype_shape_and_values(array):
+    back = round_trip(array)
     assert (back.dtype, back.shape) == (array.dtype, array.shape)
     np.testing.assert_array_equal(back, array)
     assert back.flags.writeable
@@ -75,17 +75,17 @@ def test_arrays_cross_with_their_dtype_shape_and_values(array):
         torch.device("cpu"),
     ],
 )
-def test_values_cross_as_what_they_are(value):
-    back = there_and_back(value)
+def test_values_keep_their_types(value):
+    back = round_trip(value)
     assert back == value
     assert type(back) is type(value)
 
 
-def test_tensors_and_streams_cross():
+def test_tensors_and_streams_are_serialized():
     tensor = torch.arange(6, dtype=torch.bfloat16).reshape(2, 3).mT
-    assert torch.equal(there_and_back(tensor), tensor)
-    assert there_and_back(torch.empty(2, 3, device="meta")).is_meta
-    stream = there_and_back(Stream([np.ones(2), np.zeros(2)]))
+    assert torch.equal(round_trip(tensor), tensor)
+    assert round_trip(torch.empty(2, 3, device="meta")).is_meta
+    stream = round_trip(Stream([np.ones(2), np.zeros(2)]))
     assert [list(item) for item in stream] == [[1, 1], [0, 0]]
 
 
@@ -103,30 +103,30 @@ class Nameless:
         raise AssertionError("nothing is pickled")
 
 
-def test_what_is_no_value_crosses_as_the_name_of_its_type():
-    assert type(there_and_back(Nameless())).__name__ == "Nameless"
-    assert type(there_and_back(len)).__name__ == "builtin_function_or_method"
-    assert type(there_and_back(np.zeros(2).view(Liar))) is np.ndarray
-    assert there_and_back(np.array([Nameless(), None])).dtype == object
+def test_other_objects_are_sent_as_the_names_of_their_types():
+    assert type(round_trip(Nameless())).__name__ == "Nameless"
+    assert type(round_trip(len)).__name__ == "builtin_function_or_method"
+    assert type(round_trip(np.zeros(2).view(Liar))) is np.ndarray
+    assert round_trip(np.array([Nameless(), None])).dtype == object
 
 
-def test_functions_and_iterators_stay_and_are_asked():
-    kept = []
-    data = pack({"function": abs, "items": iter([np.ones(2), np.zeros(2)])}, kept)
+def test_functions_and_iterators_become_proxies():
+    callbacks = []
+    data = pack({"function": abs, "items": iter([np.ones(2), np.zeros(2)])}, callbacks)
 
-    def ask(number, what, arguments):
+    def call_back(number, what, arguments):
         if what == "call":
-            return kept[number](*arguments)
-        return [item] if (item := next(kept[number], None)) is not None else []
+            return callbacks[number](*arguments)
+        return [item] if (item := next(callbacks[number], None)) is not None else []
 
-    message = unpack(data, ask)
+    message = unpack(data, call_back)
     assert message["function"](-3) == 3
     assert message["function"].__name__ == "abs"
     assert [list(item) for item in message["items"]] == [[1, 1], [0, 0]]
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_message_or_malformed(data):
+def test_random_bytes_are_a_message_or_malformed(data):
     with contextlib.suppress(Malformed):
         assert isinstance(unpack(data), dict)
 
@@ -175,44 +175,44 @@ def test_deep_json_and_huge_numbers_are_malformed():
             unpack(LENGTH.pack(len(head)) + head)
 
 
-def test_too_many_numbers_do_not_cross():
+def test_too_many_numbers_are_refused():
     with pytest.raises(Malformed):
         pack({"value": np.zeros(limits.MESSAGE_BYTES // 8)})
 
 
-def test_a_message_is_waited_for_only_so_long():
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.sendall(LENGTH.pack(100) + b"only a part")
+def test_incomplete_message_times_out():
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        sender.sendall(LENGTH.pack(100) + b"only a part")
         with pytest.raises(TimeoutError):
-            Channel(ours).receive(0.05)
-        theirs.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
+            Channel(receiver).receive(0.05)
+        sender.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
 
 
-def test_a_message_that_claims_too_much_is_not_waited_for():
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
+def test_message_with_a_huge_length_is_refused_at_once():
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        sender.sendall(LENGTH.pack(limits.MESSAGE_BYTES + 1))
         with pytest.raises(Malformed):
-            Channel(ours).receive(5)
+            Channel(receiver).receive(5)
 
 
-def test_the_other_side_may_hang_up():
-    ours, theirs = socket.socketpair()
-    with ours:
-        theirs.close()
+def test_closed_connection_raises_closed():
+    receiver, sender = socket.socketpair()
+    with receiver:
+        sender.close()
         with pytest.raises(Closed):
-            Channel(ours).receive(5)
+            Channel(receiver).receive(5)
 
 
-def test_messages_cross_whole():
-    ours, theirs = socket.socketpair()
+def test_large_message_is_received_completely():
+    receiver, sender = socket.socketpair()
     big = np.arange(500_000.0)
-    with ours, theirs:
-        sender = threading.Thread(target=Channel(theirs).send, args=({"value": big}, 5))
-        sender.start()
-        np.testing.assert_array_equal(Channel(ours).receive(5)["value"], big)
-        sender.join()
+    with receiver, sender:
+        thread = threading.Thread(target=Channel(sender).send, args=({"value": big}, 5))
+        thread.start()
+        np.testing.assert_array_equal(Channel(receiver).receive(5)["value"], big)
+        thread.join()
 
 
 class Particular(ValueError):
@@ -230,19 +230,19 @@ class Particular(ValueError):
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), UnicodeDecodeError),
     ],
 )
-def test_errors_come_back_as_their_nearest_kind(error, base):
+def test_errors_become_their_nearest_builtin_type(error, base):
     back = error_again(error_by_value(error))
     assert isinstance(back, base)
     assert str(back) == str(error)
     assert type(back).__name__ == type(error).__name__
 
 
-def test_no_error_from_there_can_end_this_process():
+def test_errors_that_would_end_a_process_become_exceptions():
     for error in (SystemExit(1), KeyboardInterrupt(), GeneratorExit()):
         back = error_again(error_by_value(error))
         assert isinstance(back, Exception)
         assert type(back).__name__ == type(error).__name__
 
 
-def test_the_text_of_an_error_is_cut():
+def test_text_of_an_error_is_cut():
     assert len(str(error_again({"names": ["E"], "args": [], "text": "x" * 10_000}))) == 2000

@@ -134,22 +134,23 @@ def test_number_of_processes_is_limited(run):
     assert run(bomb) == "True"
 
 
-def test_processes_end_with_their_session(sandbox):
-    before = processes_below(sandbox)
-    session = sandbox.open({})
+def test_processes_end_with_their_session():
     leave = (
         "import os, time\n"
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
         "        open('/tmp/alive', 'w')\n        time.sleep(600)\n    os._exit(0)\n"
         "while not os.path.exists('/tmp/alive'): time.sleep(0.01)\nprint('left')"
     )
-    session.ask({"do": "run", "source": leave}, 20)
-    assert processes_below(sandbox) > before
-    session.close()
-    until = time.monotonic() + 20
-    while processes_below(sandbox) > before and time.monotonic() < until:
-        time.sleep(0.05)
-    assert processes_below(sandbox) == before
+    with contextlib.closing(Sandbox("01_softmax")) as sandbox:
+        before = processes_below(sandbox)
+        session = sandbox.open({})
+        session.ask({"do": "run", "source": leave}, 20)
+        assert processes_below(sandbox) > before
+        session.close()
+        until = time.monotonic() + 20
+        while processes_below(sandbox) > before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert processes_below(sandbox) == before
 
 
 def processes_below(sandbox):
