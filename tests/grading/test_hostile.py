@@ -78,8 +78,8 @@ class Graded:
 
     def shown(self, student: str) -> str:
         """Return the files written about a student, as text."""
-        places = [self.written(kind, student) for kind in ("autograded", "feedback")]
-        return "".join(path.read_text("utf-8", "replace") for files in places for path in files)
+        groups = [self.written(kind, student) for kind in ("autograded", "feedback")]
+        return "".join(path.read_text("utf-8", "replace") for files in groups for path in files)
 
     def written(self, kind: str, student: str) -> list[Path]:
         folder = self.room.course.root / "classroom" / kind / student
@@ -137,10 +137,10 @@ def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
     running = processes()
     require_a_working_sandbox(room)
     patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
-    places = [room.course.root, home, LIBRARY]
-    before = snapshot(places)
+    watched = [room.course.root, home, LIBRARY]
+    before = snapshot(watched)
     room.grade()
-    after = snapshot(places)
+    after = snapshot(watched)
     return Graded(
         room=room,
         students=students,
@@ -225,10 +225,10 @@ def require_a_working_sandbox(room: Classroom) -> None:
         )
 
 
-def snapshot(places: list[Path]) -> dict[str, tuple]:
+def snapshot(folders_to_watch: list[Path]) -> dict[str, tuple]:
     """Describe every file that grading must not change."""
     described = {}
-    for top in places:
+    for top in folders_to_watch:
         classroom = top / "classroom"
         written = {classroom / name for name in ("autograded", "feedback", "backups")}
         for folder, folders, files in os.walk(top):
@@ -258,8 +258,8 @@ def _description(path: Path) -> tuple:
 
 def marked_files(mark: str) -> list[str]:
     """List the files with the mark in their name, in folders that all processes may write to."""
-    places = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/", Path.home())
-    return [str(path) for place in places for path in Path(place).glob(f"*{mark}*")]
+    folders = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/", Path.home())
+    return [str(path) for folder in folders for path in Path(folder).glob(f"*{mark}*")]
 
 
 class Process(NamedTuple):
@@ -273,7 +273,7 @@ class Process(NamedTuple):
 
 def processes() -> dict[int, Process]:
     """Return all visible processes by their PIDs."""
-    found = {}
+    running = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
@@ -283,16 +283,16 @@ def processes() -> dict[int, Process]:
             continue
         depth = len(numbers[1].split())
         text = command.decode("utf-8", "replace")
-        found[int(folder.name)] = Process(int(parent), text, depth, state == "Z")
-    return found
+        running[int(folder.name)] = Process(int(parent), text, depth, state == "Z")
+    return running
 
 
 def survivors(before: Iterable[int], mark: str) -> list[str]:
     """List the processes that outlive grading, other than the sandbox's fork server."""
     until = time.monotonic() + 3.0  # a killed process may take a moment
-    while (found := _remaining(set(before), mark)) and time.monotonic() < until:
+    while (remaining := _remaining(set(before), mark)) and time.monotonic() < until:
         time.sleep(0.1)
-    return found
+    return remaining
 
 
 def _remaining(before: set[int], mark: str) -> list[str]:
@@ -334,26 +334,26 @@ class LiveHTML(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.active: list[str] = []
         self._in_script = False
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._in_script = tag == "script"
         if tag in ("iframe", "object", "embed", "form", "base"):
-            self.found.append(f"<{tag}>")
+            self.active.append(f"<{tag}>")
         for name, value in attributes:
             address = re.sub(r"\s", "", value or "").lower()
             runs = name.startswith("on") or name in ("srcdoc", "formaction", "action")
             inert = tag == "img" and address.startswith("data:image/")  # an SVG's scripts, too
             if runs or (not inert and re.match(r"(java|vb)script:|data:", address)):
-                self.found.append(f"{tag} {name}={value}")
+                self.active.append(f"{tag} {name}={value}")
 
     def handle_endtag(self, tag: str) -> None:
         self._in_script = False
 
     def handle_data(self, data: str) -> None:
         if self._in_script and "stolen" in data:
-            self.found.append(f"<script>{data[:80]}")
+            self.active.append(f"<script>{data[:80]}")
 
 
 def test_each_docstring_says_what_is_tried_and_what_is_deserved():
@@ -456,4 +456,4 @@ def test_no_page_contains_a_script(graded, lesson):
     for student in seen.students:
         page = LiveHTML()
         page.feed(seen.room.feedback(student))
-        assert page.found == [], student
+        assert page.active == [], student

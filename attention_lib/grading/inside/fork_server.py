@@ -171,7 +171,7 @@ def _cover_folders(settings: Settings) -> None:
 
 
 def _cover_tmp(settings: Settings) -> None:
-    """Mount a small folder in memory on /tmp; Python, if it is in there, stays where it is."""
+    """Mount a small tmpfs on /tmp, and bind-mount Python again if it was in there."""
     python = {folder: os.open(folder, os.O_PATH) for folder in settings.folders_in_tmp}
     size, files = settings.folder_bytes, settings.folder_files
     kernel.mount_tmpfs("/tmp", f"size={size},nr_inodes={files},mode=0700")

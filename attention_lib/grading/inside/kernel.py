@@ -70,7 +70,7 @@ def mount_tmpfs(target: str, options: str) -> None:
 
 
 def bind_mount(source: str, target: str) -> None:
-    """Mount a folder in another place, with all that is mounted below it."""
+    """Bind-mount a folder, with all that is mounted below it."""
     flags = Mount.MS_BIND | Mount.MS_REC
     arguments = (source.encode(), target.encode(), None, _as_long(flags), None)
     _call("mount", f"{flags.name}, {target}", *arguments)

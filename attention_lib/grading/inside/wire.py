@@ -170,7 +170,7 @@ class _Packing:
         if isinstance(value, fractions.Fraction):
             parts = int(value.numerator), int(value.denominator)
             return {"Fraction": [self.value(part, depth + 1) for part in parts]}
-        if isinstance(value, (int, float)):  # of a type of its own
+        if isinstance(value, (int, float)):  # an instance of a subclass
             return self.value(float(value) if isinstance(value, float) else int(value), depth + 1)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):

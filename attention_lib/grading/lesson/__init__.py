@@ -1,1 +1,1 @@
-"""A lesson written in Markdown becomes the source notebook that nbgrader releases."""
+"""Convert a lesson from Markdown to the source notebook that nbgrader releases."""

@@ -1,4 +1,4 @@
-"""The ids of a lesson's plain cells: digests of their texts, by which they are known again."""
+"""Make the ids of a lesson's plain cells: digests of their texts, so that copies are recognized."""
 
 from __future__ import annotations
 

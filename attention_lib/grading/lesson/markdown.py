@@ -1,4 +1,4 @@
-"""A hand-written lesson, Markdown with a few marks, expanded into nbgrader's source notebook."""
+"""Expand a hand-written lesson, Markdown with a few marks, into nbgrader's source notebook."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROLES = ("exercise", "check", "written")
 
 
 class Declared(Protocol):
-    """What is asked of an exercise's declaration here."""
+    """The fields of an exercise's declaration that this module reads."""
 
     name: str
     lesson: str
@@ -44,7 +44,7 @@ class Declared(Protocol):
 
 
 class Part(NamedTuple):
-    """A cell that belongs to an exercise: where it stands, and as what."""
+    """A cell that belongs to an exercise: its position and role."""
 
     position: int
     role: str
@@ -101,19 +101,21 @@ def _require_declared(
     """Require that the answer cells are the declared exercises, each once, in their order."""
     for part in parts:
         if part.name not in declared:
-            elsewhere = exercises.get(part.name)
-            if elsewhere is not None:
-                raise CourseError(f"{part.name} is an exercise of {elsewhere.lesson}.")
+            other = exercises.get(part.name)
+            if other is not None:
+                raise CourseError(f"{part.name} is an exercise of {other.lesson}.")
             near = difflib.get_close_matches(part.name, declared, n=2, cutoff=0.5)
             meant = f"Did you mean {' or '.join(near)}?" if near else f"Has: {', '.join(declared)}."
             raise CourseError(f"there is no exercise {part.name!r} in this lesson. {meant}")
-    found = [part.name for part in parts if part.role != "check"]
+    answers = [part.name for part in parts if part.role != "check"]
     for name in declared:
-        if found.count(name) != 1:
-            raise CourseError(f"{name} has {found.count(name) or 'no'} answer cells; it needs one.")
-    if found != list(declared):
+        if answers.count(name) != 1:
+            raise CourseError(
+                f"{name} has {answers.count(name) or 'no'} answer cells; it needs one."
+            )
+    if answers != list(declared):
         raise CourseError(
-            f"its exercises come in the order {', '.join(found)}; "
+            f"its exercises come in the order {', '.join(answers)}; "
             f"they are declared in the order {', '.join(declared)}."
         )
 

@@ -45,8 +45,8 @@ def visible_library(lesson: str) -> dict[str, bytes]:
         for path in sorted(PACKAGE.glob(pattern))
     }
     for name in LESSONS:
-        own = PACKAGE / "lessons" / module_of(name)
-        stub = "/__init__.py" if own.is_dir() else ".py"
+        is_package = (PACKAGE / "lessons" / module_of(name)).is_dir()
+        stub = "/__init__.py" if is_package else ".py"
         files.setdefault(f"lessons/{module_of(name)}{stub}", STUB)
     files["__init__.py"] = _exports(earlier).encode()
     files["checks/commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()

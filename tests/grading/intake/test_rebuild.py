@@ -55,16 +55,16 @@ def rebuilt(submitted):
     assert submitted == before
     nbformat.validate(notebook)
     MetadataValidator().validate_nb(notebook)
-    ours = {cell.id: cell for cell in RELEASED.cells}
-    kept = [cell for cell in notebook.cells if cell.id in ours]
-    assert [cell.id for cell in kept] == list(ours)
-    for cell in kept:
-        assert cell.metadata == ours[cell.id].metadata
-        assert cell.cell_type == ours[cell.id].cell_type
+    released = {cell.id: cell for cell in RELEASED.cells}
+    copies = [cell for cell in notebook.cells if cell.id in released]
+    assert [cell.id for cell in copies] == list(released)
+    for cell in copies:
+        assert cell.metadata == released[cell.id].metadata
+        assert cell.cell_type == released[cell.id].cell_type
         if cell.id not in ("double", "why"):
-            assert cell.source == ours[cell.id].source
+            assert cell.source == released[cell.id].source
     for cell in notebook.cells:
-        assert cell.id in ours or cell.metadata == {}
+        assert cell.id in released or cell.metadata == {}
     assert notebook.metadata == RELEASED.metadata
     return [cell.source for cell in notebook.cells], changes
 
@@ -76,8 +76,8 @@ def sources(*replaced, **added):
     for old, new in replaced:
         texts[texts.index(old)] = new
     for after, text in added.items():
-        place = [cell.id for cell in RELEASED.cells].index(after)
-        texts.insert(place + 1, text)
+        index = [cell.id for cell in RELEASED.cells].index(after)
+        texts.insert(index + 1, text)
     return texts
 
 
@@ -153,11 +153,11 @@ def test_answer_in_an_added_cell_is_found_by_its_definition(submitted):
     assert rebuilt(submitted)[0] == sources()
 
 
-@pytest.mark.parametrize("place", [2, 3])
+@pytest.mark.parametrize("index", [2, 3])
 @pytest.mark.parametrize("make", [new_markdown_cell, new_raw_cell])
-def test_cells_of_another_type_are_turned_back(submitted, place, make):
-    old = submitted.cells[place]
-    submitted.cells[place] = make(old.source, id=old.id, metadata=old.metadata)
+def test_cells_of_another_type_are_turned_back(submitted, index, make):
+    old = submitted.cells[index]
+    submitted.cells[index] = make(old.source, id=old.id, metadata=old.metadata)
     texts, changes = rebuilt(submitted)
     assert texts == sources()
     assert "another type" in changes[0]
