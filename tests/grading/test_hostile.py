@@ -236,7 +236,9 @@ def snapshot(folders_to_watch: list[Path]) -> dict[str, tuple]:
             folders[:] = [n for n in folders if here / n not in written and n != "__pycache__"]
             for name in [*folders, *files]:
                 path = here / name
-                if here != classroom or not re.search(r"^gradebook\.db|\.(log|journal|journal\.lock)$", name):
+                if here != classroom or not re.search(
+                    r"^gradebook\.db|\.(log|journal|journal\.lock)$", name
+                ):
                     described[str(path)] = _description(path)
     for folder in filter(os.path.isdir, sys.path):
         described[folder] = tuple(sorted(set(os.listdir(folder)) - {"__pycache__"}))

@@ -6,7 +6,6 @@ import nothing but the rest of what is shown.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import attention_lib
@@ -88,5 +87,10 @@ def _exports(earlier: list[str]) -> str:
 
 
 def _module_of(name: str) -> str:
-    later = attention_lib._LATER.get(name)
-    return later or sys.modules[getattr(attention_lib, name).__module__].__name__
+    """Return the module of an exported function, empty if the library imports it on first use.
+
+    Those are the last lesson's functions, which no later lesson may use, and `check`, `hint` and
+    `solution`, which are replaced.
+    """
+    function = vars(attention_lib).get(name)
+    return "" if function is None else str(function.__module__)
