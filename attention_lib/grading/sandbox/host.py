@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.calling import Unreachable
+from attention_lib.checks.calls.observation import Unreachable
 from attention_lib.grading.inside.wire import (
     INTERRUPT,
     SECRET,
