@@ -15,6 +15,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.checks.panel import as_text
 from attention_lib.exercises import find
 from tests.checks.calls.by_value import ByValue
+from tests.checks.judged import right, verdict
 
 
 def breaks(x):
@@ -107,18 +108,22 @@ def test_a_report_shows_the_lines_of_an_error_from_another_process():
     assert "scores / np.ones((7, 11))" in as_text(report)
 
 
-def test_a_package_imported_by_an_answer_has_not_been_called(tmp_path, monkeypatch):
-    (tmp_path / "their_lib").mkdir()
-    (tmp_path / "their_lib" / "__init__.py").write_text("import their_lib.work")
-    (tmp_path / "their_lib" / "work.py").write_text("class Work:\n    def do(self): ...")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_what_an_answer_does_to_numpys_error_state_ends_with_it():
+    def silences(scores, axis=-1):
+        np.seterr(all="ignore")
+        return right(scores, axis)
 
-    def imports(works):
-        from their_lib.work import Work
+    before = np.geterr()
+    assert verdict(silences).outcome == "right"
+    assert np.geterr() == before
 
-        if works:
-            Work().do()
 
-    forbidden = ("their_lib.work.Work",)
-    assert observe(imports, Case(False), forbidden).forbidden == ""
-    assert observe(imports, Case(True), forbidden).forbidden == "their_lib.work.Work.do"
+def test_warnings_and_prints_of_an_answer_do_not_leak(capsys):
+    def loud(scores, axis=-1):
+        print("noise")
+        warnings.warn("noise", stacklevel=1)
+        return right(scores, axis)
+
+    observe(loud, Case(np.ones(3)))
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
