@@ -1,4 +1,4 @@
-"""What a learner reads: a verdict as a panel in a notebook, as plain text elsewhere."""
+"""Drawing a verdict: as an HTML panel in a notebook, as plain text anywhere else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLES = {
     "error": "Your code raised an error",
     "unattempted": "Not attempted yet",
 }
-# Okabe–Ito colors: told apart by everyone, and on light and dark pages.
+# Okabe–Ito colors: color-blind readers can tell them apart, on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
 REMARK = "A remark:"  # what begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array, which entries to mark
@@ -153,7 +153,7 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
     """Set what came back beside what is right, each part of several for itself."""
     if isinstance(right, tuple):
         if not isinstance(got, (tuple, list)) or len(got) != len(right):
-            got = (None,) * len(right)  # said in words: there is nothing to set beside
+            got = (None,) * len(right)  # the sentence says so; there is nothing to compare
         return [
             row
             for number, parts in enumerate(zip(got, right, allowed, strict=True), 1)

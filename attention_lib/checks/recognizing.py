@@ -1,4 +1,4 @@
-"""Recognizing a wrong answer: the known mistake that gives the learner's own numbers."""
+"""Recognizing the known mistake that gives the same numbers as a wrong answer."""
 
 from __future__ import annotations
 

@@ -89,10 +89,10 @@ def observe(
 
 
 def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that are neither ours nor a library's."""
+    """Return the frames of a traceback that lie neither in this library nor in another."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = str(Path(__file__).parents[2])
-    own = [frame for frame in frames if not frame.filename.startswith(ours)]
+    library = str(Path(__file__).parents[2])
+    own = [frame for frame in frames if not frame.filename.startswith(library)]
     return [frame for frame in own if "site-packages" not in frame.filename] or own
 
 
