@@ -77,15 +77,21 @@ def scipy_ufunc_in(answer: Any) -> str:
     code = getattr(answer, "__code__", None)
     if special is None or code is None:
         return ""
-    values = {name: answer.__globals__.get(name) for name in code.co_names}
-    if any(_scipy_module(name, value) for name, value in values.items()):
-        values |= {name: vars(special).get(name) for name in values if not hasattr(np, name)}
-    ufuncs = [value for value in values.values() if isinstance(value, np.ufunc)]
-    names = [ufunc.__name__ for ufunc in ufuncs if vars(special).get(ufunc.__name__) is ufunc]
-    return f"scipy.special.{names[0]}" if names else ""
+    names, known = code.co_names, answer.__globals__
+    values = [known[name] for name in names if name in known]
+    if any(_of_scipy(name) for name in names) or any(map(_is_scipy, values)):
+        others = [name for name in names if name not in known and not hasattr(np, name)]
+        values += [vars(special).get(name) for name in others]
+    for value in values:
+        name = value.__name__ if isinstance(value, np.ufunc) else ""
+        if name and vars(special).get(name) is value:
+            return f"scipy.special.{name}"
+    return ""
 
 
-def _scipy_module(name: str, value: Any) -> bool:
-    """Tell whether code names a module of SciPy: as a global, or in an import of its own."""
-    module = value.__name__ if isinstance(value, types.ModuleType) else name
-    return module.partition(".")[0] == "scipy"
+def _is_scipy(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and _of_scipy(value.__name__)
+
+
+def _of_scipy(name: str) -> bool:
+    return name.partition(".")[0] == "scipy"

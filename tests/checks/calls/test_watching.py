@@ -58,6 +58,18 @@ def test_scipy_ufuncs_are_seen_too(answer):
     assert "calls scipy.special.expit" in sentence_of(answer)
 
 
+def logit(scores):
+    return scores
+
+
+def test_a_learners_own_function_is_not_taken_for_scipys():
+    def with_its_own(scores, axis=-1):
+        assert scipy.special is not None
+        return right(logit(scores), axis)
+
+    assert observe(with_its_own, Case(np.ones(2)), ("scipy",)).forbidden == ""
+
+
 def test_functions_that_numpy_has_too_are_not_taken_for_scipys():
     def of_numpy(scores, axis=-1):
         assert scipy.special is not None
