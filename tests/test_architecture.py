@@ -124,11 +124,9 @@ def own_modules(path, *, at_the_top=False):
 def test_what_runs_beside_an_answer_knows_no_solution(path):
     """A process that must not see cases and references has this folder and no other of checks."""
     at_the_top = set(own_modules(path, at_the_top=True))
-    assert {name for name in at_the_top if not name.startswith("checks.calls")} <= {
-        "checks.exercise"  # for its type
-    }
+    assert {name for name in at_the_top if not name.startswith("checks.calls")} == set()
     later = set(own_modules(path)) - at_the_top
-    assert later <= {"lessons.gpu.launch", "checks.exercise"} | at_the_top
+    assert later <= {"lessons.gpu.launch"}
 
 
 SHOWN_TO_SUBMISSIONS = [

@@ -1,140 +1,77 @@
-"""Comparing a result with the reference: what is right, what rounding allows, what is wrong."""
+"""Comparing a result with the reference: is it right, and the sentence that says what is not."""
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.calling import Observation
-from attention_lib.checks.calls.case import Case, Stream
-from attention_lib.checks.calls.tensors import (
-    as_numbers,
-    is_tensor,
-    precision_of,
-    short_dtype,
-    widened,
-)
-from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
+from attention_lib.checks.cases import Expected, Trial
+from attention_lib.checks.wording import described, distinguished
 
-# Rounding allowed, in units of the dtype's epsilon at the size of the numbers formed. Right
-# answers stay within a few; a mistake in float64 is off by ten thousand times as much.
-SLACK = 32.0
-
-EXACT = np.finfo(np.float64)
 NUMERIC = (np.ndarray, np.generic, int, float)
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One case, what the answer did with it, and what is right."""
+class Comparison:
+    """What an answer did on one case, compared once with what is right on it."""
 
-    case: Case
-    seen: Observation = field(default_factory=Observation)
-    expected: Any = None  # in the dtype of the contract, values computed in float64
-    allowed: Any = None  # the rounding allowed, entry by entry
-    precision: Any = EXACT  # of the arguments: the limits of their coarsest dtype
+    name: str  # of the exercise
+    trial: Trial
+    seen: Observation
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the call ended in an error that the contract does not ask for."""
+        error, raises = self.seen.error, self.trial.case.raises
+        return error is not None and not (raises and isinstance(error, raises))
 
-@functools.lru_cache(maxsize=32)
-def cases_of(exercise: Exercise, seed: int) -> tuple[Case, ...]:
-    """Return the calls an answer is tried on; a whole class is tried on the same."""
-    return tuple(exercise.cases(np.random.default_rng(seed)))
+    @property
+    def failed(self) -> bool:
+        """Whether the answer did anything but what is right on this case."""
+        return self.stopped or self.problem is not None
 
-
-@functools.lru_cache(maxsize=32)
-def trials_of(exercise: Exercise, seed: int) -> tuple[Trial, ...]:
-    """Return for each of these calls what is right, with nothing seen yet."""
-    return tuple(_make_trial(exercise, case) for case in cases_of(exercise, seed))
-
-
-def _make_trial(exercise: Exercise, case: Case) -> Trial:
-    if case.raises or case.verify:
-        return Trial(case, allowed=exercise.tolerance or None)
-    args, kwargs = copy.deepcopy((case.args, case.kwargs))
-    contract = exercise.reference(*args, **kwargs)
-    wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
-    expected = exercise.reference(*wide_args, **wide_kwargs)
-    with np.errstate(over="ignore"):
-        size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
-    precision = _coarsest((case.args, case.kwargs))
-    allowed = _allowed(expected, size, precision)
-    return Trial(case, Observation(), _typed(expected, contract), allowed, precision)
-
-
-def _allowed(expected: Any, size: Any, precision: Any) -> Any:
-    """Return the rounding allowed in each entry; for a tuple of results, a tuple of these."""
-    if isinstance(expected, tuple):
-        sizes = size if isinstance(size, tuple) else (size,) * len(expected)
-        return tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
-    expected, size = as_numbers(expected), as_numbers(size)
-    size = np.abs(np.asarray(expected, np.float64)) if size is None else np.abs(size)
-    eps = float(precision.eps)
-    with np.errstate(over="ignore"):
-        allowed = SLACK * eps * np.asarray(size, np.float64)
-    # Below the smallest normal number nothing is promised; and even where the scores are so
-    # large that their own rounding swallows everything, a result is not arbitrary.
-    ceiling = max(1e-3, 8 * eps) * np.maximum(
-        1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
-    )
-    return np.minimum(allowed, ceiling) + float(precision.tiny)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A result's exact values beside the dtype it is to have."""
-
-    values: NDArray
-    dtype: Any  # NumPy's or, of a tensor, torch's
-    scalar: bool
-    device: Any = None  # of a tensor
-
-
-def _typed(expected: Any, contract: Any) -> Any:
-    if isinstance(expected, tuple):
-        return tuple(map(_typed, expected, contract))
-    if is_tensor(contract):
-        return Expected(as_numbers(expected), contract.dtype, False, contract.device)
-    return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
-
-
-def problem_with_result(exercise: Exercise, trial: Trial) -> str | None:
-    """Say in one sentence what is wrong with the value of a call that came back."""
-    name, value = exercise.name, trial.seen.value
-    if trial.case.raises:
-        if trial.seen.error is not None:
+    @functools.cached_property
+    def problem(self) -> str | None:
+        """What is wrong with the value that came back, in one sentence."""
+        if self.seen.error is not None:
             return None
-        return (
-            f"{name} should raise {trial.case.raises.__name__} here; it returned "
-            f"{described(value)}."
-        )
-    if trial.case.verify:
-        if value is None:
-            return f"{name} returned None: does every way through it end in a return?"
-        return trial.case.verify(value)
-    if isinstance(trial.expected, tuple):
-        return _problem_with_parts("result", name, value, trial.expected, trial.allowed)
-    return _problem_with_array(name, value, trial.expected, trial.allowed)
+        name, value, case = self.name, self.seen.value, self.trial.case
+        if case.raises:
+            return (
+                f"{name} should raise {case.raises.__name__} here; it returned {described(value)}."
+            )
+        if case.verify:
+            if value is None:
+                return f"{name} returned None: does every way through it end in a return?"
+            return case.verify(value)
+        return _problem_with(name, value, self.trial.expected, self.trial.allowed, "result")
+
+    @functools.cached_property
+    def wrong_in_numbers(self) -> bool:
+        """Whether the value is wrong in more than its type or dtype."""
+        value, case = self.seen.value, self.trial.case
+        if case.raises:
+            return True
+        if case.verify:
+            return self.problem is not None
+        return _differ_in_numbers(value, self.trial.expected, self.trial.allowed)
 
 
-def _problem_with_parts(
-    part: str, name: str, value: Any, expected: tuple[Any, ...], allowed: tuple[Any, ...]
-) -> str | None:
+def _problem_with(name: str, value: Any, expected: Any, allowed: Any, part: str) -> str | None:
+    """Say what is wrong with a value; `part` is what each of several is called."""
+    if not isinstance(expected, tuple):
+        return _problem_with_array(name, value, expected, allowed)
     count = len(expected)
     if not isinstance(value, (tuple, list)) or len(value) != count:
         return f"{name} returned {described(value)}; it should return {count} {part}s."
     for number, (one, right, size) in enumerate(zip(value, expected, allowed, strict=True), 1):
-        place = f"{part} {number} of {name}"
-        sentence = (
-            _problem_with_parts("part", place, one, right, size)
-            if isinstance(right, tuple)
-            else _problem_with_array(place, one, right, size)
-        )
+        sentence = _problem_with(f"{part} {number} of {name}", one, right, size, "part")
         if sentence:
             return sentence
     return None
@@ -161,12 +98,12 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
     if not expected.scalar and got.dtype != expected.dtype and not kinds_fit:
         return (
             f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
-            f"{_how_it_came(got.dtype, expected.dtype)}"
+            f"{_origin_of_dtype(got.dtype, expected.dtype)}"
         )
     return _problem_with_values(name, got, expected, allowed)
 
 
-def _how_it_came(got: np.dtype, right: np.dtype) -> str:
+def _origin_of_dtype(got: np.dtype, right: np.dtype) -> str:
     """Say where a dtype comes from that learners do not ask for."""
     if (got, right) == (np.float64, np.float32):
         return (
@@ -198,11 +135,11 @@ def _problem_with_tensor(name: str, value: Any, expected: Expected) -> str | Non
 
 def _problem_with_values(name: str, got: NDArray, expected: Expected, allowed: Any) -> str | None:
     if np.isnan(got).any():
-        return f"{name} returned NaN (not a number) {_place(np.isnan(got))}."
+        return f"{name} returned NaN (not a number) {_where(np.isnan(got))}."
     off = differing(got, expected.values, allowed)
     if off.any():
         spot = tuple(int(i) for i in np.argwhere(off)[0])
-        got_text, right_text = _distinguished(got[spot], expected.values[spot])
+        got_text, right_text = distinguished(got[spot], expected.values[spot])
         at = f" at {list(spot)}" if spot else ""
         return f"{name} gives {got_text}{at}; it should be {right_text}."
     return None
@@ -217,74 +154,24 @@ def differing(got: NDArray, expected: NDArray, allowed: Any) -> NDArray[np.bool_
     return ~(close | (got == expected))
 
 
-def _widened(value: Any) -> Any:
-    """Copy arguments with every float32 array, and every tensor, in float64."""
-    if is_tensor(value):
-        return widened(value) if precision_of(value) else value
-    if isinstance(value, np.ndarray):
-        return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(_widened, value))
-    if isinstance(value, Stream):
-        return Stream(map(_widened, value.items))
-    if isinstance(value, dict):
-        return {key: _widened(item) for key, item in value.items()}
-    return value
-
-
-def _coarsest(arguments: Any) -> Any:
-    """Return the limits of the coarsest dtype among arrays and tensors, float64's for integers."""
-    limits = [
-        precision_of(array)
-        if is_tensor(array)
-        else np.finfo(np.float32 if array.dtype == np.float32 else np.float64)
-        for array in _arrays(arguments)
-    ]
-    return max(filter(None, limits), key=lambda limit: float(limit.eps), default=EXACT)
-
-
-def _arrays(value: Any) -> Iterator[Any]:
-    if isinstance(value, np.ndarray) or is_tensor(value):
-        yield value
-    elif isinstance(value, Stream):
-        yield from value.items
-    elif isinstance(value, dict):
-        yield from _arrays(tuple(value.values()))
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _arrays(item)
-
-
-def described(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
-    if is_tensor(value):
-        return f"a tensor of shape {tuple(value.shape)}"
-    if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}"
-    if isinstance(value, (bool, int, float, np.generic)):
-        return f"the number {str(value)[:60]}"
-    if value is None:
-        return "None"
-    if callable(value):
-        return "a function"
-    return f"an object of type {type(value).__name__}"
-
-
-def _place(where: NDArray[np.bool_]) -> str:
-    if where.ndim == 0:
+def _where(marked: NDArray[np.bool_]) -> str:
+    if marked.ndim == 0:
         return "here"
-    if where.all():
+    if marked.all():
         return "in every place"
-    return f"at {[int(i) for i in np.argwhere(where)[0]]}"
+    return f"at {[int(i) for i in np.argwhere(marked)[0]]}"
 
 
-def _distinguished(got: Any, right: Any) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart."""
-    if isinstance(right, (bool, np.bool_)):
-        return str(bool(got)), str(bool(right))
-    for digits in range(4, 18):
-        pair = f"{got + 0.0:.{digits}g}", f"{right + 0.0:.{digits}g}"  # + 0.0 writes -0 as 0
-        if pair[0] != pair[1]:
-            break
-    return pair
+def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
+    if isinstance(expected, tuple):
+        return (
+            not isinstance(value, (tuple, list))
+            or len(value) != len(expected)
+            or any(map(_differ_in_numbers, value, expected, allowed))
+        )
+    value = as_numbers(value)
+    return (
+        not isinstance(value, NUMERIC)
+        or np.shape(value) != expected.values.shape
+        or bool(differing(np.asarray(value), expected.values, allowed).any())
+    )

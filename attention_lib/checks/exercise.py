@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from attention_lib.checks.calls.case import Answer, Case
 
 
-@dataclass(frozen=True)
 class Mistake:
     """A mistake known from learners: the sentence that helps, and answers that make it.
 
@@ -28,19 +28,17 @@ class Mistake:
         sentence that contains this one.
     """
 
-    sentence: str
-    variants: tuple[Any, ...]
-    measured: bool
+    __slots__ = ("measured", "sentence", "variants")
 
     def __init__(self, sentence: str, *variants: Any, measured: bool = False) -> None:
-        object.__setattr__(self, "sentence", sentence)
-        object.__setattr__(self, "variants", variants)
-        object.__setattr__(self, "measured", measured)
+        self.sentence = sentence
+        self.variants = variants
+        self.measured = measured
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
-    """One exercise of the course.
+    """One exercise of the course; equal to itself alone.
 
     Parameters
     ----------
@@ -77,8 +75,8 @@ class Exercise:
         is.
     run
         Makes the function that is called on the cases out of an answer which cannot be called
-        by itself, or not on these arguments: a kernel that only runs inside a launch. It has
-        the name of the function of `staging` that does so for an answer in another process.
+        by itself, or not on these arguments: a kernel that only runs inside a launch. A function
+        of `staging`, which does so in another process for an answer that lives there.
     run_as
         The first line of that function, as a learner reads it in a report.
     shown
@@ -100,7 +98,7 @@ class Exercise:
     run: Callable[[Any], Answer] | None = None
     run_as: str = ""
     shown: tuple[Callable[..., Any], ...] = ()
-    lesson: str = field(default="", compare=False)
+    lesson: str = ""
 
     @property
     def kind(self) -> Literal["function", "value", "written"]:
@@ -118,3 +116,17 @@ class Exercise:
             for parameter in inspect.signature(self.reference).parameters.values()
         ]
         return f"def {self.name}{inspect.Signature(parameters)}"
+
+    def on_cases(self, answer: Any) -> Answer:
+        """Return the function that is called on the cases: the answer, or what runs it."""
+        return self.run(answer) if self.run else answer
+
+    @property
+    def name_on_cases(self) -> str:
+        """The name of that function, as a learner reads it in a report."""
+        return self.run_as.partition("(")[0].removeprefix("def ") or self.name
+
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of that function's parameters, and so of a case's arguments."""
+        return tuple(inspect.signature(self.on_cases(self.reference)).parameters)

@@ -1,18 +1,21 @@
-"""What a learner reads: a verdict as a panel in a notebook, as plain text elsewhere."""
+"""Drawing a verdict: as an HTML panel in a notebook, as plain text anywhere else."""
 
 from __future__ import annotations
 
 import html
 import reprlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.calling import Observation
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.comparing import Trial, differing
-from attention_lib.checks.judging import Report
+from attention_lib.checks.comparing import differing
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.verdict import Report
 
 TITLES = {
     "right": "Right",
@@ -20,9 +23,10 @@ TITLES = {
     "error": "Your code raised an error",
     "unattempted": "Not attempted yet",
 }
-# Okabe–Ito colors: told apart by everyone, and on light and dark pages.
+# Okabe–Ito colors: color-blind readers can tell them apart, on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
 REMARK = "A remark:"  # what begins each line of advice below a right verdict
+Detail = tuple[str, Any, Any]  # label, text or array, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
 MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
 
@@ -50,7 +54,9 @@ def headline(report: Report) -> str:
     exercise = report.exercise
     if report.outcome == "right":
         points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
-        cases = f"All {report.trials} cases, {points}." if report.trials > 1 else f"{points}."
+        cases = (
+            f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
+        )
         return f"{exercise.name}: right. {cases}"
     return f"{exercise.name}: {TITLES[report.outcome].lower()}. {report.sentence}"
 
@@ -118,34 +124,36 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _details(report: Report) -> list[tuple[str, Any, Any]]:
+def _details(report: Report) -> list[Detail]:
     """List what shows the verdict: label, text or array, and which entries to mark."""
-    trial = report.trial
-    if trial is None:
+    if report.comparison is None:
         return []
-    details: list[tuple[str, Any, Any]] = []
-    error = trial.seen.error
-    if error is not None and not trial.seen.refused_call and report.outcome == "error":
-        details.append(("where", _traceback_text(trial.seen), None))
-    if trial.case.args or trial.case.kwargs:
-        details.append(("the call", _call_text(report.exercise, trial), None))
-        names = _parameter_names(report)
-        for name, value in (
-            *zip(names, trial.case.args, strict=False),
-            *trial.case.kwargs.items(),
-        ):
-            if _is_array(value):
-                details.append((_labelled(name, value), as_numbers(value), None))
-    if error is None and report.outcome == "wrong" and trial.expected is not None:
-        details.extend(_result("", trial.seen.value, trial.expected, trial.allowed))
+    trial, seen = report.comparison.trial, report.comparison.seen
+    case, details = trial.case, list[Detail]()
+    if seen.error is not None and not seen.refused_call and report.outcome == "error":
+        details.append(("where", _traceback_text(seen), None))
+    if case.args or case.kwargs:
+        details.append(("the call", _call_text(report.exercise, case), None))
+        details.extend(
+            (_labelled(name, value), as_numbers(value), None)
+            for name, value in _named_arguments(report.exercise, case)
+            if _is_array(value)
+        )
+    if seen.error is None and report.outcome == "wrong" and trial.expected is not None:
+        details.extend(_result("", seen.value, trial.expected, trial.allowed))
     return details
 
 
-def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, Any, Any]]:
+def _named_arguments(exercise: Exercise, case: Case) -> Iterator[tuple[str, Any]]:
+    yield from zip(exercise.parameters, case.args, strict=False)
+    yield from case.kwargs.items()
+
+
+def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
     """Set what came back beside what is right, each part of several for itself."""
     if isinstance(right, tuple):
         if not isinstance(got, (tuple, list)) or len(got) != len(right):
-            got = (None,) * len(right)  # said in words: there is nothing to set beside
+            got = (None,) * len(right)  # the sentence says so; there is nothing to compare
         return [
             row
             for number, parts in enumerate(zip(got, right, allowed, strict=True), 1)
@@ -153,7 +161,7 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, A
                 f", part {number} of{which[1:]}" if which else f", result {number}", *parts
             )
         ]
-    rows: list[tuple[str, Any, Any]] = []
+    rows: list[Detail] = []
     numbers = as_numbers(got)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
         fits = numbers.shape == right.values.shape
@@ -166,24 +174,15 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[tuple[str, A
     return rows
 
 
-def _parameter_names(report: Report) -> list[str]:
-    first_line = report.exercise.run_as or report.exercise.first_line
-    inside = first_line.partition("(")[2].rpartition(")")[0]
-    return [part.partition("=")[0].strip() for part in inside.split(", ")]
-
-
-def _call_text(exercise: Any, trial: Trial) -> str:
-    names = _parameter_names(Report(exercise, "wrong", ""))
+def _call_text(exercise: Exercise, case: Case) -> str:
     args = [
         name if _is_array(value) else _short(value)
-        for name, value in zip(names, trial.case.args, strict=False)
+        for name, value in zip(exercise.parameters, case.args, strict=False)
     ]
     keywords = [
-        f"{key}={key if _is_array(value) else _short(value)}"
-        for key, value in trial.case.kwargs.items()
+        f"{key}={key if _is_array(value) else _short(value)}" for key, value in case.kwargs.items()
     ]
-    called = exercise.run_as.partition("(")[0].removeprefix("def ") or exercise.name
-    return f"{called}({', '.join(args + keywords)})"
+    return f"{exercise.name_on_cases}({', '.join(args + keywords)})"
 
 
 def _is_array(value: Any) -> bool:

@@ -1,26 +1,21 @@
-"""Recognizing a wrong answer: the known mistake that gives the learner's own numbers."""
+"""Recognizing the known mistake that gives the same numbers as a wrong answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.calls.staging import on_cases
 from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.comparing import (
-    NUMERIC,
-    SLACK,
-    Trial,
-    differing,
-    problem_with_result,
-)
+from attention_lib.checks.cases import SLACK
+from attention_lib.checks.comparing import NUMERIC, Comparison, differing
 from attention_lib.checks.exercise import Exercise, Mistake
 
 
-def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
+def recognize(exercise: Exercise, comparisons: Sequence[Comparison]) -> Mistake | None:
     """Find the known mistake whose numbers are the learner's own, on every case.
 
     One that stops with the same words comes before one that stops with others.
@@ -28,7 +23,7 @@ def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
     nearest = None
     for mistake in exercise.mistakes:
         for variant in () if mistake.measured else mistake.variants:
-            agreement = _agreement(exercise, variant, trials)
+            agreement = _agreement(exercise.on_cases(variant), comparisons)
             if agreement == "whole":
                 return mistake
             if agreement and nearest is None:
@@ -36,36 +31,29 @@ def recognize(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
     return nearest
 
 
-def fails(exercise: Exercise, trial: Trial) -> bool:
-    """Tell whether the answer did anything but what is right on this case."""
-    if trial.seen.error is not None:
-        return not (trial.case.raises and isinstance(trial.seen.error, trial.case.raises))
-    return problem_with_result(exercise, trial) is not None
-
-
 def _agreement(
-    exercise: Exercise, variant: Answer, trials: list[Trial]
+    variant: Answer, comparisons: Sequence[Comparison]
 ) -> Literal["whole", "but for words"] | None:
     """Tell whether a mistake does what the answer did on every case, errors included.
 
     An error alone proves little, and its words depend on how the answer is written; nor does
     a dtype prove anything. One wrong number at least must be shared.
     """
-    variant = on_cases(exercise, variant)
     shared_a_wrong_number, same_words = False, True
-    for trial in trials:
+    for comparison in comparisons:
+        trial, seen = comparison.trial, comparison.seen
         with np.errstate(all="ignore"):
             other = observe(variant, trial.case, limit=1.0)
         asked_for = trial.case.raises or ()  # in words of the learner's own
-        if isinstance(other.error, asked_for) and isinstance(trial.seen.error, asked_for):
+        if isinstance(other.error, asked_for) and isinstance(seen.error, asked_for):
             continue
-        if other.out_of_time or _kind(other.error) != _kind(trial.seen.error):
+        if other.out_of_time or _kind(other.error) != _kind(seen.error):
             return None
-        same_words &= repr(other.error) == repr(trial.seen.error)
+        same_words &= repr(other.error) == repr(seen.error)
         if other.error is None:
-            if not _alike(trial.seen.value, other.value, trial.allowed, trial.precision):
+            if not _alike(seen.value, other.value, trial.allowed, trial.precision):
                 return None
-            shared_a_wrong_number |= _wrong_in_numbers(trial)
+            shared_a_wrong_number |= comparison.wrong_in_numbers
     if not shared_a_wrong_number:
         return None
     return "whole" if same_words else "but for words"
@@ -110,27 +98,3 @@ def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _wrong_in_numbers(trial: Trial) -> bool:
-    value, expected, allowed = trial.seen.value, trial.expected, trial.allowed
-    if trial.case.raises:
-        return True
-    if trial.case.verify:
-        return trial.case.verify(value) is not None
-    return _differ_in_numbers(value, expected, allowed)
-
-
-def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
-    if isinstance(expected, tuple):
-        return (
-            not isinstance(value, (tuple, list))
-            or len(value) != len(expected)
-            or any(map(_differ_in_numbers, value, expected, allowed))
-        )
-    value = as_numbers(value)
-    return (
-        not isinstance(value, NUMERIC)
-        or np.shape(value) != expected.values.shape
-        or bool(differing(np.asarray(value), expected.values, allowed).any())
-    )

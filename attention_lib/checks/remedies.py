@@ -1,4 +1,4 @@
-"""What to do about an error whose own words tell a beginner little."""
+"""Advice on NumPy's and Python's error messages that tell a beginner little."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ REMEDIES = {
 
 
 def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
-    """Return what to do about an error whose own words do not tell a beginner."""
-    said = str(error)
-    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", said)}
-    if "could not be broadcast" in said and len(dimensions) > 1:
+    """Return advice on an error, to be put after its message; empty where there is none."""
+    message = str(error)
+    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", message)}
+    if "could not be broadcast" in message and len(dimensions) > 1:
         return (
             ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
             "[..., None] adds one."
         )
-    if "values to unpack" in said and frames and ".shape" in (frames[-1].line or ""):
+    if "values to unpack" in message and frames and ".shape" in (frames[-1].line or ""):
         return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
-    return next((f". {advice}" for words, advice in REMEDIES.items() if words in said), "")
+    return next((f". {advice}" for words, advice in REMEDIES.items() if words in message), "")

@@ -29,7 +29,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 import attention_lib
-from attention_lib.checks.calls import calling
+from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
 from attention_lib.grading.grade import table
 from attention_lib.grading.judge import execution, stand_in
@@ -103,9 +103,7 @@ def graded(tmp_path_factory):
 
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        for function in (calling.observe, calling.observe_all):
-            patch.setattr(function, "__defaults__", ((), ANSWER_SECONDS))
-        patch.setattr(stand_in, "TIME_LIMIT", ANSWER_SECONDS)
+        patch.setattr(timeouts, "CALL_SECONDS", ANSWER_SECONDS)
         patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 1.0)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 Answer = Callable[..., Any]
 
 
-@dataclass(frozen=True)
 class Case:
     """One call an answer is tried on.
 
@@ -28,10 +26,7 @@ class Case:
         The keyword arguments.
     """
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    raises: type[Exception] | None
-    verify: Callable[[Any], str | None] | None
+    __slots__ = ("args", "kwargs", "raises", "verify")
 
     def __init__(
         self,
@@ -40,10 +35,10 @@ class Case:
         verify: Callable[[Any], str | None] | None = None,
         **kwargs: Any,
     ) -> None:
-        object.__setattr__(self, "args", args)
-        object.__setattr__(self, "kwargs", kwargs)
-        object.__setattr__(self, "raises", raises)
-        object.__setattr__(self, "verify", verify)
+        self.args = args
+        self.kwargs = kwargs
+        self.raises = raises
+        self.verify = verify
 
 
 class Stream:

@@ -1,6 +1,7 @@
 """What a call costs: the memory it holds at once, its work, and the overflows it hides.
 
-Each measurement takes a function and its arguments, and is made where the function lives.
+Each measurement takes a function and its arguments, and is made in the process that the function
+lives in.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.calling import Elsewhere
+from attention_lib.checks.calls.remote import remote_measurement
 
 MIB = 1 << 20
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
 
 
+@remote_measurement
 def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
     """Return the most memory that one call held at a time, beyond what was held before it."""
-    if isinstance(function, Elsewhere):
-        return function.measure("peak_bytes", args, kwargs)
     traced_already = tracemalloc.is_tracing()
     if not traced_already:
         tracemalloc.start()
@@ -39,10 +39,9 @@ def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> in
             tracemalloc.stop()
 
 
+@remote_measurement
 def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
     """Count the lines of Python that one call runs through, those of its helpers included."""
-    if isinstance(function, Elsewhere):
-        return function.measure("lines_run", args, kwargs)
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -59,19 +58,19 @@ def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int
     return count
 
 
+@remote_measurement
 def overflows(function: Callable[..., Any], /, *args: Any) -> bool:
     """Tell whether a number overflows in one call, also where `np.errstate` says to ignore it."""
-    if isinstance(function, Elsewhere):
-        return function.measure("overflows", args, {})
     seen: list[str] = []
-    errstate = np.errstate
+    numpy: Any = np  # to a type checker, a module's classes cannot be replaced
+    errstate: Any = numpy.errstate
 
     class HidesNoOverflow(errstate):
         def __init__(self, **states: Any) -> None:
             super().__init__(**{k: s for k, s in states.items() if k in ("divide", "invalid")})
 
     try:
-        np.errstate = HidesNoOverflow
+        numpy.errstate = HidesNoOverflow
         with (
             errstate(over="call", call=lambda kind, _: seen.append(kind)),
             warnings.catch_warnings(),
@@ -79,18 +78,17 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> bool:
             warnings.simplefilter("ignore")
             function(*args)
     finally:
-        np.errstate = errstate
+        numpy.errstate = errstate
     return bool(seen)
 
 
+@remote_measurement
 def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:
     """Return the processor's time that a number of calls took.
 
     Where a process has a limit on it, Linux advances the clock of the process by some
     milliseconds at a time, but not that of the thread.
     """
-    if isinstance(function, Elsewhere):
-        return function.measure("cpu_seconds", args, {"calls": calls})
     process, thread = time.process_time(), time.thread_time()
     for _ in range(calls):
         function(*args)

@@ -1,4 +1,4 @@
-"""A clock and devices that do as they are told, to check what picks a device or measures time."""
+"""A simulated clock and simulated devices, to check what picks a device or measures time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an answer needs around it that cannot be called by itself, made where the answer lives.
+"""Running an answer that cannot be called by itself, in the answer's own process.
 
-A machine with other devices, a clock that does as it is told, a launch for a kernel, autograd.
+A machine with other devices, a simulated clock, a launch for a kernel, autograd.
 Nothing here knows a lesson's answer, and torch is imported when it is used.
 """
 
@@ -9,25 +9,15 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attention_lib.checks.calls.calling import Elsewhere, unwatched
 from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.remote import remote_measurement, remote_staging
 from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
-
-if TYPE_CHECKING:
-    from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.calls.watching import unwatched
 
 
-def on_cases(exercise: Exercise, answer: Any) -> Answer:
-    """Return the function that is called on the cases: the answer, or what runs it."""
-    if exercise.run is None:
-        return answer
-    if isinstance(answer, Elsewhere):
-        return answer.staged(exercise.run.__name__)
-    return exercise.run(answer)
-
-
+@remote_staging
 def with_devices(answer: Answer) -> Answer:
     """Call `answer` on a machine that has these devices, or seems to."""
 
@@ -38,17 +28,19 @@ def with_devices(answer: Answer) -> Answer:
     return pick_device_where
 
 
+@remote_staging
 def on_simulated_machine(answer: Answer) -> Answer:
-    """Let `answer` time a simulated machine, whose clock only `work` moves."""
+    """Let `answer` time a simulated machine, whose clock only `fn` moves."""
 
-    def timed(work: Work, device: Any, *repeats: int) -> Any:
-        machine = Machine(work, device.type)
+    def time_milliseconds(fn: Work, device: Any, *repeats: int) -> Any:
+        machine = Machine(fn, device.type)
         with machine.in_place_of_the_real_one(answer):
             return answer(machine.call, device, *repeats)
 
-    return timed
+    return time_milliseconds
 
 
+@remote_staging
 def launched(kernel: Any) -> Answer:
     """Call the kernel that has `kernel` for its inner loop, on tiles of the case's size."""
 
@@ -58,14 +50,16 @@ def launched(kernel: Any) -> Answer:
         from attention_lib.lessons.gpu import launch
 
         _stop_at_a_stub(kernel)
-        inputs = [query, _among_nan(key), _among_nan(value, beside=8)]
+        key, value = _among_nan(key), _among_nan(value, beside=8)
         inner = kernel
         if not launch.INTERPRETED:
             inner = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
-            inputs = [tensor.cuda() for tensor in inputs]
+            query, key, value = query.cuda(), key.cuda(), value.cuda()
         try:
             with unwatched():
-                output = launch.flash_attention(*inputs, is_causal, kernel=inner, tile=tile)
+                output = launch.flash_attention(
+                    query, key, value, is_causal, kernel=inner, tile=tile
+                )
         except Exception as error:
             raise _cause(error) from None
         return output.cpu()
@@ -104,6 +98,7 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
+@remote_measurement
 def gradients(
     function: Callable[..., Any], inputs: Sequence[Any], toward: Any, **kwargs: Any
 ) -> list[Any] | None:
@@ -112,8 +107,6 @@ def gradients(
     None stands for the gradient of an input that the output does not depend on; for all of
     them, where the output has no gradient.
     """
-    if isinstance(function, Elsewhere):
-        return function.measure("gradients", (inputs, toward), kwargs)
     import torch
 
     inputs = [tensor.detach().clone().requires_grad_() for tensor in inputs]

@@ -1,6 +1,6 @@
-"""PyTorch's tensors among the answers: told apart and turned into arrays, without importing torch.
+"""Recognizing PyTorch's tensors and converting them to arrays, without importing torch.
 
-Whoever hands in a tensor has imported torch; where nobody has, there is no tensor to look for.
+A tensor comes from code that has imported torch; until then, nothing is a tensor.
 """
 
 from __future__ import annotations

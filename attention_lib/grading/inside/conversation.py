@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls import measuring, staging
-from attention_lib.checks.calls.calling import Observation, observe, observe_all
+from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they fill FUNCTIONS
+from attention_lib.checks.calls.calling import observe, observe_all
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.remote import FUNCTIONS
 from attention_lib.grading import limits
 from attention_lib.grading.inside.shell import Shell, run_cell
 from attention_lib.grading.inside.wire import (
@@ -110,10 +112,10 @@ class Student:
     def _answer(self, request: Message) -> Any:
         answer = self._shell.user_ns.get(request["name"])
         wrapper = request["staged"]
-        return getattr(staging, wrapper)(answer) if wrapper else answer
+        return FUNCTIONS[wrapper](answer) if wrapper else answer
 
     def _measure(self, request: Message) -> Message:
-        measure = getattr(measuring, request["what"], None) or getattr(staging, request["what"])
+        measure = FUNCTIONS[request["what"]]
         answer, args, kwargs = self._answer(request), request["args"], request["kwargs"]
         measured = observe(lambda: measure(answer, *args, **kwargs), Case(), (), request["limit"])
         return as_message(measured)

@@ -22,8 +22,9 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.judging import Report, judge
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
 from attention_lib.checks.panel import as_html, as_text, headline
+from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.inside.outputs import CUT, Outputs
 from attention_lib.grading.intake.submission import FILES, problem_of
@@ -266,14 +267,14 @@ def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
     """
     if exercise.accelerated:
         importlib.import_module("torch")  # before a tensor comes in
-    report = judge(exercise, answer, seed=0, method_counts=False)
+    report = judge(exercise, answer, seed=0, policy=GRADER)
     if report.outcome != "right" or exercise.kind != "function":
         return report
-    hidden = judge(exercise, answer, seed=seed, method_counts=False, values_only=True)
+    hidden = judge(exercise, answer, seed=seed, policy=HIDDEN_NUMBERS)
     if hidden.outcome == "right":
         return report
     sentence = f"With numbers that are not in the notebook: {hidden.sentence}"
-    return dataclasses.replace(hidden, sentence=sentence, trial=None)
+    return dataclasses.replace(hidden, sentence=sentence, comparison=None)
 
 
 def _error(name: str, sentence: str) -> dict[str, Any]:

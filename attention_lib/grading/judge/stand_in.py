@@ -9,24 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.calling import (
-    TIME_LIMIT,
-    Elsewhere,
-    Observation,
-    OutOfTime,
-    of_a_stub,
-)
+from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation, of_a_stub
+from attention_lib.checks.calls.remote import RemoteAnswer
+from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.grading.inside.wire import Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
 # has got in the way of that is waited for here.
-PATIENCE_SECONDS = 4 * TIME_LIMIT + 5.0
+PATIENCE_SECONDS = 4 * timeouts.CALL_SECONDS + 5.0
 
 
 @dataclasses.dataclass(frozen=True)
-class StandIn(Elsewhere):
+class StandIn(RemoteAnswer):
     """An answer by its name: arguments go to where it lives, and results come back, by value."""
 
     session: Session
@@ -54,7 +51,7 @@ class StandIn(Elsewhere):
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Have something measured there; the number is what is said of it."""
         request = {**self._request("measure"), "what": what, "args": args, "kwargs": kwargs}
-        reply = self.session.ask({**request, "limit": TIME_LIMIT}, PATIENCE_SECONDS)
+        reply = self.session.ask({**request, "limit": timeouts.CALL_SECONDS}, PATIENCE_SECONDS)
         if reply.get("interrupted"):
             raise OutOfTime
         seen = _observation(reply)

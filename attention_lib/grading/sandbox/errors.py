@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attention_lib.checks.calls.calling import Unreachable
+from attention_lib.checks.calls.observation import Unreachable
 
 
 class NoSandbox(Exception):

@@ -1,4 +1,4 @@
-"""Calling an answer that lives elsewhere is like calling the answer."""
+"""Calling an answer, also by a proxy, and noting what it does."""
 
 import time
 import warnings
@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lib.checks.calls.calling import OutOfTime, observe
+from attention_lib.checks.calls import timeouts
+from attention_lib.checks.calls.calling import observe, observe_all
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.checks.judging import judge
 from attention_lib.checks.panel import as_text
 from attention_lib.exercises import find
-from tests.checks.calls.elsewhere import ByValue
+from tests.checks.calls.by_value import ByValue
+from tests.checks.judged import right, verdict
 
 
 def breaks(x):
@@ -30,23 +33,24 @@ def test_a_call_returns_raises_and_warns_as_the_answer_does():
         ByValue(breaks)(1)
 
 
-def test_what_it_does_to_its_arguments_stays_there():
+def test_changes_to_arguments_stay_in_the_other_process():
     def fills(x):
         x[...] = 7.0
 
     x = np.zeros(3)
     assert ByValue(fills)(x) is None
     assert not x.any()
-    assert observe(ByValue(fills), Case(x)).changed == ["0"]
+    (seen,) = observe_all(ByValue(fills), [Case(x)])
+    assert seen.changed == ["0"]
 
 
-def test_tensors_without_values_cross_too():
+def test_tensors_without_values_are_sent_too():
     without_values = torch.empty(2, 3, device="meta")
-    seen = observe(ByValue(lambda tensor: tensor.mT), Case(without_values))
+    (seen,) = observe_all(ByValue(lambda tensor: tensor.mT), [Case(without_values)])
     assert (seen.value.is_meta, tuple(seen.value.shape), seen.changed) == (True, (3, 2), [])
 
 
-def test_running_out_of_time_there_is_running_out_of_time_here():
+def test_running_out_of_time_in_another_process_is_raised_here():
     class Late(ByValue):
         def observe_all(self, cases, forbidden, limit):
             (seen,) = super().observe_all(cases, forbidden, limit)
@@ -64,9 +68,9 @@ def test_the_frames_of_an_error_are_the_learners_and_come_with_their_lines():
     ]
 
 
-def test_no_alarm_breaks_off_a_talk_with_another_process(monkeypatch):
+def test_the_time_limit_does_not_cut_off_replies_from_another_process(monkeypatch):
     """A probe may take as long as the answers to its calls; each of them is limited there."""
-    monkeypatch.setattr("attention_lib.checks.judging.TIME_LIMIT", 0.05)
+    monkeypatch.setattr(timeouts, "CALL_SECONDS", 0.05)
     before = time.process_time()
 
     class Slow(ByValue):
@@ -88,7 +92,7 @@ def decode_step(query, key, value, cache=None):
     return weights @ value, (key, value)
 
 
-def test_a_probe_that_ran_out_of_time_there_says_so():
+def test_a_probe_that_ran_out_of_time_in_another_process_says_so():
     class Stuck(ByValue):
         def __call__(self, *args, **kwargs):
             raise OutOfTime
@@ -98,24 +102,28 @@ def test_a_probe_that_ran_out_of_time_there_says_so():
     assert "took over 5 seconds" in report.sentence
 
 
-def test_a_report_shows_the_lines_of_an_error_that_crossed():
+def test_a_report_shows_the_lines_of_an_error_from_another_process():
     report = judge(find("softmax"), ByValue(lambda scores, axis=-1: scores / np.ones((7, 11))), 0)
     assert report.outcome == "error"
     assert "scores / np.ones((7, 11))" in as_text(report)
 
 
-def test_a_package_imported_by_an_answer_has_not_been_called(tmp_path, monkeypatch):
-    (tmp_path / "their_lib").mkdir()
-    (tmp_path / "their_lib" / "__init__.py").write_text("import their_lib.work")
-    (tmp_path / "their_lib" / "work.py").write_text("class Work:\n    def do(self): ...")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_what_an_answer_does_to_numpys_error_state_ends_with_it():
+    def silences(scores, axis=-1):
+        np.seterr(all="ignore")
+        return right(scores, axis)
 
-    def imports(works):
-        from their_lib.work import Work
+    before = np.geterr()
+    assert verdict(silences).outcome == "right"
+    assert np.geterr() == before
 
-        if works:
-            Work().do()
 
-    forbidden = ("their_lib.work.Work",)
-    assert observe(imports, Case(False), forbidden).forbidden == ""
-    assert observe(imports, Case(True), forbidden).forbidden == "their_lib.work.Work.do"
+def test_warnings_and_prints_of_an_answer_do_not_leak(capsys):
+    def loud(scores, axis=-1):
+        print("noise")
+        warnings.warn("noise", stacklevel=1)
+        return right(scores, axis)
+
+    observe(loud, Case(np.ones(3)))
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""

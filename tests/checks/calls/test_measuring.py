@@ -13,7 +13,7 @@ from attention_lib.checks.calls.measuring import (
     overflows,
     peak_bytes,
 )
-from tests.checks.calls.elsewhere import ByValue
+from tests.checks.calls.by_value import ByValue
 
 SIZES = [2**power for power in range(4, 14)]
 
@@ -137,8 +137,8 @@ def test_the_clock_of_the_thread_goes_on_where_that_of_the_process_ticks(work):
     assert factor == pytest.approx(256, rel=0.2)
 
 
-class Abroad(ByValue):
-    """Remember what is measured there, and call nothing here."""
+class Recording(ByValue):
+    """A proxy that notes what is measured, and refuses to be called."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -152,11 +152,11 @@ class Abroad(ByValue):
         raise AssertionError("It is called where it lives.")
 
 
-def test_an_answer_that_lives_elsewhere_is_measured_there():
+def test_an_answer_in_another_process_is_measured_there():
     def squares(numbers, repeats=1):
         return [np.square(numbers) for _ in range(repeats)]
 
-    answer, numbers = Abroad(squares), np.ones(100_000)
+    answer, numbers = Recording(squares), np.ones(100_000)
     assert peak_bytes(answer, numbers, repeats=3) == pytest.approx(2_400_000, rel=0.05)
     assert lines_run(answer, numbers, repeats=30) == lines_run(squares, numbers, repeats=30)
     assert cpu_seconds(answer, numbers) >= 0
@@ -164,7 +164,7 @@ def test_an_answer_that_lives_elsewhere_is_measured_there():
     assert answer.measured == ["peak_bytes", "lines_run"] + ["cpu_seconds"] * (1 + len(SIZES))
 
 
-def test_what_is_read_item_by_item_is_so_elsewhere_too():
+def test_an_iterator_is_read_item_by_item_in_another_process_too():
     def last(blocks):
         for block in blocks:
             latest = block

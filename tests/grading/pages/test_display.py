@@ -5,8 +5,8 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attention_lib.checks.judging import Report
 from attention_lib.checks.panel import as_html
+from attention_lib.checks.verdict import Report
 from attention_lib.grading.pages import display
 from attention_lib.grading.pages.display import clean_html
 from tests.grading.sample_class import EXERCISES, ROOT, Course

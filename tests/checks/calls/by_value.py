@@ -3,12 +3,12 @@
 import copy
 from collections.abc import Iterator
 
-from attention_lib.checks.calls import measuring, staging
-from attention_lib.checks.calls.calling import Elsewhere, observe_all
+from attention_lib.checks.calls.calling import observe_all
+from attention_lib.checks.calls.remote import FUNCTIONS, RemoteAnswer
 
 
-class ByValue(Elsewhere):
-    """Stand in for a function of this process, and pass nothing but copies."""
+class ByValue(RemoteAnswer):
+    """A proxy for a function of this process that passes nothing but copies."""
 
     def __init__(self, function):
         self._function = function
@@ -17,11 +17,10 @@ class ByValue(Elsewhere):
         return copy.deepcopy(list(observe_all(self._function, cases, forbidden, limit)))
 
     def measure(self, what, args, kwargs):
-        measured = getattr(measuring, what, None) or getattr(staging, what)
-        return _copied(measured(self._function, *map(_copied, args), **_copied(kwargs)))
+        return _copied(FUNCTIONS[what](self._function, *map(_copied, args), **_copied(kwargs)))
 
     def staged(self, how):
-        return ByValue(getattr(staging, how)(self._function))
+        return ByValue(FUNCTIONS[how](self._function))
 
 
 def _copied(value):

@@ -1,10 +1,10 @@
-"""An answer that lives elsewhere gets the verdict, and the sentence, that it gets here."""
+"""An answer in another process gets the verdict, and the sentence, that it gets in this one."""
 
 import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
-from tests.checks.calls.elsewhere import ByValue
+from tests.checks.calls.by_value import ByValue
 from tests.exercises.test_mistakes import as_a_learner_writes_it
 from tests.exercises.test_right_answers import ANSWERS
 
@@ -19,13 +19,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
-def test_a_right_answer_is_right_there_too(exercise):
+def test_a_right_answer_in_another_process_is_right(exercise):
     report = judge(exercise, ByValue(ANSWERS[exercise.name][0]), 0)
     assert report.outcome == "right", report.sentence
 
 
 @pytest.mark.parametrize(("exercise", "mistake"), MISTAKES)
-def test_a_mistake_is_recognized_there_too(exercise, mistake):
+def test_a_mistake_in_another_process_is_recognized(exercise, mistake):
     answer = as_a_learner_writes_it(mistake.variants[0])
     report = judge(exercise, ByValue(answer), 0)
     assert report.outcome == "wrong"

@@ -1,0 +1,64 @@
+"""The time limit of a call."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
+
+
+class OutOfTime(BaseException):
+    """Raised inside an answer that ran into the time limit (no `except Exception` stops it)."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in the body once it has run for `seconds`; infinity sets no limit.
+
+    On a busy machine it may take longer: what counts is the time that the processor worked for
+    it, as long as four times that has not gone by.
+
+    A timer signal where the system has one; elsewhere (Windows) a thread that interrupts the
+    main one. Off the main thread neither can interrupt, and nothing is limited.
+    """
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(*_: object) -> None:
+        raise OutOfTime
+
+    if hasattr(signal, "setitimer"):
+        worked, begun = time.process_time(), time.monotonic()
+
+        def expire_if_it_worked(*_: object) -> None:
+            if (
+                time.process_time() - worked >= 0.9 * seconds
+                or time.monotonic() - begun >= 4 * seconds
+            ):
+                raise OutOfTime
+
+        previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
+        # Repeated, in case an answer catches everything and goes on.
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+    else:
+        import _thread
+
+        previous = signal.signal(signal.SIGINT, expire)
+        timer = threading.Timer(seconds, _thread.interrupt_main)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            signal.signal(signal.SIGINT, previous)

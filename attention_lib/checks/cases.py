@@ -1,0 +1,132 @@
+"""The cases an answer is tried on, and what is right on each: the reference's own result."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case, Stream
+from attention_lib.checks.calls.tensors import as_numbers, is_tensor, precision_of, widened
+from attention_lib.checks.exercise import Exercise
+
+# Rounding allowed, in units of the dtype's epsilon at the size of the numbers formed. Right
+# answers stay within a few; a mistake in float64 is off by ten thousand times as much.
+SLACK = 32.0
+
+EXACT = np.finfo(np.float64)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A result's exact values beside the dtype it is to have."""
+
+    values: NDArray[Any]
+    dtype: Any  # NumPy's or, of a tensor, torch's
+    scalar: bool
+    device: Any = None  # of a tensor
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One case, and what is right on it."""
+
+    case: Case
+    expected: Any = None  # in the dtype of the contract, values computed in float64
+    allowed: Any = None  # the rounding allowed, entry by entry
+    precision: Any = EXACT  # of the arguments: the limits of their coarsest dtype
+
+
+@functools.lru_cache(maxsize=32)
+def cases_of(exercise: Exercise, seed: int) -> tuple[Case, ...]:
+    """Return the calls an answer is tried on; a whole class is tried on the same."""
+    return tuple(exercise.cases(np.random.default_rng(seed)))
+
+
+@functools.lru_cache(maxsize=32)
+def trials_of(exercise: Exercise, seed: int) -> tuple[Trial, ...]:
+    """Return for each of these calls what is right."""
+    return tuple(_make_trial(exercise, case) for case in cases_of(exercise, seed))
+
+
+def _make_trial(exercise: Exercise, case: Case) -> Trial:
+    if case.raises or case.verify:
+        return Trial(case, allowed=exercise.tolerance or None)
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    contract = exercise.reference(*args, **kwargs)
+    wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
+    expected = exercise.reference(*wide_args, **wide_kwargs)
+    with np.errstate(over="ignore"):
+        size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
+    precision = _coarsest((case.args, case.kwargs))
+    allowed = _allowed(expected, size, precision)
+    return Trial(case, _typed(expected, contract), allowed, precision)
+
+
+def _allowed(expected: Any, size: Any, precision: Any) -> Any:
+    """Return the rounding allowed in each entry; for a tuple of results, a tuple of these."""
+    if isinstance(expected, tuple):
+        sizes = size if isinstance(size, tuple) else (size,) * len(expected)
+        return tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
+    expected, size = as_numbers(expected), as_numbers(size)
+    size = np.abs(np.asarray(expected, np.float64)) if size is None else np.abs(size)
+    eps = float(precision.eps)
+    with np.errstate(over="ignore"):
+        allowed = SLACK * eps * np.asarray(size, np.float64)
+    # Below the smallest normal number nothing is promised; and even where the scores are so
+    # large that their own rounding swallows everything, a result is not arbitrary.
+    ceiling = max(1e-3, 8 * eps) * np.maximum(
+        1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
+    )
+    return np.minimum(allowed, ceiling) + float(precision.tiny)
+
+
+def _typed(expected: Any, contract: Any) -> Any:
+    if isinstance(expected, tuple):
+        return tuple(map(_typed, expected, contract))
+    if is_tensor(contract):
+        return Expected(as_numbers(expected), contract.dtype, False, contract.device)
+    return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
+
+
+def _widened(value: Any) -> Any:
+    """Copy arguments with every float32 array, and every tensor, in float64."""
+    if is_tensor(value):
+        return widened(value) if precision_of(value) else value
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_widened, value))
+    if isinstance(value, Stream):
+        return Stream(map(_widened, value.items))
+    if isinstance(value, dict):
+        return {key: _widened(item) for key, item in value.items()}
+    return value
+
+
+def _coarsest(arguments: Any) -> Any:
+    """Return the limits of the coarsest dtype among arrays and tensors, float64's for integers."""
+    limits = [
+        precision_of(array)
+        if is_tensor(array)
+        else np.finfo(np.float32 if array.dtype == np.float32 else np.float64)
+        for array in _arrays(arguments)
+    ]
+    return max(filter(None, limits), key=lambda limit: float(limit.eps), default=EXACT)
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    if isinstance(value, np.ndarray) or is_tensor(value):
+        yield value
+    elif isinstance(value, Stream):
+        yield from value.items
+    elif isinstance(value, dict):
+        yield from _arrays(tuple(value.values()))
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _arrays(item)

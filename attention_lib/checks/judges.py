@@ -1,0 +1,154 @@
+"""The judges of an answer: each looks for one kind of problem and reports what it finds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attention_lib.checks.calls import timeouts
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.remote import RemoteAnswer
+from attention_lib.checks.cases import Trial
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.recognizing import recognize
+from attention_lib.checks.remedies import remedy
+from attention_lib.checks.verdict import Report
+from attention_lib.checks.wording import known_name
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An answer to an exercise, and what it did on the cases."""
+
+    exercise: Exercise
+    answer: Answer
+    comparisons: Sequence[Comparison]
+
+
+def known_mistakes(attempt: Attempt) -> Iterator[Report]:
+    """Report the known mistake that gives the learner's own numbers."""
+    failing = next((one for one in attempt.comparisons if one.failed), None)
+    mistake = recognize(attempt.exercise, attempt.comparisons) if failing else None
+    if mistake:
+        yield Report(attempt.exercise, "wrong", mistake.sentence, failing)
+
+
+def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
+    """Report the first call of a function that may not do the answer's work."""
+    exercise = attempt.exercise
+    name = next((one.seen.forbidden for one in attempt.comparisons if one.seen.forbidden), "")
+    if not name:
+        return
+    package = name.partition(".")[0]
+    whose, write_it = f"{package}'s work", "write it with NumPy"
+    if package == "attention_lib":
+        whose = "the course's own solution"
+        write_it += " and functions of earlier lessons"
+    if exercise.accelerated:
+        whose = "fused attention" if package == "torch" else whose
+        write_it = "write it with matrix products and other plain tensor operations"
+    sentence = f"{exercise.name} calls {known_name(name)}, {whose}: {write_it}."
+    yield Report(exercise, "wrong", sentence)
+
+
+def second_readings(attempt: Attempt) -> Iterator[Report]:
+    """Report a wrong result after an argument was read again that can be read once."""
+    for comparison in attempt.comparisons:
+        if comparison.seen.read_again and comparison.failed:
+            yield Report(
+                attempt.exercise,
+                "wrong",
+                f"{attempt.exercise.name} reads its input a second time and finds nothing there: "
+                "an iterator can be read once. Keep what you need of each item as it comes.",
+                comparison,
+            )
+
+
+def results(attempt: Attempt) -> Iterator[Report]:
+    """Report every result that is not right, and every error."""
+    for comparison in attempt.comparisons:
+        if comparison.stopped:
+            yield _error_report(attempt.exercise, comparison)
+        elif comparison.problem:
+            yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
+
+
+def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
+    name, seen, raises = exercise.name, comparison.seen, comparison.trial.case.raises
+    error, frames = seen.error, seen.frames
+    assert error is not None
+    if seen.refused_call:
+        sentence = (
+            f"{name} cannot be called this way ({error}); its first line should be "
+            f"{exercise.first_line}:"
+        )
+        return Report(exercise, "wrong", sentence, comparison)
+    own = frames and "site-packages" not in frames[-1].filename
+    line = f" in line {frames[-1].lineno}" if own else ""
+    stopped = f"stopped{line} with {type(error).__name__}"
+    stopped += f": {error}".rstrip() if str(error) else "."
+    if raises:
+        sentence = f"{name} should raise {raises.__name__} here; it {stopped}"
+        return Report(exercise, "wrong", sentence, comparison)
+    return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def side_effects(attempt: Attempt) -> Iterator[Report]:
+    """Report each kind of thing once that an answer does besides returning a value."""
+    reported: set[str] = set()
+    for comparison in attempt.comparisons:
+        for kind, sentence in _side_effects_of(attempt.exercise, comparison.seen).items():
+            if kind not in reported:
+                reported.add(kind)
+                yield Report(attempt.exercise, "wrong", sentence, comparison)
+
+
+def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
+    """Return a sentence for each kind of side effect of one call."""
+    but, sentences = f"{exercise.name} returns the right values but", {}
+    if seen.changed:
+        key = seen.changed[0]
+        changed = exercise.parameters[int(key)] if key.isdigit() else key
+        sentences["changed"] = (
+            f"{but} changes its input {changed}: work on a copy, or write x = x - y instead of "
+            "x -= y."
+        )
+    if seen.warnings:
+        sentences["warnings"] = (
+            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns or, where its '
+            "result is what you want, keep it quiet with np.errstate."
+        )
+    if seen.printed:
+        text = seen.printed.strip().splitlines()
+        sentences["printed"] = (
+            f"{but} prints {text[0][:40] if text else ''!r}: remove the print, an answer only "
+            "returns."
+        )
+    return sentences
+
+
+def probes(attempt: Attempt) -> Iterator[Report]:
+    """Report what the exercise's probes find: what is measured rather than compared."""
+    exercise, answer = attempt.exercise, attempt.answer
+    # The process of a remote answer keeps the time; an alarm here would cut off its reply.
+    limit = math.inf if isinstance(answer, RemoteAnswer) else None
+    for probe in exercise.probes:
+        seen = observe(functools.partial(probe, answer), Case(), limit=limit)
+        if seen.out_of_time:
+            seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
+            sentence = f"{exercise.name} took over {seconds} on a larger input."
+            yield Report(exercise, "wrong", sentence)
+        elif seen.error is not None:
+            sentence = (
+                f"{exercise.name} stopped on a larger input with "
+                f"{type(seen.error).__name__}: {seen.error}"
+            )
+            comparison = Comparison(exercise.name, Trial(Case()), seen)
+            yield Report(exercise, "error", sentence, comparison)
+        elif seen.value:
+            yield Report(exercise, "wrong", seen.value)

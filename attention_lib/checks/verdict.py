@@ -1,0 +1,23 @@
+"""The verdict on an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Exercise
+
+Outcome = Literal["right", "wrong", "error", "unattempted"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdict on an answer: one sentence, and the comparison that shows it."""
+
+    exercise: Exercise
+    outcome: Outcome
+    sentence: str
+    comparison: Comparison | None = None
+    case_count: int = 0  # of a right answer, how many cases it was tried on
+    advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same

@@ -1,0 +1,47 @@
+"""How values and functions are named in the sentences that learners read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.tensors import is_tensor
+
+
+def described(value: Any) -> str:
+    """Say what a value is: ``an array of shape (2, 3)``."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if is_tensor(value):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, (bool, int, float, np.generic)):
+        return f"the number {str(value)[:60]}"
+    if value is None:
+        return "None"
+    if callable(value):
+        return "a function"
+    return f"an object of type {type(value).__name__}"
+
+
+def distinguished(got: Any, right: Any) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    if isinstance(right, (bool, np.bool_)):
+        return str(bool(got)), str(bool(right))
+    for digits in range(4, 18):
+        pair = f"{got + 0.0:.{digits}g}", f"{right + 0.0:.{digits}g}"  # + 0.0 writes -0 as 0
+        if pair[0] != pair[1]:
+            break
+    return pair
+
+
+def known_name(name: str) -> str:
+    """Return the name of a function as a learner knows it, without a library's private parts."""
+    package, *inner = name.partition(".<locals>")[0].split(".")
+    last = [] if "<locals>" in name else inner[-1:]
+    if package == "attention_lib":
+        return ".".join([package, *last])  # the name that is exported, whatever module has it
+    parts = [part for part in inner[: len(inner) - len(last)] if not part.startswith("_")]
+    return ".".join([package, *parts, *last])

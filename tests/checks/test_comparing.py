@@ -1,0 +1,99 @@
+"""Comparing a result with the reference: what is not right is said in one sentence."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+import attention_lib
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Mistake
+from attention_lib.checks.judging import GRADER, judge
+from attention_lib.exercises import EXERCISES
+from tests.checks.judged import right, sentence_of
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda weights: None, "returned None"),
+        (lambda weights: weights.tolist(), "returned a list of 3; it should return a NumPy array"),
+        (lambda weights: (weights, 1), "returned a tuple of 2"),
+        (lambda weights: iter(weights), "it should return a NumPy array"),
+        (lambda weights: "weights", "it should return a NumPy array"),
+        (lambda weights: torch.as_tensor(weights), "calls torch"),
+        (lambda weights: weights[..., None], "returned shape (3, 1); it should be (3,)"),
+        (lambda weights: weights.astype(np.float16), "dtype float16"),
+        (lambda weights: weights.astype(object), "dtype object"),
+        (lambda weights: weights + 0j, "dtype complex128"),
+        (lambda weights: weights * np.nan, "NaN"),
+        (lambda weights: weights * 1.0001, "gives 0.4224 at [0]; it should be 0.4223"),
+    ],
+)
+def test_wrong_results_have_their_sentence(change, expected):
+    assert expected in sentence_of(lambda scores, axis=-1: change(right(scores, axis)))
+
+
+def test_float32_must_stay_float32():
+    sentence = sentence_of(lambda scores, axis=-1: right(scores.astype(float), axis))
+    assert "returned dtype float64; for this input it should be float32" in sentence
+    assert "np.sqrt" in sentence  # where it mostly comes from
+
+
+def test_integers_must_not_stay_integers():
+    def cut(query, key, value, mask=None, scale=None):
+        output, weights = attention_lib.attention(query, key, value, mask, scale)
+        return output.astype(value.dtype), weights
+
+    sentence = judge(EXERCISES["attention"], cut, seed=0, policy=GRADER).sentence
+    assert "returned dtype int64; for this input it should be float64" in sentence
+    assert "np.zeros_like" in sentence
+
+
+def test_float64_computed_in_float32_is_not_right():
+    def narrow(scores, axis=-1):
+        dtype = scores.dtype if scores.dtype.kind == "f" else float
+        return right(scores.astype(np.float32), axis).astype(dtype)
+
+    assert "it should be" in sentence_of(narrow)
+
+
+def test_another_error_than_the_one_asked_for_is_told_apart():
+    def asserting(x, num_heads):
+        if x.shape[-1] % num_heads:
+            raise AssertionError
+        return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
+
+    sentence = sentence_of(asserting, "split_heads")
+    assert "should raise ValueError here; it stopped in line" in sentence
+    assert sentence.endswith("with AssertionError.")
+
+
+def test_booleans_are_shown_as_booleans():
+    flipped = sentence_of(lambda length: np.tri(length, dtype=bool)[::-1], "causal_mask")
+    assert flipped == "causal_mask gives True at [0, 1]; it should be False."
+
+
+def test_minus_zero_is_written_as_zero():
+    def one_for_zero(query, key, scale=None):
+        scale = query.shape[-1] ** -0.5 if scale is None else scale or 1.0
+        return query @ np.swapaxes(key, -1, -2) * scale
+
+    assert sentence_of(one_for_zero, "scaled_scores").endswith("; it should be 0.")
+
+
+def test_a_result_is_verified_once_in_a_judgement():
+    values = []
+
+    def verify(value):
+        values.append(value)
+        return "It should be 2."
+
+    exercise = dataclasses.replace(
+        EXERCISES["softmax"],
+        cases=lambda rng: (Case(np.ones(2), verify=verify),),
+        mistakes=(Mistake("It is 3.", lambda scores: 3), Mistake("It is 4.", lambda scores: 4)),
+    )
+    assert judge(exercise, lambda scores: 4, seed=0).sentence == "It is 4."
+    assert values == [4]

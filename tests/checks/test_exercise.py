@@ -1,0 +1,25 @@
+"""An exercise as the checks use it."""
+
+import pytest
+
+from attention_lib.checks.cases import cases_of
+from attention_lib.exercises import EXERCISES
+
+FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
+
+
+def test_exercises_can_be_keys_of_a_cache():
+    assert len({hash(exercise) for exercise in EXERCISES.values()}) == len(EXERCISES)
+
+
+@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
+def test_parameters_name_the_arguments_of_every_case(exercise):
+    assert all(name.isidentifier() for name in exercise.parameters)
+    for case in cases_of(exercise, 0):
+        assert len(case.args) <= len(exercise.parameters)
+        assert set(case.kwargs) <= set(exercise.parameters)
+
+
+def test_parameters_of_a_kernel_are_those_of_its_launch():
+    parameters = EXERCISES["flash_kernel"].parameters
+    assert parameters == ("query", "key", "value", "is_causal", "tile")

@@ -1,0 +1,189 @@
+"""Judging: one sentence for the gravest thing wrong with an answer."""
+
+import contextlib
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.special
+
+import attention_lib
+from attention_lib.checks.calls import timeouts
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
+from attention_lib.checks.panel import as_html, as_text
+from attention_lib.exercises import find
+from tests.checks.judged import right, sentence_of, verdict
+
+
+@pytest.mark.parametrize("answer", [None, ...])
+def test_nothing_there_is_not_attempted(answer):
+    assert verdict(answer).outcome == "unattempted"
+    assert verdict(answer, "study_weights").outcome == "unattempted"
+
+
+def test_the_released_stub_is_not_attempted():
+    def softmax(scores, axis=-1):
+        raise NotImplementedError()
+
+    assert verdict(softmax).outcome == "unattempted"
+
+
+def test_a_stub_that_an_answer_calls_is_named():
+    def log_softmax(scores, axis=-1):
+        raise NotImplementedError()
+
+    def cross_entropy(scores, targets):
+        return -log_softmax(scores)[np.arange(len(targets)), targets].mean()
+
+    report = verdict(cross_entropy, "cross_entropy")
+    assert report.outcome == "unattempted"
+    assert report.sentence == "cross_entropy calls log_softmax, which is not written yet."
+
+
+def test_a_result_in_place_of_the_function():
+    assert "give it the function itself" in sentence_of(np.ones(3))
+
+
+def test_a_changed_input_is_named():
+    def changes(scores, axis=-1):
+        result = right(scores, axis)
+        scores[...] = 0
+        return result
+
+    assert "changes its input scores" in sentence_of(changes)
+
+
+def test_a_warning_is_quoted():
+    def warns(scores, axis=-1):
+        warnings.warn("look out", stacklevel=1)
+        return right(scores, axis)
+
+    assert 'warns: "look out"' in sentence_of(warns)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_print_is_quoted(stream):
+    def prints(scores, axis=-1):
+        print("debugging", file=getattr(sys, stream))
+        return right(scores, axis)
+
+    assert "prints 'debugging'" in sentence_of(prints)
+
+
+def test_wrong_numbers_come_before_side_effects():
+    def both(scores, axis=-1):
+        print("debugging")
+        return np.exp(scores) / np.exp(scores).sum()
+
+    assert "the sum must run along axis only" in sentence_of(both)
+
+
+def _with_a_forbidden_call_and_side_effects(scores, axis=-1):
+    print("debugging")
+    warnings.warn("look out", stacklevel=1)
+    result = scipy.special.softmax(scores, axis)
+    scores[...] = 0
+    return result
+
+
+def test_a_grader_remarks_on_calls_and_side_effects_below_a_right_verdict():
+    report = judge(find("softmax"), _with_a_forbidden_call_and_side_effects, 0, policy=GRADER)
+    assert (report.outcome, len(report.advice)) == ("right", 4)
+    first, *remarks = as_text(report).splitlines()
+    assert first.startswith("softmax: right. All ")
+    told = ["calls scipy", "changes its input scores", 'warns: "look out"', "prints 'debugging'"]
+    for remark, what in zip(remarks, told, strict=True):
+        assert remark.startswith("  A remark: softmax ")
+        assert what in remark
+    assert as_html(report).count("<div>A remark: ") == 4
+    assert "look out&quot;" in as_html(report)
+
+
+def test_for_a_learner_the_same_answer_is_wrong():
+    report = judge(find("softmax"), _with_a_forbidden_call_and_side_effects, 0)
+    assert (report.outcome, report.advice) == ("wrong", ())
+
+
+def test_a_forbidden_call_does_not_make_wrong_values_right():
+    def along_the_whole(scores, axis=-1):
+        return scipy.special.softmax(scores, axis=None)
+
+    def reversed_(scores, axis=-1):
+        return scipy.special.softmax(scores, axis)[..., ::-1]
+
+    report = judge(find("softmax"), along_the_whole, 0, policy=GRADER)
+    assert "the sum must run along axis only" in report.sentence
+    report = judge(find("softmax"), reversed_, 0, policy=GRADER)
+    assert "it should be" in report.sentence
+    assert report.advice == ()
+
+
+def test_what_is_measured_counts_for_a_grader_too():
+    def by_a_matrix(weights, grad_weights):
+        jacobian = weights[..., None] * (np.eye(weights.shape[-1]) - weights[..., None, :])
+        return (grad_weights[..., None, :] @ jacobian)[..., 0, :].astype(weights.dtype)
+
+    report = judge(find("softmax_vjp"), by_a_matrix, 0, policy=GRADER)
+    assert "builds an n × n matrix" in report.sentence
+
+
+def test_functions_of_earlier_lessons_are_welcome():
+    report = verdict(lambda s, axis=-1: attention_lib.softmax(s, axis), "stable_softmax")
+    assert report.outcome == "right"
+
+
+def test_missing_parameters_show_the_first_line_to_write():
+    sentence = sentence_of(lambda scores: right(scores))
+    assert "its first line should be def softmax(scores, axis=-1):" in sentence
+
+
+def test_an_endless_loop_is_stopped(monkeypatch):
+    monkeypatch.setattr(timeouts, "CALL_SECONDS", 0.2)
+
+    def endless(scores, axis=-1):
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+
+    assert "was stopped: look for a loop that never ends" in sentence_of(endless)
+
+
+def test_leaving_python_is_an_error_like_others():
+    assert "SystemExit" in sentence_of(lambda scores, axis=-1: sys.exit(0))
+
+
+def test_running_out_of_stack_is_an_error_like_others():
+    def deep(scores, axis=-1):
+        return deep(scores, axis)
+
+    assert "RecursionError" in sentence_of(deep)
+
+
+def test_a_stop_by_the_learner_is_not_swallowed():
+    def interrupted(scores, axis=-1):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verdict(interrupted)
+
+
+def test_a_remark_of_each_kind_is_made_once():
+    def prints_twice(scores, axis=-1):
+        print("first" if scores.ndim == 1 else "second")
+        return right(scores, axis)
+
+    report = judge(find("softmax"), prints_twice, 0, policy=GRADER)
+    assert [sentence.partition(": ")[0] for sentence in report.advice] == [
+        "softmax returns the right values but prints 'first'"
+    ]
+
+
+def test_on_hidden_numbers_the_values_alone_count():
+    report = judge(
+        find("softmax"), _with_a_forbidden_call_and_side_effects, 3, policy=HIDDEN_NUMBERS
+    )
+    assert (report.outcome, report.advice) == ("right", ())
+    report = judge(find("softmax"), lambda scores, axis=-1: scores, 3, policy=HIDDEN_NUMBERS)
+    assert report.outcome == "wrong"

@@ -1,0 +1,93 @@
+"""Errors of NumPy's and Python's get a sentence that says what to do."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.checks.judged import right, verdict
+
+
+def _divided_in_place(scores, axis=-1):
+    scores /= 1
+    return right(scores, axis)
+
+
+def _filled_in_place(scores, axis=-1):
+    scores[scores < -99] = -np.inf
+    return right(scores, axis)
+
+
+def _maximum_without_its_axis(scores, axis=-1):
+    return right(scores - scores.max(axis=axis), axis)
+
+
+def _by_math(scores, axis=-1):
+    return math.exp(scores)
+
+
+def _with_an_if(scores, axis=-1):
+    return max(scores, 0)
+
+
+def _by_another_mask(scores, axis=-1):
+    return right(scores, axis)[np.array([True])]
+
+
+def _with_fixed_axes(scores, axis=-1):
+    return right(scores.transpose(0, 1), axis)
+
+
+def _with_two_axes(scores, axis=-1):
+    _rows, _columns = scores.shape
+    return right(scores, axis)
+
+
+def _with_two_results(scores, axis=-1):
+    _result, _none = (right(scores, axis),)
+    return _result
+
+
+def _with_two_letters(scores, axis=-1):
+    return np.einsum("ij->ij", right(scores, axis))
+
+
+def _added_crosswise(scores, axis=-1):
+    return right(scores, axis) if scores.ndim < 2 else scores + scores.T
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            _divided_in_place,
+            "An integer array takes no fractions: put the result in a new array, "
+            "as x = x / y does and x /= y does not.",
+        ),
+        (
+            _filled_in_place,
+            "integer. An integer array takes no -inf: use np.where, or a float array.",
+        ),
+        (
+            _maximum_without_its_axis,
+            "(2,3) (2,). Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, "
+            "and [..., None] adds one.",
+        ),
+        (_by_math, "Functions of math take one number: those of np take arrays."),
+        (
+            _with_an_if,
+            "if, max and min take one number: np.where, np.maximum and np.minimum take arrays, "
+            "and `is not None` asks whether there is one.",
+        ),
+        (_by_another_mask, "A mask of another shape is broadcast first, as np.where does."),
+        (_with_fixed_axes, "exchange two axes with np.swapaxes, counted from the end."),
+        (_with_two_axes, "*batch, length, width = x.shape takes them all."),
+        (_with_two_results, "values to unpack (expected 2, got 1)"),
+        (_with_two_letters, "and ... stands for any number of batch dimensions."),
+        (_added_crosswise, "could not be broadcast together with shapes (2,3) (3,2)"),
+    ],
+)
+def test_errors_of_numpy_end_with_their_remedy(answer, said):
+    report = verdict(answer)
+    assert report.outcome == "error"
+    assert report.sentence.endswith(said)
