@@ -1,7 +1,7 @@
 """Attention on an accelerator: every way there is, timed, and what the course's kernel is held to.
 
 `python -m benchmarks.gpu` prints the table; with `--store` it also keeps it in
-benchmarks/results/, where lesson 08 finds it. Without an accelerator the sizes are small, and
+benchmarks/results/, where lesson 09 finds it. Without an accelerator the sizes are small, and
 the rows of what is not there say so.
 """
 

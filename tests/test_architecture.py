@@ -80,7 +80,7 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     imported = {".".join(name.split(".")[:2]) for name in own_modules(path)}
     assert imported <= known
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
-    allowed = {"numpy"} if lesson != "08_gpu" else {"numpy", "torch", "triton"}
+    allowed = {"numpy"} if lesson != "09_gpu" else {"numpy", "torch", "triton"}
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 

@@ -23,9 +23,7 @@ from attention_lib.plots.flash import (
 from attention_lib.plots.gpu import (
     cost_by_length,
     errors_by_dtype,
-    maps_while_learning,
     tiles_of_a_launch,
-    training_curves,
     two_clocks,
 )
 from attention_lib.plots.gradients import (
@@ -158,7 +156,6 @@ __all__ = [
     "log_weight_cliffs",
     "loss_gradient",
     "losses_by_row",
-    "maps_while_learning",
     "mask_grids",
     "masked_rows",
     "memory_by_length",
@@ -191,7 +188,6 @@ __all__ = [
     "tempered",
     "tile_by_tile",
     "tiles_of_a_launch",
-    "training_curves",
     "two_clocks",
     "two_softmaxes",
     "weights_along_score",

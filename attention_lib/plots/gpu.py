@@ -1,4 +1,4 @@
-"""The figures of lesson 08: clocks, errors, costs, tiles of a launch, and attention that learns."""
+"""The figures of lesson 09: clocks, errors, costs, and tiles of a launch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
-from numpy.typing import ArrayLike
 
 from attention_lib.plots.style import (
     CYCLE,
@@ -18,7 +17,6 @@ from attention_lib.plots.style import (
     PAPER,
     SKY,
     VERMILLION,
-    WEIGHT_COLORS,
     LessonFigure,
     lesson_style,
     new_figure,
@@ -189,80 +187,4 @@ def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
     ]
     handles.append(Line2D([], [], color=INK, linewidth=1.2, label="last key a query may see"))
     axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
-    return figure
-
-
-@lesson_style
-def training_curves(
-    losses: Mapping[str, ArrayLike], gradients: Mapping[str, ArrayLike]
-) -> LessonFigure:
-    """Draw loss and gradient norm against the step of training, one line a run."""
-    said = "; ".join(
-        f"{name}: loss from {_first_and_last(losses[name])}, gradient norm from "
-        f"{_first_and_last(gradients[name])}"
-        for name in losses
-    )
-    figure, (left, right) = new_figure(
-        f"Loss and gradient norm against the training step. {said}.", height=3.4, ncols=2
-    )
-    for (name, values), color, dashes in zip(losses.items(), CYCLE, ("-", "--", ":"), strict=False):
-        style = {"color": color, "linestyle": dashes, "label": name, "linewidth": 1.6}
-        left.plot(np.asarray(values), **style)
-        right.plot(np.maximum(np.asarray(gradients[name]), 1e-20), **style)
-    left.set(ylabel="loss (nats)", xlabel="step", ylim=(0, None))
-    right.set(ylabel="gradient norm of the weights", xlabel="step", yscale="log")
-    for panel in (left, right):
-        panel.grid()
-    handles, names = left.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-    return figure
-
-
-def _first_and_last(values: ArrayLike) -> str:
-    values = np.asarray(values, float)
-    return f"{values[0]:.2g} to {values[-1]:.2g}"
-
-
-@lesson_style
-def maps_while_learning(
-    maps: Mapping[str, Mapping[int, ArrayLike]], answer: Sequence[int]
-) -> LessonFigure:
-    """Draw attention maps of several runs (rows) at several steps (columns), (queries, keys) each.
-
-    `answer[i]` is the key that query i should attend to; it gets a frame. A single step has its
-    runs side by side.
-    """
-    parts = []
-    for name, steps in maps.items():
-        shares = [
-            f"{np.mean([np.asarray(weights)[i, key] for i, key in enumerate(answer)]):.2f} at step "
-            f"{step}"
-            for step, weights in steps.items()
-        ]
-        parts.append(f"{name}, {', '.join(shares)}")
-    columns = max(len(steps) for steps in maps.values())
-    side_by_side = columns == 1
-    shape = (1, len(maps)) if side_by_side else (len(maps), columns)
-    figure, panels = new_figure(
-        "Attention maps while a model learns, one for each run and step, the right key of each "
-        f"query framed. Mean weight on the right key: {'; '.join(parts)}.",
-        height=3.4 if side_by_side else 0.7 + 2.1 * len(maps),
-        nrows=shape[0],
-        ncols=shape[1],
-        squeeze=False,
-    )
-    lines = panels.T if side_by_side else panels
-    for line, (name, steps) in zip(lines, maps.items(), strict=True):
-        for panel, (step, weights) in zip(line, steps.items(), strict=True):
-            image = panel.imshow(np.asarray(weights), cmap=WEIGHT_COLORS, vmin=0, vmax=1)
-            for query, key in enumerate(answer):
-                frame = {"fill": False, "edgecolor": VERMILLION, "linewidth": 1.2}
-                panel.add_patch(Rectangle((key - 0.5, query - 0.5), 1, 1, **frame))
-            panel.set_title(f"step {step}", fontsize=10)
-            panel.set(xticks=[], yticks=[])
-        line[0].set_ylabel(f"{name}\n\nquery")
-    for panel in panels[-1]:
-        panel.set_xlabel("key")
-    bar = figure.colorbar(image, ax=panels, label="attention weight", shrink=0.8)
-    bar.outline.set_visible(False)
     return figure

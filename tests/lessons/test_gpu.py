@@ -1,4 +1,4 @@
-"""Lesson 08's functions and its kernel: by the interpreter everywhere, on CUDA where there is one."""
+"""Lesson 09's functions and its kernel: by the interpreter everywhere, on CUDA where there is one."""
 
 import itertools
 import math

@@ -1,11 +1,8 @@
-"""The figures of lesson 08 show what they are given, and keep their words inside the canvas."""
+"""The figures of lesson 09 show what they are given, and keep their words inside the canvas."""
 
-import numpy as np
 import pytest
 
 from attention_lib import plots
-
-EYE = np.eye(3)
 
 
 def clocks():
@@ -29,22 +26,7 @@ def tiles():
     return plots.tiles_of_a_launch(40, 16, 8)
 
 
-def curves():
-    losses = {"raw": [2.9, 1.0, 0.6], "scaled by 1/√d_k": [2.8, 0.2, 0.01]}
-    gradients = {"raw": [2.9, 1e-9, 0.0], "scaled by 1/√d_k": [0.5, 0.1, 0.01]}
-    return plots.training_curves(losses, gradients)
-
-
-def maps():
-    steps = {0: np.full((3, 3), 1 / 3), 300: EYE}
-    return plots.maps_while_learning({"raw": steps, "scaled by 1/√d_k": steps}, [0, 1, 2])
-
-
-def maps_of_one_step():
-    return plots.maps_while_learning({"raw": {20: EYE}, "scaled by 1/√d_k": {20: EYE}}, [0, 1, 2])
-
-
-FIGURES = [clocks, errors, costs, tiles, curves, maps, maps_of_one_step]
+FIGURES = [clocks, errors, costs, tiles]
 
 
 @pytest.mark.parametrize("draw", FIGURES)
@@ -70,16 +52,6 @@ def test_the_alt_texts_hold_the_numbers():
     assert "shows 0.03 ms, a clock read after synchronizing 2.41 ms" in clocks().alt
     assert "bfloat16 (step 7.8e-03): naive torch 2.0e-03" in errors().alt
     assert "naive torch at 1,024 tokens 20 ms and 0.03 TFLOP/s with 32 MiB" in costs().alt
-    assert "loss from 2.8 to 0.01" in curves().alt
-    assert "0.33 at step 0, 1.00 at step 300" in maps().alt
-
-
-def test_maps_of_one_step_lie_side_by_side():
-    figure = maps_of_one_step()
-    figure.draw_without_rendering()
-    left, right = (axes.get_position() for axes in figure.axes[:2])
-    assert left.y0 == pytest.approx(right.y0)
-    assert left.x1 < right.x0
 
 
 def test_lengths_stay_on_the_axis_where_a_measure_is_missing():

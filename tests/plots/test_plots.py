@@ -71,7 +71,7 @@ SAMPLES = {
         SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
     ),
     "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
-    # lessons 03, 04 and 08, drawn as their own tests do
+    # lessons 03, 04 and 09, drawn as their own tests do
     "queries_and_keys": scaling.arrows,
     "growth_with_size": scaling.growth,
     "rare_scores": scaling.rare,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attention_lib.lessons import RENAMED
+
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
     from nbgrader.apps.api import NbGraderAPI
@@ -44,6 +46,11 @@ class Course:
         lessons = self.lessons
         if lesson in lessons:
             return lesson
+        if (renamed := RENAMED.get(lesson)) in lessons:
+            raise CourseError(
+                f"{lesson} is now {renamed}: rename the folders classroom/submitted/STUDENT/{lesson} "
+                f"to {renamed} and grade {renamed}. Grades given for {lesson} stay in the gradebook."
+            )
         near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
         if near:
             raise CourseError(f"There is no lesson {lesson!r}. Did you mean {' or '.join(near)}?")

@@ -1,4 +1,4 @@
-"""Lesson 08's kernel: the inner loop of a FlashAttention forward pass in Triton."""
+"""Lesson 09's kernel: the inner loop of a FlashAttention forward pass in Triton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 08's launch: attention by a Triton kernel whose inner loop anybody may have written.
+"""Lesson 09's launch: attention by a Triton kernel whose inner loop anybody may have written.
 
 On CUDA the kernel is compiled and tuned. Elsewhere Triton's interpreter runs it, one NumPy
 operation at a time: the same numbers, for small inputs. Triton itself is there on Linux only;

@@ -1,4 +1,4 @@
-"""Triton as lesson 08 uses it: a compiler on CUDA, elsewhere an interpreter, or not there at all."""
+"""Triton as lesson 09 uses it: a compiler on CUDA, elsewhere an interpreter, or not there at all."""
 
 from __future__ import annotations
 
