@@ -47,9 +47,10 @@ from attention_lib.plots.multihead import (
     steps_and_cache,
 )
 from attention_lib.plots.scaling import (
+    attention_by_keys,
+    bounded_scores,
     cap_curve,
     entropy_target,
-    growing_scores,
     growth_with_size,
     histograms_by_size,
     lines_by_size,
@@ -57,6 +58,7 @@ from attention_lib.plots.scaling import (
     queries_and_keys,
     rare_scores,
     rows_with_entropy,
+    sampling_weights,
     tempered,
 )
 from attention_lib.plots.softmax import (
@@ -127,10 +129,12 @@ __all__ = [
     "YELLOW",
     "LessonFigure",
     "Slider",
+    "attention_by_keys",
     "attention_map",
     "attention_maps",
     "backward_path",
     "bounded_mixtures",
+    "bounded_scores",
     "cache_sizes",
     "cap_curve",
     "causal_tiles",
@@ -147,7 +151,6 @@ __all__ = [
     "exponential_cliffs",
     "gradient_lines",
     "groups_along_axes",
-    "growing_scores",
     "growth_with_size",
     "histograms_by_size",
     "jacobian_map",
@@ -177,6 +180,7 @@ __all__ = [
     "rows_or_nan",
     "rows_over_sums",
     "rows_with_entropy",
+    "sampling_weights",
     "scores_beside_weights",
     "scores_by_offset",
     "shared_heads",

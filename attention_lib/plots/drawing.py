@@ -102,6 +102,7 @@ def listed(values: ArrayLike, form: str = "g") -> str:
 
 def arrow(axes: Any, end: NDArray, color: str, width: float) -> None:
     shape = {"color": color, "linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
+    shape["joinstyle"] = "miter"  # a rounded tip would end short of the point
     axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "-|>", **shape})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, MultipleLocator, NullLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -19,6 +19,7 @@ from attention_lib.plots.style import (
     INK,
     ORANGE,
     PAPER,
+    PURPLE,
     SKY,
     VERMILLION,
     LessonFigure,
@@ -32,11 +33,15 @@ _RAW, _SCALED = VERMILLION, BLUE  # scores as they are, scores divided by the ro
 
 @lesson_style
 def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> LessonFigure:
-    """Draw two-dimensional queries and keys (n, 2) as arrows, one panel a query."""
+    """Draw two-dimensional queries and keys (n, 2) as arrows, one panel a query.
+
+    A dotted line drops from the end of each key onto the direction of the query.
+    """
     query, key = np.asarray(query, float), np.asarray(key, float)
     figure, panels = new_figure(
         f"Arrows from the origin, one panel for each query. The keys of {drawing.words(names)} end at "
-        f"{drawing.points(key)}, the same in every panel; the queries end at {drawing.points(query)}.",
+        f"{drawing.points(key)}, the same in every panel; the queries end at {drawing.points(query)}. "
+        "Dotted lines drop from the end of each key, at a right angle, onto the line through the query.",
         height=3.5,
         ncols=len(query),
         sharey=True,
@@ -46,6 +51,11 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         for column, arrow in enumerate(key):
             drawing.arrow(panel, arrow, CYCLE[column], 5.0)
         drawing.arrow(panel, one, INK, 1.2)  # thin, so that a key below it is seen
+        panel.axline((0, 0), one, color=GRAY, linewidth=0.8, zorder=0)
+        for arrow in key:
+            foot = (arrow @ one) / (one @ one) * one
+            panel.plot(*zip(arrow, foot, strict=True), ":", color=INK, linewidth=1.2)
+            panel.plot(*foot, "o", color=INK, markersize=4)
         panel.axhline(0, color=GRID, linewidth=0.8)
         panel.axvline(0, color=GRID, linewidth=0.8)
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
@@ -112,7 +122,7 @@ def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> L
         for place in (-score, score):
             axes.axvline(place, color=VERMILLION, linestyle="--", linewidth=1.2)
     axes.set(xlabel="score", ylabel="how many (logarithmic)", ylim=(0.6, top), xlim=(-reach, reach))
-    axes.set_xticks([-score for score in told] + [-deviation, deviation, *told])
+    axes.xaxis.set_major_locator(MultipleLocator(10))
     axes.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
     return figure
 
@@ -142,10 +152,10 @@ def histograms_by_size(
     )
     for column, size in enumerate(sizes):
         above, below = panels[:, column]
-        spread = 3.2 * max(np.std(one[column]) for one in scores.values())
+        reach = 1.02 * max(np.abs(one[column]).max() for one in scores.values())
         for way, color in zip(scores, (_RAW, _SCALED), strict=True):
             values = np.ravel(scores[way][column])
-            _outline(above, values, np.linspace(-spread, spread, 61), color)
+            _outline(above, values, np.linspace(-reach, reach, 61), color)
             _outline(below, np.ravel(largest[way][column]), np.linspace(0, 1, 26), color)
         above.set(title=f"$d_k$ = {size:,}", xlabel="score")
         below.set(xlabel="largest weight")
@@ -344,51 +354,113 @@ def cap_curve(scores: ArrayLike, capped: ArrayLike, cap: float) -> LessonFigure:
 
 
 @lesson_style
-def growing_scores(
+def attention_by_keys(
+    counts: ArrayLike,
+    entropies: ArrayLike,
+    shares: Mapping[str, ArrayLike],
+) -> LessonFigure:
+    """Draw the entropy of random rows, and the weight of the one key that fits, against S."""
+    counts, entropies = np.asarray(counts, float), np.asarray(entropies, float)
+    fit = "; ".join(
+        f"{way}: from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
+        for way, values in shares.items()
+    )
+    figure, (left, right) = new_figure(
+        f"For {counts[0]:g} to {counts[-1]:g} keys, on the left the mean entropy of random rows, "
+        f"rising from {entropies[0]:.2f} to {entropies[-1]:.2f} just below the logarithm of the "
+        f"number of keys. On the right the weight of the key that fits. {fit}.",
+        height=3.4,
+        ncols=2,
+    )
+    left.plot(counts, np.log(counts), "--", color=GRAY, linewidth=1.2, label="log S: equal weights")
+    left.plot(counts, entropies, "o-", color=BLUE, markersize=5, label="measured")
+    left.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * np.log(counts[-1])))
+    for (way, values), color, mark in zip(shares.items(), (BLUE, ORANGE), "os", strict=False):
+        right.plot(counts, values, mark + "-", color=color, markersize=5, label=way)
+    right.set(ylabel="weight of the key that fits", ylim=(0, 1.3))
+    right.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    for panel in (left, right):
+        panel.set_xscale("log", base=4)
+        panel.set_xticks(counts[::2], [f"{count:,g}" for count in counts[::2]])
+        panel.xaxis.set_minor_locator(NullLocator())
+        panel.set_xlabel("S, the number of keys")
+    left.legend(loc="upper left")
+    right.legend(loc="upper right")
+    return figure
+
+
+@lesson_style
+def sampling_weights(words: Sequence[str], weights: Mapping[float, ArrayLike]) -> LessonFigure:
+    """Draw the probabilities of the next word, one panel a temperature."""
+    said = "; ".join(
+        f"temperature {temperature:g}: {drawing.numbers(np.asarray(row))}"
+        for temperature, row in weights.items()
+    )
+    figure, panels = new_figure(
+        f"Bars of the probability of each next word, {drawing.words(words)}. {said}.",
+        height=2.8,
+        ncols=len(weights),
+        sharey=True,
+    )
+    for panel, (temperature, row) in zip(panels, weights.items(), strict=True):
+        drawing.bars(panel, np.asarray(row), words)
+        panel.set(title=f"T = {temperature:g}", ylim=(0, 1.1), xlabel="next word")
+        panel.tick_params(axis="x", labelsize=8)
+    panels[0].set_ylabel("probability")
+    return figure
+
+
+@lesson_style
+def bounded_scores(
     factors: ArrayLike,
     largest: Mapping[str, ArrayLike],
+    sizes: ArrayLike,
     entropies: Mapping[str, ArrayLike],
     limit: float,
 ) -> LessonFigure:
-    """Draw the largest score and the entropy as components grow, one line a remedy."""
-    factors = np.asarray(factors, float)
-    said = "; ".join(
-        f"{way}: largest score {np.asarray(largest[way])[-1]:.3g}, entropy "
-        f"{np.asarray(entropies[way])[-1]:.2f}"
-        for way in largest
+    """Draw the largest score as components grow, beside the entropy of normalized rows by d_k."""
+    factors, sizes = np.asarray(factors, float), np.asarray(sizes, float)
+    scores = "; ".join(
+        f"{way}: largest score {np.asarray(values)[-1]:.3g}" for way, values in largest.items()
+    )
+    rows = "; ".join(
+        f"{which}: from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
+        for which, values in entropies.items()
     )
     figure, (left, right) = new_figure(
-        f"Lines of the largest score and of the entropy as components grow {factors[-1]:g}-fold. "
-        f"At the end, {said}.",
-        height=3.3,
+        f"On the left the largest score as components grow {factors[-1]:g}-fold; at the end, "
+        f"{scores}. On the right the entropy of rows with query/key normalization, for d_k from "
+        f"{sizes[0]:g} to {sizes[-1]:g}. {rows}.",
+        height=3.8,
         ncols=2,
     )
-    marks = "osD^"
-    for place, way in enumerate(largest):
-        style = {"color": CYCLE[place], "marker": marks[place], "markersize": 5}
-        style["label"] = drawing.typeset(way)
-        left.plot(factors, largest[way], **style)
-        right.plot(factors, entropies[way], **style)
+    for (way, values), color, mark in zip(largest.items(), CYCLE, "osD^", strict=False):
+        left.plot(
+            factors, values, marker=mark, markersize=5, color=color, label=drawing.typeset(way)
+        )
     left.set_yscale("log")
     left.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
     left.set(ylabel="largest score (logarithmic)")
+    left.set_xscale("log")
+    left.set_xticks(factors, [f"{factor:g}" for factor in factors])
+    left.xaxis.set_minor_locator(NullLocator())
+    left.set(xlabel="standard deviation of the components")
+    for (which, values), color, mark in zip(entropies.items(), (SKY, PURPLE), "v^", strict=False):
+        right.plot(sizes, values, marker=mark, markersize=5, color=color, label=which)
     right.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
-    right.text(factors[0], 1.02 * limit, "equal weights", fontsize=9)
+    right.text(sizes[0], 1.02 * limit, "equal weights", fontsize=9)
     right.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * limit))
+    right.set_title("normalized queries and keys", fontsize=10)
+    left.set_title("$d_k$ = 64", fontsize=10)
+    _logarithmic_sizes(right, sizes)
     for panel in (left, right):
-        panel.set_xscale("log")
-        panel.set_xticks(factors, [f"{factor:g}" for factor in factors])
-        panel.xaxis.set_minor_locator(NullLocator())
-        panel.set_xlabel("standard deviation of the components")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
     return figure
 
 
 def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
-    """Draw a filled histogram of shares, the ends taking what lies beyond them."""
+    """Draw a filled histogram of shares; the edges reach beyond all values."""
     shares = np.full(len(values), 1 / len(values))
-    values = np.clip(values, edges[0], edges[-1])
     axes.hist(values, edges, weights=shares, histtype="stepfilled", alpha=0.3, color=color)
     axes.hist(values, edges, weights=shares, histtype="step", color=color)
 

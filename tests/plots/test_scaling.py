@@ -77,10 +77,19 @@ def cap():
     return plots.cap_curve(scores, 50 * np.tanh(scores / 50), 50.0)
 
 
-def growing():
-    values = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 42.0, 50.0]}
-    entropies = {"1/√d_k alone": [2.1, 0.2, 0.01], "with a soft cap": [2.1, 0.2, 1.4]}
-    return plots.growing_scores([1, 4, 16], values, entropies, np.log(12))
+def bounded():
+    largest = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 42.0, 50.0]}
+    entropies = {"independent keys": [2.1, 2.1], "one aligned key": [2.0, 0.0]}
+    return plots.bounded_scores([1, 4, 16], largest, [4, 1024], entropies, np.log(12))
+
+
+def keys():
+    shares = {"as they are": [0.98, 0.6, 0.17], "times log S": [0.98, 0.99, 1.0]}
+    return plots.attention_by_keys([12, 64, 1024], [2.0, 3.7, 6.4], shares)
+
+
+def sampling():
+    return plots.sampling_weights(WORDS, {0.5: [0.7, 0.2, 0.1], 2.0: [0.4, 0.3, 0.3]})
 
 
 FIGURES = [
@@ -94,7 +103,9 @@ FIGURES = [
     tempered,
     target,
     cap,
-    growing,
+    bounded,
+    keys,
+    sampling,
 ]
 
 
@@ -142,6 +153,14 @@ def test_rare_scores_counts_every_score():
     bars = rare().axes[0].patches
     counts = [bar.get_height() for bar in bars if bar.get_width() == 2]
     assert sum(counts) == 2000
+
+
+def test_histograms_clip_no_score():
+    rng = np.random.default_rng(0)
+    scores = {way: [rng.normal(size=(40, 6)) for _ in SIZES] for way in WAYS}
+    scores[WAYS[0]][1][3, 2] = 40.0  # far beyond the others
+    largest = {way: [np.full(40, 0.5) for _ in SIZES] for way in WAYS}
+    assert plots.histograms_by_size(SIZES, scores, largest).axes[1].get_xlim()[1] > 40
 
 
 def test_histograms_hold_all_scores_and_rows():
@@ -192,7 +211,35 @@ def test_cap_curve_stays_between_its_bounds():
     np.testing.assert_array_equal(axes.get_yticks(), [-50, 0, 50])
 
 
-def test_growing_scores_draws_one_line_a_remedy():
-    left, right = growing().axes
+def test_bounded_scores_draws_one_line_a_remedy_and_one_a_kind_of_rows():
+    left, right = bounded().axes
     np.testing.assert_array_equal(left.lines[1].get_ydata(), [4.0, 42.0, 50.0])
-    np.testing.assert_array_equal(right.lines[0].get_ydata(), [2.1, 0.2, 0.01])
+    np.testing.assert_array_equal(right.lines[1].get_ydata(), [2.0, 0.0])
+
+
+def test_attention_by_keys_draws_measured_entropies_below_the_logarithm():
+    left, right = keys().axes
+    equal, measured = left.lines
+    np.testing.assert_allclose(equal.get_ydata(), np.log([12, 64, 1024]))
+    np.testing.assert_array_equal(measured.get_ydata(), [2.0, 3.7, 6.4])
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), [0.98, 0.6, 0.17])
+
+
+def test_sampling_weights_draws_one_panel_a_temperature():
+    cold, hot = sampling().axes
+    assert [panel.get_title(loc="left") for panel in (cold, hot)] == ["T = 0.5", "T = 2"]
+    np.testing.assert_allclose([bar.get_height() for bar in hot.patches], [0.4, 0.3, 0.3])
+
+
+def test_keys_drop_at_right_angles_onto_the_line_of_the_query():
+    for panel, query in zip(arrows().axes, [(1, 0), (2, 2), (2, 1)], strict=True):
+        dropped = [line.get_xydata() for line in panel.lines if line.get_linestyle() == ":"]
+        assert len(dropped) == 3
+        for end, foot in dropped:
+            assert (end - foot) @ query == pytest.approx(0)
+            assert foot[0] * query[1] == pytest.approx(foot[1] * query[0])
+
+
+def test_rare_scores_has_ticks_between_the_deviation_and_the_scores_told():
+    ticks = rare().axes[0].get_xticks()
+    assert {-50, -40, -30, 30, 40, 50} <= set(ticks)

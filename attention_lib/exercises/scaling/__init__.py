@@ -11,11 +11,13 @@ from attention_lib.exercises.scaling.softmax_with_temperature import (
 from attention_lib.exercises.scaling.temperature_for_entropy import (
     EXERCISE as TEMPERATURE_FOR_ENTROPY,
 )
+from attention_lib.exercises.scaling.written_alignment import EXERCISE as WRITTEN_ALIGNMENT
 
 EXERCISES = (
     DOT_PRODUCT_SCORES,
     SCORE_STD,
     SCALED_SCORES,
+    WRITTEN_ALIGNMENT,
     ENTROPY,
     SOFTMAX_WITH_TEMPERATURE,
     TEMPERATURE_FOR_ENTROPY,

@@ -1,7 +1,8 @@
 """`temperature_for_entropy(scores, target)` finds a temperature whose weights have that entropy.
 
-`(n,)` distinct scores and 0 < target < log n → one number, at which the entropy is within 1e-6 nats of the
-target. A target outside raises `ValueError`.
+`(n,)` distinct scores of any size and 0 < target < log n → one number, at which the entropy is within 1e-6
+nats of the target. A target outside raises `ValueError`. The cases go from 1e-100 to 1e100: a search in a
+fixed range fails, unless its range holds nearly all of float64.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from attention_lib.lessons.softmax import softmax
 HINTS = (
     "Entropy rises with the temperature. So if it is too low at some T, which side is the answer?",
     "Keep a low and a high temperature with the answer between them. Try the middle, and let it "
-    "replace the one or the other. A hundred halvings are plenty.",
-    "Where to begin: double high until its entropy is above the target, halve low until its "
-    "entropy is below.",
+    "replace the one or the other.",
+    "Where to begin: no fixed range will do. Start with low = 1 and high = 2. Halve both while the "
+    "entropy at low is above the target, or double both while the entropy at high is below it. "
+    "Then sixty halvings are plenty.",
     "Refuse a target of 0 or below, and of np.log(len(scores)) or above, before you search: no "
     "temperature reaches them.",
 )
@@ -46,6 +48,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     # Two scores close together at the top: between their gap and the others nothing happens.
     yield case_for(np.array([-5.0, 1.0, 0.999]), 0.4)
     yield case_for(spaced(rng, 31, 3.0), float(rng.uniform(0.5, 3.0)))
+    # No fixed range of temperatures holds these, short of nearly all that float64 has.
+    yield case_for(spaced(rng, 6, 1e-100), 0.8)
+    yield case_for(spaced(rng, 6, 1e100), 0.8)
 
 
 def spaced(rng: Generator, count: int, gap: float) -> NDArray:
@@ -89,6 +94,13 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
         return f"{measured}: your entropy is in bits. Count it in nats, with np.log."
     if abs(reached - target) <= 0.02:
         return f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached."
+    spread = float(np.ptp(scores))
+    if spread < 1e-50 and temperature > 1e6 * spread:
+        return (
+            f"{measured}: the scores differ by about {spread:.0e}, and the search ended far above "
+            "that. A fixed range does not reach them, and one that starts near 1 gets there by "
+            "halving only after hundreds of steps: bring both ends near the answer first."
+        )
     if reached < target:
         return f"{measured}: the temperature is too low. Does the search reach high enough, with no NaN on the way?"
     return f"{measured}: the temperature is too high. Does the search reach low enough, with no NaN on the way?"
@@ -154,6 +166,9 @@ MISTAKES = (
                 (1e-6, 100.0),
                 (1e-6, 1e3),
                 (1e-9, 1e3),
+                (1e-6, 1e6),
+                (1e-9, 1e9),
+                (1e-12, 1e12),
             )
         ),
     ),

@@ -24,7 +24,7 @@ def found_by_bracketing(scores, target):
         low /= 2
     while entropy_of(scores, high) < target:
         high *= 2
-    for _ in range(100):
+    for _ in range(400):
         middle = (low + high) / 2
         if entropy_of(scores, middle) < target:
             low = middle
@@ -33,19 +33,34 @@ def found_by_bracketing(scores, target):
     return (low + high) / 2
 
 
+def found_between_neighboring_powers_of_two(scores, target):
+    """Let both ends of the bracket move, so that 60 halvings do."""
+    inside(scores, target)
+    low, high = 1.0, 2.0
+    while entropy_of(scores, low) > target:
+        low, high = low / 2, low
+    while entropy_of(scores, high) < target:
+        low, high = high, high * 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if entropy_of(scores, middle) < target else (low, middle)
+    return middle
+
+
 def found_in_the_logarithm(scores, target):
     inside(scores, target)
-    low, high = -12.0, 12.0
+    low, high = -300.0, 300.0  # about all that float64 has
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if entropy_of(scores, 10.0**middle) < target else (low, middle)
     return np.float64(10.0**middle)
 
 
-def found_in_a_wide_range(scores, target):
+def found_in_a_range_of_the_scores_size(scores, target):
     if not 0 < target < math.log(scores.size):
         raise ValueError("target out of range")
-    low, high = 1e-6, 1e6
+    spread = np.ptp(scores.astype(float))
+    low, high = 1e-6 * spread, 1e6 * spread
     middle = 0.5 * (low + high)
     for _ in range(200):
         reached = entropy_of(scores, middle)
@@ -59,7 +74,7 @@ def found_in_a_wide_range(scores, target):
 def found_only_just(scores, target):
     """Stop as soon as the contract is met."""
     inside(scores, target)
-    low, high = 1e-7, 1e7
+    low, high = 1e-150, 1e150
     while True:
         middle = math.sqrt(low * high)
         reached = entropy_of(scores, middle)
@@ -74,7 +89,7 @@ def found_from_the_inverse(scores, target):
     low, high = 0.0, 1.0
     while entropy_of(scores * high, 1.0) > target:
         high *= 4
-    for _ in range(200):
+    for _ in range(500):  # halving from 1 down to 1e-100 takes 330
         middle = (low + high) / 2
         if entropy_of(scores * middle, 1.0) > target:
             low = middle
@@ -86,7 +101,8 @@ def found_from_the_inverse(scores, target):
 def found_by_guarded_newton(scores, target):
     """Newton's method in log T, whose slope is the variance of the quotients."""
     inside(scores, target)
-    low, high, x = -30.0, 30.0, math.log(np.ptp(scores))
+    x = math.log(np.ptp(scores))
+    low, high = x - 30.0, x + 30.0
     for _ in range(300):
         quotients = scores / math.exp(x)
         weights = softmax(quotients)
@@ -148,6 +164,37 @@ def searched(
 search = searched()
 
 
+def in_a_fixed_range(low, high, root=True, steps=200):
+    """Halve a range that is the same for all scores, in its logarithm or as it is."""
+
+    def answer(scores, target):
+        inside(scores, target)
+        below, above = low, high
+        for _ in range(steps):
+            middle = math.sqrt(below * above) if root else (below + above) / 2
+            if entropy_at(scores, middle) < target:
+                below = middle
+            else:
+                above = middle
+        return middle
+
+    return answer
+
+
+def bracketed_with_one_end_at_1(scores, target):
+    """Halve 100 times from 1, which gets no lower than 1e-30."""
+    inside(scores, target)
+    low = high = 1.0
+    while entropy_at(scores, low) > target:
+        low /= 2
+    while entropy_at(scores, high) < target:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if entropy_at(scores, middle) < target else (low, middle)
+    return middle
+
+
 def only_checked(inside):
     def answer(scores, target):
         if not inside(target, math.log(scores.size)):
@@ -183,7 +230,8 @@ def sorts_its_scores(scores, target):
 RIGHT = [
     found_by_bracketing,
     found_in_the_logarithm,
-    found_in_a_wide_range,
+    found_between_neighboring_powers_of_two,
+    found_in_a_range_of_the_scores_size,
     found_only_just,
     found_from_the_inverse,
     found_by_guarded_newton,
@@ -192,6 +240,10 @@ RIGHT = [
 
 WRONG = {
     "20 steps": searched(steps=20),
+    "a millionth to a million": in_a_fixed_range(1e-6, 1e6, root=False),
+    "12 powers of ten either way": in_a_fixed_range(1e-12, 1e12),
+    "30 powers of ten either way": in_a_fixed_range(1e-30, 1e30),
+    "one end of the bracket stays at 1": bracketed_with_one_end_at_1,
     "a hundredth to a hundred": searched(1e-2, 1e2),
     "low end missing": searched(1e-2, 1e4),
     "constant in the logarithm": searched(measure=with_a_constant),
