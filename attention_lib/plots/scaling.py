@@ -54,8 +54,8 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         panel.axline((0, 0), one, color=GRAY, linewidth=0.8, zorder=0)
         for arrow in key:
             foot = (arrow @ one) / (one @ one) * one
-            panel.plot(*zip(arrow, foot, strict=True), ":", color=INK, linewidth=1.2)
-            panel.plot(*foot, "o", color=INK, markersize=4)
+            panel.plot(*zip(arrow, foot, strict=True), ":", color=INK, linewidth=1.2, zorder=5)
+            panel.plot(*foot, "o", color=INK, markeredgecolor=PAPER, markersize=5, zorder=6)
         panel.axhline(0, color=GRID, linewidth=0.8)
         panel.axvline(0, color=GRID, linewidth=0.8)
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
@@ -376,7 +376,8 @@ def attention_by_keys(
     left.plot(counts, entropies, "o-", color=BLUE, markersize=5, label="measured")
     left.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * np.log(counts[-1])))
     for (way, values), color, mark in zip(shares.items(), (BLUE, ORANGE), "os", strict=False):
-        right.plot(counts, values, mark + "-", color=color, markersize=5, label=way)
+        label = drawing.typeset(way)
+        right.plot(counts, values, mark + "-", color=color, markersize=5, label=label)
     right.set(ylabel="weight of the key that fits", ylim=(0, 1.3))
     right.set_yticks([0, 0.25, 0.5, 0.75, 1])
     for panel in (left, right):
