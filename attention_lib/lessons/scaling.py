@@ -339,8 +339,10 @@ def softcap(scores: ArrayLike, cap: float) -> NDArray[np.floating]:
 
     Notes
     -----
-    Scores far below the cap pass almost unchanged, larger ones are bent toward it, and their
-    order is kept. Used on attention scores in Gemma Team, "Gemma 2", arXiv:2408.00118 (2024).
+    Scores far below the cap pass almost unchanged, larger ones are bent toward it. Their order
+    is kept until rounding makes both equal to the cap, beyond about 19 caps in float64. Used by
+    Bello et al., arXiv:1611.09940 (2016), and on attention scores in Gemma Team, "Gemma 2",
+    arXiv:2408.00118 (2024).
 
     Examples
     --------

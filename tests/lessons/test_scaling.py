@@ -220,7 +220,7 @@ class TestTemperatureForEntropy:
         temperature = temperature_for_entropy(scores, target)
         assert abs(self.reached(scores, temperature) - target) <= 1e-6
 
-    @pytest.mark.parametrize("spread", [1e-8, 1.0, 1e8])
+    @pytest.mark.parametrize("spread", [1e-100, 1e-8, 1.0, 1e8, 1e100])
     @pytest.mark.parametrize("n", [2, 3, 1000])
     @pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-9, 1e-12])
     def test_targets_at_both_ends(self, spread, n, distance):
