@@ -26,6 +26,20 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "cap_curve",
+    "entropy_target",
+    "growing_scores",
+    "growth_with_size",
+    "histograms_by_size",
+    "lines_by_size",
+    "one_row_at_size",
+    "queries_and_keys",
+    "rare_scores",
+    "rows_with_entropy",
+    "tempered",
+]
+
 Measure = Callable[[NDArray], ArrayLike]  # weights (n,) to one number
 _RAW, _SCALED = VERMILLION, BLUE  # scores as they are, scores divided by the root of d_k
 
