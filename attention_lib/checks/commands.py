@@ -110,17 +110,16 @@ def solution(name: str, *, library: bool = False) -> None:
     """
     exercise = find(name)
     answer = None if library else model_answer(exercise)
-    if answer is not None:
-        text, is_code = answer, exercise.kind != "written"
-    elif exercise.kind == "written":
-        text = f"{name} is answered in words; a model answer is in solutions/{exercise.lesson}.md."
-        is_code = False
-    else:
-        text, is_code = _library_version(exercise), True
-    if answer is None and not library and is_code:
-        missing = f"solutions/{exercise.lesson}.md is not here, so this is the library's version."
+    markdown = f"solutions/{exercise.lesson}.md"
+    if exercise.kind == "written":
+        words = answer or f"{name} is answered in words; a model answer is in {markdown}."
+        present(words, {"text/markdown": words})
+        return
+    if answer is None and not library:
+        missing = f"{markdown} is not here, so this is the library's version."
         present(missing, {"text/markdown": missing})
-    present(text, {"text/markdown": f"```python\n{text}\n```" if is_code else text})
+    code = answer or _library_version(exercise)
+    present(code, {"text/markdown": f"```python\n{code}\n```"})
 
 
 def _library_version(exercise: Exercise) -> str:
