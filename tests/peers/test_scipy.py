@@ -2,8 +2,8 @@
 
 The test classes are imported from SciPy, where they find this library's functions under SciPy's
 names. SciPy reduces the whole array by default, or several axes, and this library one: the
-stand-ins below make one axis of several and change nothing else. A test skips where it asks for what the functions do
-not offer. Left out is SciPy's test of a private helper for complex angles.
+stand-ins below make one axis of several and change nothing else. A test skips where it asks for
+what the functions do not offer. Left out is SciPy's test of a private helper for complex angles.
 """
 
 import warnings
