@@ -124,5 +124,5 @@ def solution(name: str, *, library: bool = False) -> None:
 
 def _library_version(exercise: Exercise) -> str:
     if exercise.kind == "value":
-        return f"{exercise.name} = {[round(number, 4) for number in exercise.reference]}"
+        return f"{exercise.name} = {[round(float(number), 4) for number in exercise.reference]}"
     return textwrap.dedent(inspect.getsource(exercise.reference)).rstrip()

@@ -314,15 +314,6 @@ class TestDecodeStep:
         np.testing.assert_array_equal(cache[0], key)
         np.testing.assert_array_equal(cache[1], value)
 
-    def test_grouped_heads_share_the_cache(self):
-        query, key, value = drawn((6, 4, 2), (3, 4, 2), (3, 4, 5))
-        expected = grouped_query_attention(query, key, value, causal_mask(4))
-        cache = None
-        for t in range(4):
-            token = (array[:, t : t + 1] for array in (query, key, value))
-            output, cache = decode_step(*token, cache)
-            np.testing.assert_allclose(output[:, 0], expected[:, t], rtol=1e-12)
-
     @pytest.mark.parametrize("steps", [0, 2])
     def test_the_cache_is_new_and_the_old_one_unchanged(self, steps):
         token = drawn((1, 2), (1, 2), (1, 3))
