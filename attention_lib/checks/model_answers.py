@@ -9,8 +9,8 @@ import attention_lib
 from attention_lib.checks.exercise import Exercise
 
 SOLUTIONS = Path(attention_lib.__file__).parent.parent / "solutions"
-CODE = r'^```python exercise="{name}"$\n(.*?)^```$'
-WORDS = r'^<!-- #region written="{name}" -->$\n(.*?)^<!-- #endregion -->$'
+CODE = r'^```python exercise="{name}"[^\n]*\n(.*?)^```$'
+WORDS = r'^<!-- #region written="{name}"[^\n]*-->\n(.*?)^<!-- #endregion -->$'
 MARK = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 
 
