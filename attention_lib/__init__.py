@@ -2,8 +2,8 @@
 
 Every exercise that is a function has its reference here, under the exercise's own name. The
 functions live in one module a lesson, in lesson order; `check`, `hint` and `solution` are what
-a learner calls from a notebook. These three, and the last lesson with its PyTorch, come with the
-first use of one of them.
+a learner calls from a notebook. These three, and the last lesson with its PyTorch, are imported
+with the first use of one of them.
 """
 
 from __future__ import annotations
@@ -11,107 +11,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from attention_lib.lessons.attention import (
-    attention,
-    causal_mask,
-    cross_attention,
-    padding_mask,
-    self_attention,
-)
-from attention_lib.lessons.flash import (
-    attention_bytes,
-    online_softmax_stats,
-    tiled_attention,
-    tiled_attention_backward,
-    tiled_causal_attention,
-)
-from attention_lib.lessons.gradients import (
-    attention_backward,
-    cross_entropy_grad,
-    numerical_gradient,
-    softmax_jacobian,
-    softmax_vjp,
-)
-from attention_lib.lessons.multihead import (
-    decode_step,
-    grouped_query_attention,
-    merge_heads,
-    multi_head_attention,
-    rotary_embedding,
-    split_heads,
-)
-from attention_lib.lessons.scaling import (
-    dot_product_scores,
-    entropy,
-    scaled_scores,
-    score_std,
-    softcap,
-    softmax_with_temperature,
-    temperature_for_entropy,
-)
-from attention_lib.lessons.softmax import normalize_by_sum, softmax, weighted_sum
-from attention_lib.lessons.stability import (
-    cross_entropy,
-    largest_exponent,
-    log_softmax,
-    logsumexp,
-    masked_softmax,
-    merge_softmax_stats,
-    stable_softmax,
-)
+from attention_lib import lessons
+from attention_lib.lessons.attention import *
+from attention_lib.lessons.flash import *
+from attention_lib.lessons.gradients import *
+from attention_lib.lessons.multihead import *
+from attention_lib.lessons.scaling import *
+from attention_lib.lessons.softmax import *
+from attention_lib.lessons.stability import *
 
-__all__ = [
-    "attention",
-    "attention_backward",
-    "attention_bytes",
-    "attention_flops",
-    "causal_mask",
-    "check",
-    "cross_attention",
-    "cross_entropy",
-    "cross_entropy_grad",
-    "decode_step",
-    "dot_product_scores",
-    "entropy",
-    "flash_attention",
-    "flash_kernel",
-    "grouped_query_attention",
-    "hint",
-    "largest_exponent",
-    "log_softmax",
-    "logsumexp",
-    "masked_softmax",
-    "merge_heads",
-    "merge_softmax_stats",
-    "multi_head_attention",
-    "normalize_by_sum",
-    "numerical_gradient",
-    "online_softmax_stats",
-    "padding_mask",
-    "pick_device",
-    "rotary_embedding",
-    "scaled_scores",
-    "score_std",
-    "self_attention",
-    "softcap",
-    "softmax",
-    "softmax_jacobian",
-    "softmax_vjp",
-    "softmax_with_temperature",
-    "solution",
-    "split_heads",
-    "stable_softmax",
-    "temperature_for_entropy",
-    "tiled_attention",
-    "tiled_attention_backward",
-    "tiled_causal_attention",
-    "time_milliseconds",
-    "torch_attention",
-    "weighted_sum",
-]
-
-# Names that are fetched when first used, so that importing the library stays light.
-_LATER = {
+# Names that are imported when first used, and the modules that have them.
+LAZY_EXPORTS = {
     "attention_flops": "attention_lib.lessons.gpu",
     "check": "attention_lib.checks.commands",
     "flash_attention": "attention_lib.lessons.gpu.launch",
@@ -123,8 +33,26 @@ _LATER = {
     "torch_attention": "attention_lib.lessons.gpu",
 }
 
+__all__ = sorted(
+    [
+        *LAZY_EXPORTS,
+        *lessons.attention.__all__,
+        *lessons.flash.__all__,
+        *lessons.gradients.__all__,
+        *lessons.multihead.__all__,
+        *lessons.scaling.__all__,
+        *lessons.softmax.__all__,
+        *lessons.stability.__all__,
+    ]
+)
+
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in LAZY_EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    return getattr(importlib.import_module(LAZY_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, those not yet imported included, for Tab completion."""
+    return __all__

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-Axis = int | tuple[int, ...] | None
 
 
 def as_floating(values: ArrayLike, name: str) -> NDArray[np.floating]:
@@ -33,12 +33,44 @@ def working_dtype(dtype: np.dtype) -> np.dtype:
     return np.promote_types(dtype, np.float64)
 
 
-def require_entries(array: NDArray, axis: Axis, name: str) -> None:
+def require_entries(array: NDArray, axis: int, name: str) -> None:
     """Refuse an array with nothing along `axis`: there is no maximum to take there."""
     if array.size == 0 and np.empty(array.shape, bool).sum(axis=axis).size > 0:
         raise ValueError(
             f"{name} has shape {array.shape}: no entry along axis {axis} to normalize."
         )
+
+
+def widened(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
+    """Return all arrays in the dtype to compute in, and their common dtype for the result.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers; the message has its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib.arguments import widened
+    >>> (query, key), dtype = widened(query=np.zeros((2, 3), np.float32), key=[[0, 1, 2]])
+    >>> query.dtype, dtype
+    (dtype('float64'), dtype('float64'))
+    """
+    floating = [as_floating(array, name) for name, array in arrays.items()]
+    dtype = np.result_type(*floating)
+    return [array.astype(working_dtype(dtype), copy=False) for array in floating], dtype
+
+
+def as_integer(value: int, name: str, lowest: int) -> int:
+    """Return `value` as a Python integer, or refuse what is none or is below `lowest`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; it is {value!r}.") from None
+    if number < lowest:
+        raise ValueError(f"{name} must be at least {lowest}; it is {number}.")
+    return number
 
 
 def as_positive(value: float, name: str) -> float:

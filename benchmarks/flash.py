@@ -1,4 +1,4 @@
-"""Time and memory of tiled attention beside textbook NumPy and PyTorch, naive and fused.
+"""Time and memory of `fast_flash.attend` beside textbook NumPy and PyTorch, naive and fused.
 
 Each measurement runs in a process of its own, with its number of threads and OpenBLAS's core
 type fixed in its environment. `python -m benchmarks.flash` prints the tables.
@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import scaled_dot_product_attention
 
-from attention_lib import tiled_attention, tiled_causal_attention
+from attention_lib.lessons import fast_flash
 from benchmarks.measuring import median_ratio, print_table, timed_in_turn
 
 HEADS, HEAD_DIM = 8, 64
@@ -59,11 +59,12 @@ def torch_fused(query: NDArray, key: NDArray, value: NDArray, is_causal: bool) -
 
 
 def ours(query: NDArray, key: NDArray, value: NDArray, is_causal: bool) -> NDArray:
-    return (tiled_causal_attention if is_causal else tiled_attention)(query, key, value)
+    return fast_flash.attend(query, key, value, is_causal=is_causal)[0]
 
 
+OURS = "fast_flash.attend"
 NAIVE: dict[str, Attention] = {"textbook NumPy": textbook, "torch, naive": torch_naive}
-FUSED: dict[str, Attention] = {"torch, fused": torch_fused, "tiled_attention": ours}
+FUSED: dict[str, Attention] = {"torch, fused": torch_fused, OURS: ours}
 CONTENDERS = NAIVE | FUSED
 
 
@@ -72,7 +73,7 @@ def main() -> None:
     print(
         f"Attention of {HEADS} heads, d = {HEAD_DIM}, float32; OPENBLAS_CORETYPE={core}, "
         f"NumPy {np.__version__}, torch {torch.__version__}.\n"
-        "Targets: tiled_attention within 1.1 of torch's fused attention, causal within 1.2; at\n"
+        "Targets: fast_flash.attend within 1.1 of torch's fused attention, causal within 1.2; at\n"
         "most 64 MiB above its inputs, its output among them, at 8192 tokens.\n"
     )
     for threads in THREADS:
@@ -90,10 +91,8 @@ def main() -> None:
 
     rows = []
     for is_causal in (False, True):
-        seconds, room = in_process(1, core, "once", "tiled_attention", 1, LONG, is_causal)
-        rows.append(
-            row("tiled_attention", LONG, is_causal, 1, {"tiled_attention": [seconds]}, room)
-        )
+        seconds, room = in_process(1, core, "once", OURS, 1, LONG, is_causal)
+        rows.append(row(OURS, LONG, is_causal, 1, {OURS: [seconds]}, room))
     print_table("One head of a long sequence, 1 thread", HEADER, rows)
 
 

@@ -2,6 +2,8 @@
 
 import ast
 import graphlib
+import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -10,19 +12,26 @@ from pathlib import Path
 import pytest
 
 import attention_lib
+from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS, module_of
 
 LIBRARY = Path(attention_lib.__file__).parent
-HEAVY = ["torch", "triton", "matplotlib", "IPython", "ipywidgets", "nbgrader", "scipy"]
 REPORT = """
-import json, sys, time
-start = time.process_time()
+import json, sys
+before = set(sys.modules)
 import attention_lib
-print(json.dumps([time.process_time() - start, sorted(sys.modules)]))
+print(json.dumps(sorted(set(sys.modules) - before)))
 """
+LIGHT = {  # what `import attention_lib` brings of the library
+    "attention_lib",
+    "attention_lib.arguments",
+    "attention_lib.lessons",
+    *(f"attention_lib.lessons.{module_of(lesson)}" for lesson in LESSONS if lesson != "09_gpu"),
+}
 
 
 def import_in_a_fresh_process():
+    """Return the names of the modules that importing the library brings."""
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", REPORT], capture_output=True, text=True, check=True
     )
@@ -30,16 +39,44 @@ def import_in_a_fresh_process():
     return json.loads(result.stdout)
 
 
-def test_the_import_is_light():
-    runs = [import_in_a_fresh_process() for _ in range(5)]
-    assert not {name.split(".")[0] for name in runs[0][1]} & set(HEAVY)
-    assert min(seconds for seconds, _ in runs) < 0.25  # of the processor's time, not the clock's
+def test_importing_the_library_brings_its_first_lessons_and_numpy_alone():
+    modules = import_in_a_fresh_process()
+    assert {name for name in modules if name.split(".")[0] == "attention_lib"} == LIGHT
+    others = {name.split(".")[0] for name in modules} - sys.stdlib_module_names
+    assert {name for name in others if "cython" not in name} == {"attention_lib", "numpy"}
 
 
 def test_everything_exported_is_there():
-    assert sorted(attention_lib.__all__) == attention_lib.__all__
+    assert sorted(set(attention_lib.__all__)) == attention_lib.__all__
     for name in attention_lib.__all__:
         assert callable(getattr(attention_lib, name))
+
+
+def test_tab_completion_offers_everything_exported():
+    assert {"check", "hint", "solution", "torch_attention"} <= set(dir(attention_lib))
+    assert set(attention_lib.__all__) <= set(dir(attention_lib))
+
+
+def test_what_is_imported_later_is_exported_by_the_module_named_for_it():
+    for name, module in attention_lib.LAZY_EXPORTS.items():
+        assert name in importlib.import_module(module).__all__
+
+
+def test_a_lesson_named_as_a_function_is_a_module():
+    assert inspect.ismodule(importlib.import_module("attention_lib.lessons.softmax"))
+    assert inspect.ismodule(importlib.import_module("attention_lib.lessons.attention"))
+    assert inspect.isfunction(attention_lib.softmax)
+    assert inspect.isfunction(attention_lib.attention)
+
+
+@pytest.mark.parametrize(
+    "exercise", [e for e in EXERCISES.values() if e.kind == "function"], ids=lambda e: e.name
+)
+def test_the_reference_of_an_exercise_is_exported_under_its_name(exercise):
+    assert exercise.name in attention_lib.__all__
+    exported = getattr(attention_lib, exercise.name)
+    exported = getattr(exported, "fn", exported)  # of a Triton kernel, the Python function
+    assert inspect.unwrap(exercise.reference) is exported
 
 
 def imports(path, *, at_the_top=False):
@@ -76,7 +113,6 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     earlier = [module_of(name) for name in LESSONS[: LESSONS.index(lesson)]]
     own = {f"lessons.{module_of(lesson)}"} if path.parent.name != "lessons" else set()
     known = {"arguments", *own, *(f"lessons.{module}" for module in earlier)}
-    known |= {"lessons.fast_flash"} if lesson == "07_flash" else set()
     imported = {".".join(name.split(".")[:2]) for name in own_modules(path)}
     assert imported <= known
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
@@ -84,9 +120,16 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 
-@pytest.mark.parametrize("module", ["arguments", "lessons.fast_flash", "lessons.gpu.triton"])
-def test_what_lessons_rest_on_knows_nothing_else(module):
-    assert set(own_modules(LIBRARY.joinpath(*module.split(".")).with_suffix(".py"))) == set()
+@pytest.mark.parametrize(
+    ("module", "known"),
+    [
+        ("arguments", set()),
+        ("lessons.fast_flash", {"arguments"}),
+        ("lessons.gpu.triton", set()),
+    ],
+)
+def test_what_lessons_rest_on_knows_nothing_else(module, known):
+    assert set(own_modules(LIBRARY.joinpath(*module.split(".")).with_suffix(".py"))) == known
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ import secrets
 import textwrap
 from typing import Any
 
+from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import judge
+from attention_lib.checks.model_answers import model_answer
 from attention_lib.checks.panel import (
     COLORS,
     CheckFailed,
@@ -83,14 +85,44 @@ def hint(name: str) -> None:
     present(text, {"text/html": shown})
 
 
-def solution(name: str) -> None:
-    """Show the library's own version of an exercise, docstring and all."""
+def solution(name: str, *, library: bool = False) -> None:
+    """Show the lesson's model answer to an exercise.
+
+    Parameters
+    ----------
+    name : str
+        The exercise's name.
+    library : bool, default False
+        Show the library's version instead, docstring and all, which also refuses bad input.
+
+    Raises
+    ------
+    ValueError
+        If there is no exercise of that name.
+
+    Examples
+    --------
+    >>> from attention_lib import solution
+    >>> solution("study_weights")
+    study_weights = softmax(np.array([2.0, 4.0, 4.0]))
+    >>> solution("study_weights", library=True)
+    study_weights = [0.0634, 0.4683, 0.4683]
+    """
     exercise = find(name)
-    if exercise.kind == "function":
-        sources = map(inspect.getsource, (exercise.reference, *exercise.shown))
-        text = "\n\n".join(textwrap.dedent(source).rstrip() for source in sources)
-    elif exercise.kind == "value":
-        text = f"{name} = {[round(number, 4) for number in exercise.reference]}"
-    else:
-        text = f"{name} is answered in words; a model answer is in solutions/{exercise.lesson}.md."
-    present(text, {"text/markdown": f"```python\n{text}\n```"})
+    answer = None if library else model_answer(exercise)
+    markdown = f"solutions/{exercise.lesson}.md"
+    if exercise.kind == "written":
+        words = answer or f"{name} is answered in words; a model answer is in {markdown}."
+        present(words, {"text/markdown": words})
+        return
+    if answer is None and not library:
+        missing = f"{markdown} is not here, so this is the library's version."
+        present(missing, {"text/markdown": missing})
+    code = answer or _library_version(exercise)
+    present(code, {"text/markdown": f"```python\n{code}\n```"})
+
+
+def _library_version(exercise: Exercise) -> str:
+    if exercise.kind == "value":
+        return f"{exercise.name} = {[round(float(number), 4) for number in exercise.reference]}"
+    return textwrap.dedent(inspect.getsource(exercise.reference)).rstrip()

@@ -79,8 +79,6 @@ class Exercise:
         of `staging`, which does so in another process for an answer that lives there.
     run_as
         The first line of that function, as a learner reads it in a report.
-    shown
-        What `solution` shows below the reference, where that leaves its work to others.
     """
 
     name: str
@@ -97,7 +95,6 @@ class Exercise:
     accelerated: bool = False
     run: Callable[[Any], Answer] | None = None
     run_as: str = ""
-    shown: tuple[Callable[..., Any], ...] = ()
     lesson: str = ""
 
     @property

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import (
-    as_floating,
-    as_positive,
+    as_integer,
     broadcast_as,
     broadcast_leading,
     require_attention_shapes,
     require_matrices,
     round_to,
-    working_dtype,
+    widened,
 )
 from attention_lib.lessons.scaling import scaled_scores
-from attention_lib.lessons.scaling import softcap as cap_scores
 from attention_lib.lessons.stability import masked_softmax
+
+__all__ = ["attention", "causal_mask", "cross_attention", "padding_mask", "self_attention"]
 
 
 def causal_mask(length: int) -> NDArray[np.bool_]:
@@ -50,7 +48,7 @@ def causal_mask(length: int) -> NDArray[np.bool_]:
            [ True,  True, False],
            [ True,  True,  True]])
     """
-    return np.tri(_as_count(length, "length"), dtype=bool)
+    return np.tri(as_integer(length, "length", 0), dtype=bool)
 
 
 def padding_mask(lengths: ArrayLike, max_length: int) -> NDArray[np.bool_]:
@@ -83,7 +81,7 @@ def padding_mask(lengths: ArrayLike, max_length: int) -> NDArray[np.bool_]:
     array([[ True,  True, False],
            [ True,  True,  True]])
     """
-    lengths, max_length = np.asarray(lengths), _as_count(max_length, "max_length")
+    lengths, max_length = np.asarray(lengths), as_integer(max_length, "max_length", 0)
     if lengths.ndim != 1:
         raise ValueError(f"lengths must have shape (B,); it has shape {lengths.shape}.")
     if lengths.dtype.kind not in "iu" and lengths.size:
@@ -102,9 +100,6 @@ def attention(
     value: ArrayLike,
     mask: ArrayLike | None = None,
     scale: float | None = None,
-    *,
-    is_causal: bool = False,
-    softcap: float | None = None,
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     r"""Let each query mix the values, by weights from its scores against the keys.
 
@@ -115,20 +110,12 @@ def attention(
     key : array_like, shape (..., S, d_k)
         One vector for each of S keys.
     value : array_like, shape (..., S, d_v)
-        One vector for each of S keys. Leading dimensions broadcast. The last of them counts
-        heads: when `key` and `value` have G heads and `query` H, a multiple of G, each
-        H / G consecutive query heads share one head of keys and values.
+        One vector for each of S keys. Leading dimensions broadcast.
     mask : array_like of bool or float, broadcastable to (..., L, S), optional
-        Booleans are True where attention is allowed. Numbers are added to the scaled and
-        capped scores; ``-inf`` forbids.
+        Booleans are True where attention is allowed. Numbers are added to the scaled scores;
+        ``-inf`` forbids.
     scale : float, optional
-        What the dot products are multiplied by; :math:`1/\sqrt{d_k}` when None. Given by
-        position or by name.
-    is_causal : bool, default False
-        Forbid keys after the query, on top of `mask`: query i sees the keys 0 to i, also when
-        L and S differ.
-    softcap : float, optional
-        Hold the scaled scores between -softcap and softcap before the mask is applied.
+        What the dot products are multiplied by; :math:`1/\sqrt{d_k}` when None.
 
     Returns
     -------
@@ -143,15 +130,14 @@ def attention(
     TypeError
         If an argument does not hold real numbers, or `mask` neither these nor booleans.
     ValueError
-        If the shapes do not fit, or `softcap` is not positive.
+        If the shapes do not fit.
 
     Notes
     -----
     .. math:: \mathrm{softmax}(\alpha Q K^\top + M)\, V
 
-    See Vaswani et al., "Attention Is All You Need", section 3.2.1 (2017). Grouped heads are
-    those of Ainslie et al., "GQA", arXiv:2305.13245 (2023). The causal mask starts at the top
-    left as in PyTorch and ONNX. float32 and float16 are computed in float64 and rounded once.
+    See Vaswani et al., "Attention Is All You Need", section 3.2.1 (2017). float32 and float16
+    are computed in float64 and rounded once.
 
     Examples
     --------
@@ -166,24 +152,12 @@ def attention(
     >>> weights
     array([[0.5, 0.5, 0. ]])
     """
-    query, key = as_floating(query, "query"), as_floating(key, "key")
-    value = as_floating(value, "value")
-    key, value = _share_heads(query, key, value)
+    (query, key, value), dtype = widened(query=query, key=key, value=value)
     leading = require_attention_shapes(query, key, value)
-    dtype = np.result_type(query, key, value)
-    wide = working_dtype(dtype)
-
-    scores = scaled_scores(query.astype(wide, copy=False), key.astype(wide, copy=False), scale)
-    if softcap is not None:
-        as_positive(softcap, "softcap")
-        scores = cap_scores(scores, softcap)
-    scores = np.broadcast_to(scores, (*leading, *scores.shape[-2:]))
-    scores = _apply_mask(scores, mask)
-    if is_causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    scores = scaled_scores(query, key, scale)
+    scores = _apply_mask(np.broadcast_to(scores, (*leading, *scores.shape[-2:])), mask)
     weights = masked_softmax(scores, scores != -np.inf) if scores.size else scores
-    output = weights @ value.astype(wide, copy=False)
-    return round_to(output, dtype), round_to(weights, dtype)
+    return round_to(weights @ value, dtype), round_to(weights, dtype)
 
 
 def self_attention(
@@ -229,11 +203,11 @@ def self_attention(
     array([[0.67, 0.33],
            [0.33, 0.67]])
     """
-    x = as_floating(x, "x")
-    projections = _as_projections(w_q, w_k, w_v)
-    query, key, value = (_project(x, weight, "x", name) for name, weight in projections.items())
-    output, _ = attention(query, key, value, mask)
-    return round_to(output, np.result_type(x, *projections.values()))
+    (x, w_q, w_k, w_v), dtype = widened(x=x, w_q=w_q, w_k=w_k, w_v=w_v)
+    _require_products("x", x, w_q=w_q, w_k=w_k, w_v=w_v)
+    _require_one_size(w_q, w_k)
+    output, _ = attention(x @ w_q, x @ w_k, x @ w_v, mask)
+    return round_to(output, dtype)
 
 
 def cross_attention(
@@ -281,24 +255,13 @@ def cross_attention(
     >>> cross_attention(x, context, identity, identity, identity)
     array([[2., 1.]])
     """
-    x, context = as_floating(x, "x"), as_floating(context, "context")
-    projections = _as_projections(w_q, w_k, w_v)
-    query = _project(x, projections["w_q"], "x", "w_q")
-    key = _project(context, projections["w_k"], "context", "w_k")
-    value = _project(context, projections["w_v"], "context", "w_v")
-    broadcast_leading(x=x, context=context)  # here they count batches, never shared heads
-    output, _ = attention(query, key, value, mask)
-    return round_to(output, np.result_type(x, context, *projections.values()))
-
-
-def _share_heads(query: NDArray, key: NDArray, value: NDArray) -> tuple[NDArray, NDArray]:
-    """Repeat each head of keys and values for the consecutive query heads that share it."""
-    if min(query.ndim, key.ndim, value.ndim) < 3 or key.shape[-3] != value.shape[-3]:
-        return key, value
-    heads, groups = query.shape[-3], key.shape[-3]
-    if groups < 2 or heads <= groups or heads % groups:
-        return key, value
-    return tuple(np.repeat(array, heads // groups, axis=-3) for array in (key, value))
+    (x, context, w_q, w_k, w_v), dtype = widened(x=x, context=context, w_q=w_q, w_k=w_k, w_v=w_v)
+    _require_products("x", x, w_q=w_q)
+    _require_products("context", context, w_k=w_k, w_v=w_v)
+    _require_one_size(w_q, w_k)
+    broadcast_leading(x=x, context=context)
+    output, _ = attention(x @ w_q, context @ w_k, context @ w_v, mask)
+    return round_to(output, dtype)
 
 
 def _apply_mask(scores: NDArray, mask: ArrayLike | None) -> NDArray:
@@ -318,36 +281,22 @@ def _apply_mask(scores: NDArray, mask: ArrayLike | None) -> NDArray:
         return np.where(mask == -np.inf, mask, scores + mask)
 
 
-def _as_projections(w_q: ArrayLike, w_k: ArrayLike, w_v: ArrayLike) -> dict[str, NDArray]:
-    arrays = {"w_q": w_q, "w_k": w_k, "w_v": w_v}
-    arrays = {name: as_floating(array, name) for name, array in arrays.items()}
-    for name, array in arrays.items():
-        if array.ndim != 2:
-            raise ValueError(f"{name} must be one matrix; it has shape {array.shape}.")
-    if arrays["w_q"].shape[1] != arrays["w_k"].shape[1]:
+def _require_products(name: str, sequence: NDArray, **weights: NDArray) -> None:
+    """Refuse projections that are no matrices, or that the sequence's vectors do not fit."""
+    require_matrices(**{name: sequence})
+    for weight_name, weight in weights.items():
+        if weight.ndim != 2:
+            raise ValueError(f"{weight_name} must be one matrix; it has shape {weight.shape}.")
+        if sequence.shape[-1] != weight.shape[0]:
+            raise ValueError(
+                f"{name} of shape {sequence.shape} and {weight_name} of shape {weight.shape} "
+                "cannot be multiplied: (..., L, d) needs (d, d_k) or (d, d_v), with one d."
+            )
+
+
+def _require_one_size(w_q: NDArray, w_k: NDArray) -> None:
+    if w_q.shape[1] != w_k.shape[1]:
         raise ValueError(
             "w_q and w_k must give queries and keys of one size, (d, d_k); "
-            f"they have shapes {arrays['w_q'].shape} and {arrays['w_k'].shape}."
+            f"they have shapes {w_q.shape} and {w_k.shape}."
         )
-    return arrays
-
-
-def _project(x: NDArray, weight: NDArray, x_name: str, weight_name: str) -> NDArray:
-    require_matrices(**{x_name: x})
-    if x.shape[-1] != weight.shape[0]:
-        raise ValueError(
-            f"{x_name} of shape {x.shape} and {weight_name} of shape {weight.shape} cannot be "
-            "multiplied: (..., L, d) needs (d, d_k) or (d, d_v), with one d."
-        )
-    wide = working_dtype(np.result_type(x, weight))
-    return x.astype(wide, copy=False) @ weight.astype(wide, copy=False)
-
-
-def _as_count(value: int, name: str) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer; it is {value!r}.") from None
-    if count < 0:
-        raise ValueError(f"{name} must not be negative; it is {count}.")
-    return count

@@ -1,19 +1,29 @@
-"""What tiled attention computes with: tiles of queries that meet the keys block by block.
+"""Tiled attention tuned for speed: the method of lesson 07's `flash.py`, in threads.
 
-This is the part of lesson 07 that is tuned. The method is in `flash.py`; here every array is
-allocated once, lies where vector instructions are quickest, and is written in place.
+Every array is allocated once, lies where vector instructions are quickest, and is written in
+place.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import os
 import sys
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from attention_lib.arguments import as_floating, as_integer, require_attention_shapes
+
+__all__ = ["attend"]
+
+BLOCK_SIZE = 128  # keys at a time: their scores with one tile of queries stay in the cache
+TILE_SCORES = 2**18  # scores that one thread holds at a time, as far as the block size allows
+SHORTEST_TILE = 32  # queries, however large the block
+PARALLEL_SCORES = 2**21  # fewer scores than these are not worth starting threads for
 LOADED_BLOCKS = 4  # blocks of keys and values that are copied at a time, see `Tile.load`
 CACHE_LINE = 64  # bytes
 # Matrix products are cut into pieces of this many multiplications. OpenBLAS multiplies such small
@@ -25,6 +35,104 @@ SHORTEST_PIECE = 8  # rows; below, one large product is quicker
 Array = NDArray[np.floating]
 
 
+def attend(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    block_size: int = BLOCK_SIZE,
+    is_causal: bool = False,
+) -> tuple[Array, Array]:
+    """Compute attention's output and log-sum-exp in tiles, as fast as NumPy can.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., L, d_k)
+        One vector for each of L queries.
+    key : array_like, shape (..., S, d_k)
+        One vector for each of S keys.
+    value : array_like, shape (..., S, d_v)
+        One vector for each of S keys. Leading dimensions broadcast.
+    block_size : int, default 128
+        How many keys are taken at a time; the last block may be shorter.
+    is_causal : bool, default False
+        Whether query i sees the keys 0 to i only.
+
+    Returns
+    -------
+    output : ndarray, shape (..., L, d_v)
+        The output of attention, in the common dtype of the arguments (float64 for integers).
+    logsumexp : ndarray, shape (..., L)
+        The logarithm of each query's sum of exponentials, in that dtype or float32.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers or `block_size` is not an integer.
+    ValueError
+        If the shapes do not fit or `block_size` is below 1.
+
+    Notes
+    -----
+    The method is that of `tiled_attention`. The queries are taken in tiles, so that one tile's
+    scores stay in the cache. A tile is first tried as if its maximum were 0, which saves two
+    passes over its scores, and done again with the running maximum when its sums show that an
+    exponential may have overflowed or vanished. float32 is computed in float32: right to
+    float32's rounding, not to the last place. Large problems are shared between as many threads
+    as ``OMP_NUM_THREADS`` allows, or all processors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib.lessons import fast_flash
+    >>> query, key = np.zeros((3, 2)), np.ones((3, 2))
+    >>> value = np.array([[0.0], [2.0], [7.0]])
+    >>> output, logsumexp = fast_flash.attend(query, key, value, is_causal=True)
+    >>> output
+    array([[0.],
+           [1.],
+           [3.]])
+    >>> logsumexp.round(3)
+    array([0.   , 0.693, 1.099])
+    """
+    query, key = as_floating(query, "query"), as_floating(key, "key")
+    value = as_floating(value, "value")
+    leading = require_attention_shapes(query, key, value)
+    (length, d_k), (key_length, d_v) = query.shape[-2:], value.shape[-2:]
+    block_size = min(as_integer(block_size, "block_size", 1), max(key_length, 1))
+    dtype = np.result_type(query, key, value)
+    inner = np.promote_types(dtype, np.float32)
+    output = np.empty((*leading, length, d_v), dtype)
+    logsumexp = np.empty((*leading, length), inner)
+    if key_length == 0:
+        output[...], logsumexp[...] = 0, -np.inf
+    if logsumexp.size == 0 or key_length == 0:
+        return output, logsumexp
+
+    rows = min(length, max(TILE_SCORES // block_size, SHORTEST_TILE))
+    # The longest tiles of causal attention come first, so that no thread waits long at the end.
+    jobs = list(itertools.product(reversed(range(0, length, rows)), np.ndindex(leading)))
+    scores = math.prod(leading) * length * key_length
+    threads = min(thread_count(), len(jobs)) if scores >= PARALLEL_SCORES else 1
+    idle_tiles: list[Tile] = []
+
+    def run(job: tuple[int, tuple[int, ...]]) -> None:
+        start, item = job
+        here = slice(start, start + rows)
+        q, k, v = (_of_item(array, item) for array in (query, key, value))
+        tile = idle_tiles.pop() if idle_tiles else Tile(rows, block_size, d_k, d_v, inner)
+        with np.errstate(all="ignore"):  # infinite or NaN inputs give NaN, and no warning
+            _attend(
+                tile,
+                (q[here], k, v),
+                start if is_causal else None,
+                (output[item][here], logsumexp[item][here]),
+            )
+        idle_tiles.append(tile)
+
+    run_all(run, jobs, threads)
+    return output, logsumexp
+
+
 class Tile:
     """Some queries with what they have summed so far, and room for their scores with one block.
 
@@ -32,6 +140,7 @@ class Tile:
     """
 
     def __init__(self, rows: int, block_size: int, d_k: int, d_v: int, dtype: np.dtype) -> None:
+        self._exp, self._exp_unit = _fastest_exponential()
         self._queries = _aligned((rows, d_k), dtype)
         self._maxima = _aligned((rows, 1), dtype)
         self._sums = _aligned((rows, d_v + 1), dtype)
@@ -50,7 +159,7 @@ class Tile:
         """Take new queries, to be summed with a running maximum or, as if it were 0, without."""
         rows, d_k = query.shape
         self.query, self.maximum = self._queries[:rows], self._maxima[:rows]
-        factor = self.query.dtype.type(_EXP_UNIT / math.sqrt(max(d_k, 1)))
+        factor = self.query.dtype.type(self._exp_unit / math.sqrt(max(d_k, 1)))
         np.multiply(query, factor, out=self.query)
         self.sums = self._sums[:rows]  # of exponentials times values and, last, of exponentials
         self.sums[...] = 0
@@ -94,7 +203,7 @@ class Tile:
             scores[: len(future)] += future
         if self.with_maximum:
             self.raise_maximum(scores, first)
-        exponentials = _EXP(scores, out=scores)
+        exponentials = self._exp(scores, out=scores)
         if self.with_maximum and distance is not None:
             exponentials[: len(future)][future < 0] = 0
         block_sums = self._block_sums[: len(scores)]
@@ -106,10 +215,10 @@ class Tile:
         """Subtract the running maximum from the scores and shrink the sums where it has grown."""
         old = self.maximum[first:]
         new = np.maximum(old, scores.max(axis=-1, keepdims=True))
-        self.sums[first:] *= _EXP(old - new)  # 0 for the first block
+        self.sums[first:] *= self._exp(old - new)  # 0 for the first block
         scores -= new
         # Products below 2^-126 make processors slow; e^-60 is nothing beside the maximum's 1.
-        np.maximum(scores, -60 * _EXP_UNIT, out=scores)
+        np.maximum(scores, -60 * self._exp_unit, out=scores)
         old[...] = new
 
     def has_safe_totals(self) -> bool:
@@ -123,10 +232,10 @@ class Tile:
     def finish(self, output: Array, logsumexp: Array) -> None:
         """Write the queries' outputs and log-sum-exps to where they belong."""
         np.divide(self.output, self.total, out=output, casting="same_kind")
-        logsumexp[...] = (self.maximum / _EXP_UNIT + np.log(self.total))[:, 0]
+        logsumexp[...] = (self.maximum / self._exp_unit + np.log(self.total))[:, 0]
 
 
-def attend(
+def _attend(
     tile: Tile,
     inputs: tuple[Array, Array, Array],
     position: int | None,
@@ -194,6 +303,12 @@ def _future(block_size: int, dtype: np.dtype) -> Array:
     return np.lib.stride_tricks.sliding_window_view(row, block_size)[::-1]
 
 
+def _of_item(array: NDArray, item: tuple[int, ...]) -> NDArray:
+    """Return a batch item's matrix; a dimension that is missing or 1 serves every item."""
+    own = item[len(item) - (array.ndim - 2) :]
+    return array[tuple(i if n > 1 else 0 for i, n in zip(own, array.shape, strict=False))]
+
+
 def run_all(run: Callable, jobs: list, threads: int) -> None:
     """Run all jobs, in this thread and as many helpers as make up `threads`."""
     waiting = iter(jobs)
@@ -222,16 +337,16 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@functools.cache
 def _fastest_exponential() -> tuple[np.ufunc, float]:
     """Return an exponential and what to multiply a natural exponent by for it.
 
     On Linux and processors with AVX-512 NumPy has a vector exp2, twice as quick as its exp;
-    elsewhere its exp2 is scalar and slow.
+    elsewhere its exp2 is scalar and slow, or NumPy does not say what it has.
     """
-    (target,) = np.lib.introspect.opt_func_info("^exp2$", "float32")["exp2"].values()
-    if sys.platform == "linux" and "baseline" not in target["current"]:
+    introspect = getattr(np.lib, "introspect", None)
+    functions = introspect.opt_func_info("^exp2$", "float32") if introspect else {}
+    targets = [target["current"] for target in functions.get("exp2", {}).values()]
+    if sys.platform == "linux" and targets and "baseline" not in targets[0]:
         return np.exp2, 1 / math.log(2)
     return np.exp, 1.0
-
-
-_EXP, _EXP_UNIT = _fastest_exponential()

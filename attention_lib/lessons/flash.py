@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,17 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import (
     as_floating,
+    as_integer,
     require_attention_shapes,
     round_to,
+    widened,
     working_dtype,
 )
-from attention_lib.lessons.fast_flash import Tile, attend, run_all, thread_count
+from attention_lib.lessons.gradients import sum_over_copies
+from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
-BLOCK_SIZE = 128  # keys at a time: their scores with one tile of queries stay in the cache
-TILE_SCORES = 2**18  # scores that one thread holds at a time, as far as the block size allows
-SHORTEST_TILE = 32  # queries, however large the block
-PARALLEL_SCORES = 2**21  # fewer scores than these are not worth starting threads for
+__all__ = [
+    "attention_bytes",
+    "online_softmax_stats",
+    "tiled_attention",
+    "tiled_attention_backward",
+    "tiled_causal_attention",
+]
 
 Array = NDArray[np.floating]
 
@@ -84,14 +88,7 @@ def online_softmax_stats(blocks: Iterable[ArrayLike]) -> SoftmaxStats:
     return round_to(stats[0], dtype), round_to(stats[1], dtype)
 
 
-def tiled_attention(
-    query: ArrayLike,
-    key: ArrayLike,
-    value: ArrayLike,
-    block_size: int = BLOCK_SIZE,
-    *,
-    return_logsumexp: bool = False,
-) -> Array | tuple[Array, Array]:
+def tiled_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, block_size: int) -> Array:
     r"""Compute attention's output without ever holding the L × S matrix.
 
     Parameters
@@ -103,18 +100,13 @@ def tiled_attention(
     value : array_like, shape (..., S, d_v)
         One vector for each of S keys. Leading dimensions broadcast.
     block_size : int
-        How many keys are taken at a time; the last block may be shorter. The default is
-        tuned for speed.
-    return_logsumexp : bool, default False
-        Return also what `tiled_attention_backward` needs to form the weights again.
+        How many keys are taken at a time; the last block may be shorter.
 
     Returns
     -------
-    output : ndarray, shape (..., L, d_v)
+    ndarray, shape (..., L, d_v)
         The output of ``attention(query, key, value)``, in the common dtype of the arguments
         (float64 for integers).
-    logsumexp : ndarray, shape (..., L)
-        Only when asked for: the logarithm of each query's sum of exponentials.
 
     Raises
     ------
@@ -133,16 +125,12 @@ def tiled_attention(
         t' = t\, e^{m - m'} + \sum_j e^{s_j - m'}, \quad
         o' = o\, e^{m - m'} + \sum_j e^{s_j - m'} v_j
 
-    and o / t at the end. The queries are taken in tiles, so that one tile's scores stay in the
-    cache; at most L × `block_size` scores of a batch item exist at a time. A tile is first
-    tried with m = 0, which saves two passes over its scores, and done again with the running
-    maximum when its sums show that an exponential may have overflowed or vanished.
+    and o / t at the end. At most L × `block_size` scores of a batch item are formed at a time.
 
     See Rabe and Staats, "Self-attention does not need O(n²) memory", arXiv:2112.05682 (2021),
-    and Dao et al., "FlashAttention", arXiv:2205.14135 (2022). Unlike `attention`, this function
-    computes float32 in float32: it is right to float32's rounding, not to the last place.
-    Large problems are shared between as many threads as ``OMP_NUM_THREADS`` allows, or all
-    processors.
+    and Dao et al., "FlashAttention", arXiv:2205.14135 (2022). float32 and float16 are computed
+    in float64 and rounded once. The same method, tuned for speed, is
+    ``attention_lib.lessons.fast_flash.attend``.
 
     Examples
     --------
@@ -154,18 +142,26 @@ def tiled_attention(
     >>> tiled_attention(query, key, value, block_size=2)
     array([[2., 4.]])
     """
-    output, logsumexp = _forward(query, key, value, block_size, is_causal=False)
-    return (output, logsumexp) if return_logsumexp else output
+    (query, key, value), dtype = widened(query=query, key=key, value=value)
+    leading, length = require_attention_shapes(query, key, value), query.shape[-2]
+    block_size = as_integer(block_size, "block_size", 1)
+    maximum, total = np.full((*leading, length, 1), -np.inf), np.zeros((*leading, length, 1))
+    output = np.zeros((*leading, length, value.shape[-1]))
+    with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
+        for start in range(0, key.shape[-2], block_size):
+            block = slice(start, start + block_size)
+            scores = scaled_scores(query, key[..., block, :])
+            new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+            correction, exponentials = np.exp(maximum - new), np.exp(scores - new)
+            total = total * correction + exponentials.sum(axis=-1, keepdims=True)
+            output = output * correction + exponentials @ value[..., block, :]
+            maximum = new
+    return round_to(output / np.where(total == 0, 1, total), dtype)  # without a key, 0
 
 
 def tiled_causal_attention(
-    query: ArrayLike,
-    key: ArrayLike,
-    value: ArrayLike,
-    block_size: int = BLOCK_SIZE,
-    *,
-    return_logsumexp: bool = False,
-) -> Array | tuple[Array, Array]:
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, block_size: int
+) -> Array:
     """Compute causal attention's output in blocks, and no block that lies in the future.
 
     Parameters
@@ -177,17 +173,13 @@ def tiled_causal_attention(
     value : array_like, shape (..., L, d_v)
         One vector for each of L positions. Leading dimensions broadcast.
     block_size : int
-        The side of the blocks, in queries and in keys. The default is tuned for speed.
-    return_logsumexp : bool, default False
-        Return also what `tiled_attention_backward` needs to form the weights again.
+        The side of the blocks, in queries and in keys; the last may be shorter.
 
     Returns
     -------
-    output : ndarray, shape (..., L, d_v)
+    ndarray, shape (..., L, d_v)
         The output of attention in which query i sees the keys 0 to i, in the common dtype of
         the arguments (float64 for integers).
-    logsumexp : ndarray, shape (..., L)
-        Only when asked for: the logarithm of each query's sum of exponentials.
 
     Raises
     ------
@@ -198,9 +190,9 @@ def tiled_causal_attention(
 
     Notes
     -----
-    The method is that of `tiled_attention`. A block of keys meets only the queries from its
-    own first position on: of n × n blocks, n (n + 1) / 2 are computed, and the n on the diagonal
-    are masked.
+    The method is that of `tiled_attention`, for one block of queries after another. A block of
+    queries meets the keys up to its own last position: of n × n blocks, n (n + 1) / 2 are
+    computed, and the n on the diagonal are masked.
 
     Examples
     --------
@@ -213,22 +205,41 @@ def tiled_causal_attention(
            [1.],
            [3.]])
     """
-    output, logsumexp = _forward(query, key, value, block_size, is_causal=True)
-    return (output, logsumexp) if return_logsumexp else output
+    (query, key, value), dtype = widened(query=query, key=key, value=value)
+    leading, length = require_attention_shapes(query, key, value), query.shape[-2]
+    block_size = as_integer(block_size, "block_size", 1)
+    outputs = np.empty((*leading, length, value.shape[-1]), dtype)
+    for first in range(0, length, block_size):
+        queries = query[..., first : first + block_size, :]
+        rows = (*leading, queries.shape[-2])
+        maximum, total = np.full((*rows, 1), -np.inf), np.zeros((*rows, 1))
+        output = np.zeros((*rows, value.shape[-1]))
+        with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
+            for start in range(0, min(first + 1, key.shape[-2]), block_size):
+                block = slice(start, start + block_size)
+                scores = scaled_scores(queries, key[..., block, :])
+                if start == first:  # the block on the diagonal
+                    past = np.tri(*scores.shape[-2:], dtype=bool)
+                    scores = np.where(past, scores, -np.inf)
+                new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+                correction, exponentials = np.exp(maximum - new), np.exp(scores - new)
+                total = total * correction + exponentials.sum(axis=-1, keepdims=True)
+                output = output * correction + exponentials @ value[..., block, :]
+                maximum = new
+        outputs[..., first : first + block_size, :] = output / np.where(total == 0, 1, total)
+    return outputs
 
 
 def tiled_attention_backward(
     query: ArrayLike,
     key: ArrayLike,
     value: ArrayLike,
-    grad_output: ArrayLike,
     output: ArrayLike,
     logsumexp: ArrayLike,
-    block_size: int = BLOCK_SIZE,
-    *,
-    is_causal: bool = False,
+    grad_output: ArrayLike,
+    block_size: int,
 ) -> tuple[Array, Array, Array]:
-    r"""Carry a gradient back through tiled attention, forming the weights again tile by tile.
+    r"""Carry a gradient back through tiled attention, forming the weights again block by block.
 
     Parameters
     ----------
@@ -238,16 +249,14 @@ def tiled_attention_backward(
         One vector for each of S keys.
     value : array_like, shape (..., S, d_v)
         One vector for each of S keys. Leading dimensions broadcast.
+    output : array_like, shape (..., L, d_v)
+        What `tiled_attention` returned for these arguments.
+    logsumexp : array_like, shape (..., L)
+        The logarithm of each query's sum of exponentials of its scores.
     grad_output : array_like, shape (..., L, d_v)
         The gradient of a loss with respect to the output.
-    output : array_like, shape (..., L, d_v)
-    logsumexp : array_like, shape (..., L)
-        What `tiled_attention` or `tiled_causal_attention` returned for these arguments with
-        ``return_logsumexp=True``.
     block_size : int
         How many keys are taken at a time; the last block may be shorter.
-    is_causal : bool, default False
-        Whether the output is that of `tiled_causal_attention`.
 
     Returns
     -------
@@ -274,11 +283,12 @@ def tiled_attention_backward(
     Examples
     --------
     >>> import numpy as np
-    >>> from attention_lib import tiled_attention, tiled_attention_backward
+    >>> from attention_lib import logsumexp, scaled_scores, tiled_attention
+    >>> from attention_lib import tiled_attention_backward
     >>> query, key = np.array([[0.0]]), np.array([[1.0], [3.0]])
     >>> value, grad_output = np.array([[2.0], [6.0]]), np.array([[1.0]])
-    >>> saved = tiled_attention(query, key, value, return_logsumexp=True)
-    >>> grads = tiled_attention_backward(query, key, value, grad_output, *saved, block_size=1)
+    >>> saved = tiled_attention(query, key, value, 1), logsumexp(scaled_scores(query, key))
+    >>> grads = tiled_attention_backward(query, key, value, *saved, grad_output, block_size=1)
     >>> grads[0].round(12)
     array([[2.]])
     >>> grads[2].round(12)
@@ -286,39 +296,25 @@ def tiled_attention_backward(
            [0.5]])
     """
     query, key = as_floating(query, "query"), as_floating(key, "key")
-    value, grad_output = as_floating(value, "value"), as_floating(grad_output, "grad_output")
-    output, logsumexp = as_floating(output, "output"), as_floating(logsumexp, "logsumexp")
-    leading = require_attention_shapes(query, key, value)
-    block_size = _as_block_size(block_size)
-    saved_shape = (*leading, query.shape[-2], value.shape[-1])
-    for name, array, shape in (
-        ("grad_output", grad_output, saved_shape),
-        ("output", output, saved_shape),
-        ("logsumexp", logsumexp, saved_shape[:-1]),
-    ):
-        if array.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}; it has shape {array.shape}.")
-
-    dtype = np.result_type(query, key, value, grad_output, np.float32)
-    row_terms = np.sum(grad_output.astype(dtype, copy=False) * output, axis=-1, keepdims=True)
-    rows = max(TILE_SCORES // block_size, SHORTEST_TILE)
-    grads = [np.zeros(array.shape, dtype) for array in (query, key, value)]
-    for item in np.ndindex(leading):
-        q, k, v = (_of_item(a, item).astype(dtype, copy=False) for a in (query, key, value))
-        grad_q, grad_k, grad_v = (_of_item(grad, item) for grad in grads)
-        for i, j in itertools.product(range(0, len(q), rows), range(0, len(k), block_size)):
-            here, there = slice(i, i + rows), slice(j, j + block_size)
-            if is_causal and j >= i + len(q[here]):
-                continue
-            saved = (array[item][here] for array in (grad_output, row_terms, logsumexp))
-            parts = _block_gradients(
-                q[here], k[there], v[there], *saved, i - j if is_causal else None
-            )
-            grad_q[here] += parts[0]
-            grad_k[there] += parts[1]
-            grad_v[there] += parts[2]
+    value = as_floating(value, "value")
+    saved = {"output": output, "logsumexp": logsumexp, "grad_output": grad_output}
+    (q, k, v, output, logsumexp, grad), _ = widened(query=query, key=key, value=value, **saved)
+    leading = require_attention_shapes(q, k, v)
+    _require_saved((*leading, q.shape[-2], v.shape[-1]), output, logsumexp, grad)
+    block_size = as_integer(block_size, "block_size", 1)
+    scale = 1 / math.sqrt(max(q.shape[-1], 1))
+    row_terms = np.sum(grad * output, axis=-1, keepdims=True)
+    grad_q, grad_k, grad_v = (np.zeros((*leading, *a.shape[-2:]), a.dtype) for a in (q, k, v))
+    for start in range(0, k.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        weights = np.exp(scaled_scores(q, k[..., block, :]) - logsumexp[..., None])
+        grad_scores = scale * weights * (grad @ v[..., block, :].mT - row_terms)
+        grad_q += grad_scores @ k[..., block, :]
+        grad_k[..., block, :] = grad_scores.mT @ q
+        grad_v[..., block, :] = weights.mT @ grad
     return tuple(
-        round_to(grad, array.dtype) for grad, array in zip(grads, (query, key, value), strict=True)
+        sum_over_copies(gradient, argument)
+        for gradient, argument in zip((grad_q, grad_k, grad_v), (query, key, value), strict=True)
     )
 
 
@@ -361,73 +357,22 @@ def attention_bytes(length: int, head_dim: int, itemsize: int) -> tuple[int, int
     >>> attention_bytes(length=1024, head_dim=64, itemsize=4)
     (17825792, 1048576)
     """
-    n = _as_integer(length, "length", 0)
-    d = _as_integer(head_dim, "head_dim", 0)
-    itemsize = _as_integer(itemsize, "itemsize", 0)
+    n = as_integer(length, "length", 0)
+    d = as_integer(head_dim, "head_dim", 0)
+    itemsize = as_integer(itemsize, "itemsize", 0)
     vectors, scores = n * d, n * n
     return (4 * vectors + 4 * scores) * itemsize, 4 * vectors * itemsize
 
 
-def _forward(
-    query: ArrayLike, key: ArrayLike, value: ArrayLike, block_size: int, is_causal: bool
-) -> tuple[Array, Array]:
-    """Return the output and log-sum-exp of attention, tile by tile."""
-    query, key = as_floating(query, "query"), as_floating(key, "key")
-    value = as_floating(value, "value")
-    leading = require_attention_shapes(query, key, value)
-    (length, d_k), (key_length, d_v) = query.shape[-2:], value.shape[-2:]
-    block_size = min(_as_block_size(block_size), max(key_length, 1))
-    dtype = np.result_type(query, key, value)
-    inner = np.promote_types(dtype, np.float32)
-    output = np.empty((*leading, length, d_v), dtype)
-    logsumexp = np.empty((*leading, length), inner)
-    if key_length == 0:
-        output[...], logsumexp[...] = 0, -np.inf
-    if logsumexp.size == 0 or key_length == 0:
-        return output, logsumexp
-
-    rows = min(length, max(TILE_SCORES // block_size, SHORTEST_TILE))
-    # The longest tiles of causal attention come first, so that no thread waits long at the end.
-    jobs = list(itertools.product(reversed(range(0, length, rows)), np.ndindex(leading)))
-    scores = math.prod(leading) * length * key_length
-    threads = min(thread_count(), len(jobs)) if scores >= PARALLEL_SCORES else 1
-    idle_tiles: list[Tile] = []
-
-    def run(job: tuple[int, tuple[int, ...]]) -> None:
-        start, item = job
-        here = slice(start, start + rows)
-        q, k, v = (_of_item(array, item) for array in (query, key, value))
-        tile = idle_tiles.pop() if idle_tiles else Tile(rows, block_size, d_k, d_v, inner)
-        with np.errstate(all="ignore"):  # infinite or NaN inputs give NaN, and no warning
-            attend(
-                tile,
-                (q[here], k, v),
-                start if is_causal else None,
-                (output[item][here], logsumexp[item][here]),
-            )
-        idle_tiles.append(tile)
-
-    run_all(run, jobs, threads)
-    return output, logsumexp
-
-
-def _block_gradients(
-    query: Array,
-    key: Array,
-    value: Array,
-    grad_output: Array,
-    row_terms: Array,
-    logsumexp: Array,
-    distance: int | None,
-) -> tuple[Array, Array, Array]:
-    """Return what one block of keys adds to the gradients of its queries, keys and values."""
-    scale = 1 / math.sqrt(max(query.shape[-1], 1))
-    scores = scale * query @ key.T
-    if distance is not None:
-        scores[~np.tri(*scores.shape, k=distance, dtype=bool)] = -np.inf
-    weights = np.exp(scores - logsumexp[:, None])
-    grad_scores = scale * weights * (grad_output @ value.T - row_terms)
-    return grad_scores @ key, grad_scores.T @ query, weights.T @ grad_output
+def _require_saved(shape: tuple[int, ...], output: Array, logsumexp: Array, grad: Array) -> None:
+    """Refuse arrays of the forward pass that do not have the shapes it gives them."""
+    for name, array, expected in (
+        ("output", output, shape),
+        ("logsumexp", logsumexp, shape[:-1]),
+        ("grad_output", grad, shape),
+    ):
+        if array.shape != expected:
+            raise ValueError(f"{name} must have shape {expected}; it has shape {array.shape}.")
 
 
 def _block_stats(scores: ArrayLike) -> tuple[SoftmaxStats, np.dtype]:
@@ -440,23 +385,3 @@ def _block_stats(scores: ArrayLike) -> tuple[SoftmaxStats, np.dtype]:
     anchor = np.where(maximum == -np.inf, 0, maximum)  # a row with nothing in it
     with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
         return (maximum, np.exp(wide - anchor[..., None]).sum(axis=-1)), scores.dtype
-
-
-def _of_item(array: NDArray, item: tuple[int, ...]) -> NDArray:
-    """Return a batch item's matrix; a dimension that is missing or 1 serves every item."""
-    own = item[len(item) - (array.ndim - 2) :]
-    return array[tuple(i if n > 1 else 0 for i, n in zip(own, array.shape, strict=False))]
-
-
-def _as_block_size(block_size: int) -> int:
-    return _as_integer(block_size, "block_size", 1)
-
-
-def _as_integer(value: int, name: str, lowest: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer; it is {value!r}.") from None
-    if number < lowest:
-        raise ValueError(f"{name} must be at least {lowest}; it is {number}.")
-    return number

@@ -11,15 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from attention_lib.arguments import (
     as_floating,
     as_positive,
-    broadcast_as,
     require_attention_shapes,
     require_labels,
     round_to,
-    working_dtype,
+    widened,
 )
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import log_softmax
+
+__all__ = [
+    "attention_backward",
+    "cross_entropy_grad",
+    "numerical_gradient",
+    "softmax_jacobian",
+    "softmax_vjp",
+]
 
 
 def softmax_jacobian(weights: ArrayLike) -> NDArray[np.floating]:
@@ -59,12 +66,11 @@ def softmax_jacobian(weights: ArrayLike) -> NDArray[np.floating]:
            [-0.125 ,  0.1875, -0.0625],
            [-0.125 , -0.0625,  0.1875]])
     """
-    weights = as_floating(weights, "weights")
+    (weights,), dtype = widened(weights=weights)
     if weights.ndim == 0:
         raise ValueError("weights must have at least one dimension, (..., n); it is one number.")
-    wide = weights.astype(working_dtype(weights.dtype), copy=False)
-    identity = np.eye(weights.shape[-1], dtype=wide.dtype)
-    return round_to(wide[..., :, None] * (identity - wide[..., None, :]), weights.dtype)
+    identity = np.eye(weights.shape[-1])
+    return round_to(weights[..., :, None] * (identity - weights[..., None, :]), dtype)
 
 
 def softmax_vjp(weights: ArrayLike, grad_weights: ArrayLike) -> NDArray[np.floating]:
@@ -105,17 +111,14 @@ def softmax_vjp(weights: ArrayLike, grad_weights: ArrayLike) -> NDArray[np.float
     >>> softmax_vjp(np.array([0.5, 0.25, 0.25]), np.array([1.0, 0.0, 0.0]))
     array([ 0.25 , -0.125, -0.125])
     """
-    weights = as_floating(weights, "weights")
-    grad_weights = as_floating(grad_weights, "grad_weights")
+    (weights, grad_weights), dtype = widened(weights=weights, grad_weights=grad_weights)
     if weights.ndim == 0 or weights.shape != grad_weights.shape:
         raise ValueError(
             "weights and grad_weights must have one shape (..., n); "
             f"they have shapes {weights.shape} and {grad_weights.shape}."
         )
-    dtype = np.result_type(weights, grad_weights)
-    wide = weights.astype(working_dtype(dtype), copy=False)
-    mean = np.sum(wide * grad_weights, axis=-1, keepdims=True)
-    return round_to(wide * (grad_weights - mean), dtype)
+    mean = np.sum(weights * grad_weights, axis=-1, keepdims=True)
+    return round_to(weights * (grad_weights - mean), dtype)
 
 
 def numerical_gradient(
@@ -210,23 +213,17 @@ def cross_entropy_grad(scores: ArrayLike, targets: ArrayLike) -> NDArray[np.floa
     array([[-0.25,  0.25],
            [ 0.  ,  0.  ]])
     """
-    scores, targets = as_floating(scores, "scores"), np.asarray(targets)
+    (scores,), dtype = widened(scores=scores)
+    targets = np.asarray(targets)
     require_labels(scores, targets)
-    wide = scores.astype(working_dtype(scores.dtype), copy=False)
     right = np.arange(len(targets)), targets
-    gradient = softmax(wide)
-    gradient[right] = np.expm1(log_softmax(wide)[right])
-    return round_to(gradient / len(targets), scores.dtype)
+    gradient = softmax(scores)
+    gradient[right] = np.expm1(log_softmax(scores)[right])
+    return round_to(gradient / len(targets), dtype)
 
 
 def attention_backward(
-    query: ArrayLike,
-    key: ArrayLike,
-    value: ArrayLike,
-    grad_output: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    scale: float | None = None,
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, grad_output: ArrayLike
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]:
     r"""Carry a gradient from attention's output back to the queries, keys and values.
 
@@ -240,11 +237,6 @@ def attention_backward(
         One vector for each of S keys. Leading dimensions broadcast.
     grad_output : array_like, shape (..., L, d_v)
         The gradient of a loss with respect to the output, in the output's shape.
-    weights : array_like, shape (..., L, S), optional
-        The weights saved from the forward pass, which may have been masked. When None they
-        are computed again, without a mask.
-    scale : float, optional
-        What the dot products were multiplied by; :math:`1/\sqrt{d_k}` when None.
 
     Returns
     -------
@@ -262,15 +254,15 @@ def attention_backward(
 
     Notes
     -----
-    With :math:`P = \mathrm{softmax}(\alpha Q K^\top)`, :math:`O = P V` and G the gradient of O:
+    With :math:`P = \mathrm{softmax}(\alpha Q K^\top)`, :math:`\alpha = 1 / \sqrt{d_k}`,
+    :math:`O = P V` and G the gradient of O:
 
     .. math::
         dV = P^\top G, \quad dP = G V^\top, \quad
         dS_{ij} = P_{ij} \Bigl(dP_{ij} - \sum_k P_{ik}\, dP_{ik}\Bigr), \quad
         dQ = \alpha\, dS\, K, \quad dK = \alpha\, dS^\top Q
 
-    A forbidden key has weight 0, so its dS is 0 as well: saved weights carry their mask with
-    them. See Dao et al., "FlashAttention", appendix B.2, arXiv:2205.14135 (2022).
+    See Dao et al., "FlashAttention", appendix B.2, arXiv:2205.14135 (2022).
 
     Examples
     --------
@@ -286,29 +278,21 @@ def attention_backward(
            [0.5]])
     """
     query, key = as_floating(query, "query"), as_floating(key, "key")
-    value, grad_output = as_floating(value, "value"), as_floating(grad_output, "grad_output")
-    leading = require_attention_shapes(query, key, value)
-    output_shape = (*leading, query.shape[-2], value.shape[-1])
-    if grad_output.shape != output_shape:
+    value = as_floating(value, "value")
+    (q, k, v, grad), _ = widened(query=query, key=key, value=value, grad_output=grad_output)
+    leading = require_attention_shapes(q, k, v)
+    output_shape = (*leading, q.shape[-2], v.shape[-1])
+    if grad.shape != output_shape:
         raise ValueError(
-            f"grad_output must have the output's shape {output_shape}; "
-            f"it has shape {grad_output.shape}."
+            f"grad_output must have the output's shape {output_shape}; it has shape {grad.shape}."
         )
-    wide = working_dtype(np.result_type(query, key, value, grad_output))
-    q, k, v, grad = (a.astype(wide, copy=False) for a in (query, key, value, grad_output))
-    if scale is None:
-        scale = 1 / math.sqrt(max(query.shape[-1], 1))
-    if weights is None:
-        weights = softmax(scaled_scores(q, k, scale))
-
     grad_weights = grad @ v.mT
-    weights = as_floating(weights, "weights").astype(wide, copy=False)
-    weights = broadcast_as(weights, grad_weights.shape, "weights", "(..., L, S)")
-    grad_scores = softmax_vjp(weights, grad_weights)
+    weights = np.broadcast_to(softmax(scaled_scores(q, k)), grad_weights.shape)
+    grad_scores = softmax_vjp(weights, grad_weights) / math.sqrt(max(q.shape[-1], 1))
     return (
-        _sum_to(scale * grad_scores @ k, query),
-        _sum_to(scale * grad_scores.mT @ q, key),
-        _sum_to(weights.mT @ grad, value),
+        sum_over_copies(grad_scores @ k, query),
+        sum_over_copies(grad_scores.mT @ q, key),
+        sum_over_copies(weights.mT @ grad, value),
     )
 
 
@@ -318,13 +302,32 @@ def _as_number(returned: object) -> float:
     return float(np.asarray(returned).item())
 
 
-def _sum_to(gradient: NDArray, argument: NDArray) -> NDArray:
-    """Sum a gradient over the dimensions along which its argument was broadcast."""
+def sum_over_copies(gradient: NDArray, argument: NDArray) -> NDArray:
+    """Sum a gradient over the dimensions along which its argument was broadcast.
+
+    Parameters
+    ----------
+    gradient : ndarray
+        The gradient with respect to the argument as it was stretched.
+    argument : ndarray
+        The argument before broadcasting.
+
+    Returns
+    -------
+    ndarray
+        The gradient in the shape and dtype of `argument`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib.lessons.gradients import sum_over_copies
+    >>> sum_over_copies(np.ones((2, 3, 4)), np.zeros((1, 4)))
+    array([[6., 6., 6., 6.]])
+    """
     added = gradient.ndim - argument.ndim
     stretched = tuple(
         axis
         for axis in range(gradient.ndim)
         if axis < added or argument.shape[axis - added] != gradient.shape[axis]
     )
-    summed = gradient.sum(axis=stretched).reshape(argument.shape)
-    return round_to(summed, argument.dtype)
+    return round_to(gradient.sum(axis=stretched).reshape(argument.shape), argument.dtype)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import (
     as_floating,
+    as_integer,
     as_positive,
     broadcast_as,
     require_matrices,
     round_to,
-    working_dtype,
+    widened,
 )
 from attention_lib.lessons.attention import attention
+
+__all__ = [
+    "decode_step",
+    "grouped_query_attention",
+    "merge_heads",
+    "multi_head_attention",
+    "rotary_embedding",
+    "split_heads",
+]
 
 Cache = tuple[NDArray, NDArray]
 
@@ -61,7 +69,7 @@ def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
     """
     x = np.asarray(x)
     require_matrices(x=x)
-    num_heads = _as_head_count(num_heads)
+    num_heads = as_integer(num_heads, "num_heads", 1)
     *leading, length, size = x.shape
     if size % num_heads:
         raise ValueError(
@@ -160,21 +168,9 @@ def multi_head_attention(
     array([[9. , 4.5],
            [4.5, 9. ]])
     """
-    x = as_floating(x, "x")
-    weights = {"w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
-    weights = {name: as_floating(weight, name) for name, weight in weights.items()}
-    require_matrices(x=x)
-    for name, weight in weights.items():
-        if weight.shape != (x.shape[-1], x.shape[-1]):
-            raise ValueError(
-                f"{name} of shape {weight.shape} does not fit x of shape {x.shape}: "
-                "(..., L, D) needs (D, D)."
-            )
-    dtype = np.result_type(x, *weights.values())
-    x, *projections, w_o = (
-        array.astype(working_dtype(dtype), copy=False) for array in (x, *weights.values())
-    )
-    query, key, value = (split_heads(x @ weight, num_heads) for weight in projections)
+    (x, w_q, w_k, w_v, w_o), dtype = widened(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
+    _require_square(x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
+    query, key, value = (split_heads(x @ weight, num_heads) for weight in (w_q, w_k, w_v))
     output, _ = attention(query, key, value, _for_every_head(mask, x))
     return round_to(merge_heads(output) @ w_o, dtype)
 
@@ -239,7 +235,7 @@ def grouped_query_attention(
 
 
 def rotary_embedding(
-    x: ArrayLike, positions: ArrayLike, base: float = 10000.0, *, interleaved: bool = True
+    x: ArrayLike, positions: ArrayLike, base: float = 10000.0
 ) -> NDArray[np.floating]:
     r"""Turn each pair of entries by an angle that grows with the position.
 
@@ -248,12 +244,10 @@ def rotary_embedding(
     x : array_like, shape (..., L, d)
         One vector of even size d for each of L positions.
     positions : array_like, shape (L,)
-        The positions; any leading dimensions must broadcast to those of `x`.
+        The positions, the same in every batch item.
     base : float, default 10000.0
-        Pair i turns by position · base^(−2i/d) radians: the first by one radian for each
-        position, the last almost `base` times more slowly.
-    interleaved : bool, default True
-        Which entries make a pair: (2i, 2i + 1) when True, (i, i + d/2) when False.
+        Pair i, the entries 2i and 2i + 1, turns by position · base^(−2i/d) radians: the first
+        by one radian for each position, the last almost `base` times more slowly.
 
     Returns
     -------
@@ -275,9 +269,8 @@ def rotary_embedding(
 
     A query at position m and a key at position n, both turned, have a dot product that depends
     on m and n only through m − n. See Su et al., "RoFormer: Enhanced Transformer with Rotary
-    Position Embedding", arXiv:2104.09864 (2021). The half-split pairing is that of the Llama
-    models in Hugging Face's Transformers. Angles and products are formed in float64 and rounded
-    once.
+    Position Embedding", arXiv:2104.09864 (2021). Angles and products are formed in float64 and
+    rounded once.
 
     Examples
     --------
@@ -287,29 +280,24 @@ def rotary_embedding(
     array([[1.   , 0.   ],
            [0.54 , 0.841]])
     """
-    x, positions = as_floating(x, "x"), as_floating(positions, "positions")
-    base = as_positive(base, "base")
+    (x,), dtype = widened(x=x)
+    positions, base = as_floating(positions, "positions"), as_positive(base, "base")
     require_matrices(x=x)
     size = x.shape[-1]
     if size % 2:
         raise ValueError(f"x must have vectors of even size; it has shape {x.shape}.")
-    if positions.ndim == 0 or positions.shape[-1] != x.shape[-2]:
+    if positions.shape != x.shape[-2:-1]:
         raise ValueError(
             f"positions must have shape (L,) with L = {x.shape[-2]}, one position for each vector "
             f"of x {x.shape}; it has shape {positions.shape}."
         )
-    positions = broadcast_as(positions, x.shape[:-1], "positions", "x without its last axis")
-    wide = working_dtype(x.dtype)
-    speeds = base ** (-np.arange(0, size, 2, dtype=wide) / max(size, 1))
-    angles = positions[..., None] * speeds
-    turned = rotate_pairs(
-        x.astype(wide, copy=False), np.cos(angles), np.sin(angles), interleaved=interleaved
-    )
-    return round_to(turned, x.dtype)
+    speeds = base ** (-np.arange(0, size, 2, dtype=x.dtype) / max(size, 1))
+    angles = positions[:, None] * speeds
+    return round_to(rotate_pairs(x, np.cos(angles), np.sin(angles)), dtype)
 
 
-def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray, *, interleaved: bool = True) -> NDArray:
-    """Turn each pair of entries by an angle given as its cosine and sine.
+def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray) -> NDArray:
+    """Turn each pair of neighboring entries by an angle given as its cosine and sine.
 
     Parameters
     ----------
@@ -317,8 +305,6 @@ def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray, *, interleaved: bool = 
         Vectors of even size.
     cos, sin : ndarray, broadcastable to (..., d / 2)
         The cosine and sine of each pair's angle.
-    interleaved : bool, default True
-        Which entries make a pair: (2i, 2i + 1) when True, (i, i + d/2) when False.
 
     Returns
     -------
@@ -332,15 +318,10 @@ def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray, *, interleaved: bool = 
     >>> rotate_pairs(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
     array([-2.,  1.,  3.,  4.])
     """
-    half = x.shape[-1] // 2
-    if interleaved:
-        first, second = slice(0, None, 2), slice(1, None, 2)
-    else:
-        first, second = slice(0, half), slice(half, None)
-    a, b = x[..., first], x[..., second]
+    a, b = x[..., ::2], x[..., 1::2]
     turned = np.empty_like(x)
-    turned[..., first] = a * cos - b * sin
-    turned[..., second] = a * sin + b * cos
+    turned[..., ::2] = a * cos - b * sin
+    turned[..., 1::2] = a * sin + b * cos
     return turned
 
 
@@ -411,14 +392,14 @@ def decode_step(
     return output, (keys, values)
 
 
-def _as_head_count(num_heads: int) -> int:
-    try:
-        count = operator.index(num_heads)
-    except TypeError:
-        raise TypeError(f"num_heads must be an integer; it is {num_heads!r}.") from None
-    if count < 1:
-        raise ValueError(f"num_heads must be at least 1; it is {count}.")
-    return count
+def _require_square(x: NDArray, **weights: NDArray) -> None:
+    require_matrices(x=x)
+    for name, weight in weights.items():
+        if weight.shape != (x.shape[-1], x.shape[-1]):
+            raise ValueError(
+                f"{name} of shape {weight.shape} does not fit x of shape {x.shape}: "
+                "(..., L, D) needs (D, D)."
+            )
 
 
 def _for_every_head(mask: ArrayLike | None, x: NDArray) -> NDArray | None:

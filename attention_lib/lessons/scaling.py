@@ -8,15 +8,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import (
-    Axis,
     as_floating,
     as_positive,
     require_entries,
     require_scores_shapes,
     round_to,
+    widened,
     working_dtype,
 )
 from attention_lib.lessons.softmax import softmax
+
+__all__ = [
+    "dot_product_scores",
+    "entropy",
+    "scaled_scores",
+    "score_std",
+    "softcap",
+    "softmax_with_temperature",
+    "temperature_for_entropy",
+]
 
 WIDEST_TEMPERATURE = 1e9  # in units of the spread: the entropy is log n there, to rounding
 LOWEST_TEMPERATURE = 1e-4  # in units of the smallest gap to the top: the entropy is 0 there
@@ -59,13 +69,10 @@ def dot_product_scores(query: ArrayLike, key: ArrayLike) -> NDArray[np.floating]
     array([[3., 0., 1.],
            [5., 8., 3.]])
     """
-    query, key = as_floating(query, "query"), as_floating(key, "key")
+    (query, key), dtype = widened(query=query, key=key)
     require_scores_shapes(query, key)
-    dtype = np.result_type(query, key)
-    wide = working_dtype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond float64 a score is infinite
-        scores = query.astype(wide, copy=False) @ key.astype(wide, copy=False).mT
-    return round_to(scores, dtype)
+        return round_to(query @ key.mT, dtype)
 
 
 def scaled_scores(
@@ -106,10 +113,8 @@ def scaled_scores(
     >>> scaled_scores(np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([[2.0, 2.0, 2.0, 2.0]]))
     array([[4.]])
     """
-    query, key = as_floating(query, "query"), as_floating(key, "key")
-    dtype = np.result_type(query, key)
-    wide = working_dtype(dtype)
-    scores = dot_product_scores(query.astype(wide, copy=False), key.astype(wide, copy=False))
+    (query, key), dtype = widened(query=query, key=key)
+    scores = dot_product_scores(query, key)
     if scale is None:
         scale = 1 / math.sqrt(max(query.shape[-1], 1))  # an empty dot product is 0 at any scale
     with np.errstate(over="ignore", invalid="ignore"):
@@ -154,15 +159,15 @@ def score_std(d_k: int, component_std: float = 1.0) -> float:
     return np.sqrt(d_k) * np.square(component_std)
 
 
-def entropy(weights: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
+def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     r"""Measure in nats how evenly weights are spread: 0 for one certain entry, log n for all equal.
 
     Parameters
     ----------
     weights : array_like, any shape
         Weights that are not negative and sum to 1 along `axis`.
-    axis : int, tuple of int or None, default -1
-        The axis or axes of one distribution; None takes the whole array.
+    axis : int, default -1
+        The axis of one distribution.
 
     Returns
     -------
@@ -199,7 +204,7 @@ def entropy(weights: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
 
 
 def softmax_with_temperature(
-    scores: ArrayLike, temperature: float, axis: Axis = -1
+    scores: ArrayLike, temperature: float, axis: int = -1
 ) -> NDArray[np.floating]:
     r"""Turn scores into weights, sharper below a temperature of 1 and flatter above it.
 
@@ -209,8 +214,8 @@ def softmax_with_temperature(
         Real scores of any size. A score of ``-inf`` gets weight 0.
     temperature : float
         What the scores are divided by, a positive number.
-    axis : int, tuple of int or None, default -1
-        The axis or axes along which the weights sum to 1; None takes the whole array.
+    axis : int, default -1
+        The axis along which the weights sum to 1.
 
     Returns
     -------

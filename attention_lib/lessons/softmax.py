@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import (
-    Axis,
     as_floating,
     broadcast_leading,
     require_entries,
     working_dtype,
 )
+
+__all__ = ["normalize_by_sum", "softmax", "weighted_sum"]
 
 
 def normalize_by_sum(scores: ArrayLike) -> NDArray[np.floating]:
@@ -51,16 +52,15 @@ def normalize_by_sum(scores: ArrayLike) -> NDArray[np.floating]:
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
-def softmax(scores: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
+def softmax(scores: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     r"""Turn scores into positive weights that sum to 1.
 
     Parameters
     ----------
     scores : array_like, any shape
         Real scores of any size. A score of ``-inf`` gets weight 0.
-    axis : int, tuple of int or None, default -1
-        The axis, or axes taken together, along which the weights sum to 1; None takes the
-        whole array.
+    axis : int, default -1
+        The axis along which the weights sum to 1.
 
     Returns
     -------

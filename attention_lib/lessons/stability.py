@@ -6,13 +6,22 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attention_lib.arguments import (
-    Axis,
     as_floating,
     broadcast_as,
     require_entries,
     require_labels,
     working_dtype,
 )
+
+__all__ = [
+    "cross_entropy",
+    "largest_exponent",
+    "log_softmax",
+    "logsumexp",
+    "masked_softmax",
+    "merge_softmax_stats",
+    "stable_softmax",
+]
 
 SoftmaxStats = tuple[NDArray[np.floating], NDArray[np.floating]]
 
@@ -91,17 +100,17 @@ def stable_softmax(scores: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     return weights.astype(scores.dtype, copy=False)
 
 
-def logsumexp(scores: ArrayLike, axis: Axis = -1, keepdims: bool = False) -> NDArray[np.floating]:
+def logsumexp(scores: ArrayLike, axis: int = -1, keepdims: bool = False) -> NDArray[np.floating]:
     r"""Compute the logarithm of the sum of exponentials, finite whenever its value is.
 
     Parameters
     ----------
     scores : array_like, any shape
         Real scores of any size.
-    axis : int, tuple of int or None, default -1
-        The axis or axes to sum over; None takes the whole array.
+    axis : int, default -1
+        The axis to sum over.
     keepdims : bool, default False
-        Keep the axes summed over, with length 1.
+        Keep the axis summed over, with length 1.
 
     Returns
     -------
@@ -130,18 +139,18 @@ def logsumexp(scores: ArrayLike, axis: Axis = -1, keepdims: bool = False) -> NDA
     scores = as_floating(scores, "scores")
     anchor, shifted = _shift(scores, axis)
     result = (anchor + _log_total(shifted, axis)).astype(scores.dtype, copy=False)
-    return result if keepdims else np.squeeze(result, axis=_every_axis(axis, scores.ndim))[()]
+    return result if keepdims else np.squeeze(result, axis=axis)[()]
 
 
-def log_softmax(scores: ArrayLike, axis: Axis = -1) -> NDArray[np.floating]:
+def log_softmax(scores: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     r"""Compute the logarithm of softmax, accurate where softmax itself underflows to 0.
 
     Parameters
     ----------
     scores : array_like, any shape
         Real scores of any size.
-    axis : int, tuple of int or None, default -1
-        The axis or axes along which the weights sum to 1; None takes the whole array.
+    axis : int, default -1
+        The axis along which the weights sum to 1.
 
     Returns
     -------
@@ -321,8 +330,8 @@ def merge_softmax_stats(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats
     return maximum, total
 
 
-def _shift(scores: NDArray[np.floating], axis: Axis) -> tuple[NDArray, NDArray]:
-    """Return each row's maximum m, axes kept, and s - m, in the working dtype.
+def _shift(scores: NDArray[np.floating], axis: int) -> tuple[NDArray, NDArray]:
+    """Return each row's maximum m, its axis kept, and s - m, in the working dtype.
 
     Where the maximum is infinite or NaN, m is 0 instead.
     """
@@ -331,8 +340,8 @@ def _shift(scores: NDArray[np.floating], axis: Axis) -> tuple[NDArray, NDArray]:
     return anchor, np.asarray(scores - anchor)  # an array even where there is one number
 
 
-def _log_total(shifted: NDArray[np.floating], axis: Axis) -> NDArray[np.floating]:
-    """Return log(sum(exp(s - m))) of shifted rows, axes kept.
+def _log_total(shifted: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
+    """Return log(sum(exp(s - m))) of shifted rows, their axis kept.
 
     The entries equal to m are counted, not exponentiated: log(k + rest) is written
     log(k) + log1p(rest / k), which stays accurate when the rest is far below one ulp of k.
@@ -346,9 +355,3 @@ def _log_total(shifted: NDArray[np.floating], axis: Axis) -> NDArray[np.floating
         return np.where(
             count > 0, np.log(count) + np.log1p(rest / np.maximum(count, 1)), np.log(rest)
         )
-
-
-def _every_axis(axis: Axis, ndim: int) -> tuple[int, ...]:
-    if axis is None or ndim == 0:
-        return tuple(range(ndim))
-    return axis if isinstance(axis, tuple) else (axis,)

@@ -23,6 +23,15 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "attention_maps",
+    "bounded_mixtures",
+    "mask_grids",
+    "number_tables",
+    "one_query",
+    "rows_or_nan",
+]
+
 
 @lesson_style
 def number_tables(tables: Mapping[str, ArrayLike], rows: Sequence[str]) -> LessonFigure:

@@ -26,6 +26,14 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "causal_tiles",
+    "memory_by_length",
+    "one_pass",
+    "roofline",
+    "tile_by_tile",
+]
+
 
 @lesson_style
 def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:

@@ -22,6 +22,13 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "cost_by_length",
+    "errors_by_dtype",
+    "tiles_of_a_launch",
+    "two_clocks",
+]
+
 
 @lesson_style
 def two_clocks(launch: float, work: float, calls: int = 3) -> LessonFigure:

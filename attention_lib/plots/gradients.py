@@ -24,6 +24,16 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "backward_path",
+    "error_valleys",
+    "gradient_lines",
+    "jacobian_map",
+    "loss_gradient",
+    "pulls_on_scores",
+    "weights_along_score",
+]
+
 
 @lesson_style
 def weights_along_score(

@@ -27,6 +27,18 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "cache_sizes",
+    "clock_hands",
+    "cost_of_a_step",
+    "errors_by_share",
+    "one_or_two_heads",
+    "regrouped",
+    "scores_by_offset",
+    "shared_heads",
+    "steps_and_cache",
+]
+
 _NEW, _KEPT = ORANGE, SKY  # what a step computes, and what it finds in the cache
 
 

@@ -27,6 +27,22 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "attention_by_keys",
+    "bounded_scores",
+    "cap_curve",
+    "entropy_target",
+    "growth_with_size",
+    "histograms_by_size",
+    "lines_by_size",
+    "one_row_at_size",
+    "queries_and_keys",
+    "rare_scores",
+    "rows_with_entropy",
+    "sampling_weights",
+    "tempered",
+]
+
 Measure = Callable[[NDArray], ArrayLike]  # weights (n,) to one number
 _RAW, _SCALED = VERMILLION, BLUE  # scores as they are, scores divided by the root of d_k
 

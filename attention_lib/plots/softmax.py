@@ -21,6 +21,18 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "attention_map",
+    "equal_steps",
+    "groups_along_axes",
+    "mixtures",
+    "rows_compared",
+    "rows_over_sums",
+    "scores_beside_weights",
+    "sharpness",
+    "shift_and_scale",
+]
+
 
 @lesson_style
 def attention_map(

@@ -25,6 +25,19 @@ from attention_lib.plots.style import (
     new_figure,
 )
 
+__all__ = [
+    "error_bars_in_ulps",
+    "exponential_cliffs",
+    "log_weight_cliffs",
+    "losses_by_row",
+    "masked_rows",
+    "merged_halves",
+    "reach_of_a_maximum",
+    "shifted_scores",
+    "soft_maximum",
+    "two_softmaxes",
+]
+
 
 @lesson_style
 def exponential_cliffs(

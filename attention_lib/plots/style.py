@@ -13,6 +13,31 @@ import matplotlib
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+__all__ = [
+    "BLUE",
+    "CYCLE",
+    "GRAY",
+    "GREEN",
+    "GRID",
+    "INK",
+    "ORANGE",
+    "PALETTE",
+    "PAPER",
+    "PIXELS_PER_INCH",
+    "PURPLE",
+    "SKY",
+    "STYLE",
+    "VERMILLION",
+    "WEIGHT_COLORS",
+    "WIDTH",
+    "YELLOW",
+    "LessonFigure",
+    "Slider",
+    "explore",
+    "lesson_style",
+    "new_figure",
+]
+
 # Okabe and Ito's palette, told apart with every common kind of color blindness.
 BLUE = "#0072B2"
 ORANGE = "#E69F00"

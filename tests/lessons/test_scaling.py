@@ -133,12 +133,6 @@ class TestEntropy:
         np.testing.assert_array_equal(got, [0, dtype(math.log(4))])
         assert not np.signbit(got[0])
 
-    def test_axes_together(self):
-        weights = softmax(drawn(np.float64, 2, 3, 5), axis=(0, 2))
-        expected = [entropy(weights[:, i].ravel()) for i in range(3)]
-        np.testing.assert_allclose(entropy(weights, axis=(0, 2)), expected, rtol=1e-14)
-        assert np.ndim(entropy(weights, axis=None)) == 0
-
     def test_smallest_weights_add_almost_nothing(self, ulps):
         weights = np.array([1.0, 5e-324, 1e-300])
         exact = -mpmath.fsum(mpmath.mpf(w) * mpmath.log(w) for w in weights.tolist())

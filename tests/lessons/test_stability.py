@@ -140,9 +140,6 @@ class TestLogarithms:
         expected = scipy.special.logsumexp(np.zeros(shape), axis=axis)
         np.testing.assert_array_equal(logsumexp(np.zeros(shape), axis=axis), expected)
 
-    def test_an_empty_sum_over_every_axis(self):
-        assert logsumexp(np.zeros((3, 0)), axis=None) == -np.inf
-
     def test_an_empty_row_has_no_log_weights(self):
         with pytest.raises(ValueError, match=r"scores has shape \(3, 0\): no entry along axis -1"):
             log_softmax(np.zeros((3, 0)))

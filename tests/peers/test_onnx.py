@@ -2,14 +2,13 @@
 
 What ONNX says in other words is translated by the caller, never by the library: heads packed in
 the last axis are unpacked, a cache is put before the keys, and cache lengths, windows and causal
-offsets become masks.
+offsets become masks. What ONNX has beyond the library is composed in `adapters`.
 """
 
 import numpy as np
 import pytest
 
 from attention_lib import (
-    attention,
     cross_entropy,
     log_softmax,
     logsumexp,
@@ -17,6 +16,7 @@ from attention_lib import (
     softcap,
     softmax,
 )
+from tests.peers.adapters import attend, over_axes, share_heads
 from tests.peers.onnx_cases import (
     assert_close,
     has_bfloat16,
@@ -41,7 +41,7 @@ def test_log_softmax(inputs, outputs, options):
 @pytest.mark.parametrize(("inputs", "outputs", "options"), published("ReduceLogSumExp"))
 def test_logsumexp(inputs, outputs, options):
     axes = tuple(inputs["axes"].tolist()) or None
-    got = logsumexp(inputs["data"], axis=axes, keepdims=bool(options["keepdims"]))
+    got = over_axes(logsumexp, inputs["data"], axes, bool(options["keepdims"]))
     assert_close(got, outputs["reduced"])
 
 
@@ -73,12 +73,11 @@ def test_attention(inputs, outputs, options):
     mask, is_causal = mask_of(inputs, options, query.shape[2], key.shape[2])
     scale, cap = options.get("scale"), options.get("softcap") or None
 
-    output, weights = attention(
-        query, key, value, mask, scale=scale, is_causal=is_causal, softcap=cap
-    )
+    output, weights = attend(query, key, value, mask, scale, is_causal, cap)
     assert_close(output if inputs["Q"].ndim == 4 else pack_heads(output), outputs["Y"])
     if "qk_matmul_output" in outputs:
         mode = options.get("qk_matmul_output_mode", 0)
+        key, _ = share_heads(query, key, value)
         scores = scaled_scores(query, key, scale) if mode < 3 else weights
         if mode in (1, 2) and cap:
             scores = softcap(scores, cap)

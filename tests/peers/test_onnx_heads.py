@@ -5,8 +5,8 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from attention_lib import decode_step, grouped_query_attention, rotary_embedding
-from attention_lib.lessons.multihead import rotate_pairs
+from attention_lib import grouped_query_attention
+from tests.peers.adapters import causal_too, grouped_step, rotary, rotate
 from tests.peers.onnx_cases import (
     assert_close,
     has_bfloat16,
@@ -41,7 +41,7 @@ class TestRotaryEmbedding:
     def test_pairs_turn_as_published(self, inputs, outputs, options):
         x, size = rotated_part(inputs, options)
         interleaved = bool(options.get("interleaved", 0))
-        turned = rotate_pairs(x[..., :size], *tables(inputs), interleaved=interleaved)
+        turned = rotate(x[..., :size], *tables(inputs), interleaved=interleaved)
         got = np.concatenate((turned, x[..., size:]), axis=-1)
         assert_close(got if inputs["input"].ndim == 4 else pack_heads(got), outputs["output"])
 
@@ -65,7 +65,7 @@ class TestRotaryEmbedding:
                 "positions": positions,
             },
         )
-        got = rotary_embedding(x, positions[:, None], base, interleaved=bool(interleaved))
+        got = rotary(x, positions, base, interleaved=bool(interleaved))
         assert_close(got, expected)
 
 
@@ -82,8 +82,7 @@ class TestAttention:
         key, value = with_past(inputs, key, value)
         mask, is_causal = mask_of(inputs, options, query.shape[2], key.shape[2])
         if is_causal:
-            past = np.tri(query.shape[2], key.shape[2], dtype=bool)
-            mask = past if mask is None else mask_both(mask, past)
+            mask = causal_too(mask, query.shape[2], key.shape[2])
         output = grouped_query_attention(query, key, value, mask)
         assert_close(output if inputs["Q"].ndim == 4 else pack_heads(output), outputs["Y"])
 
@@ -96,7 +95,7 @@ class TestAttention:
         for t in range(key.shape[2]):
             token = slice(t, t + 1)
             asking = query[:, :, token] if t < query.shape[2] else query[:, :, :1]
-            output, cache = decode_step(asking, key[:, :, token], value[:, :, token], cache)
+            output, cache = grouped_step(asking, key[:, :, token], value[:, :, token], cache)
             steps.append(output)
         assert_close(cache[0], outputs["present_key"])
         assert_close(cache[1], outputs["present_value"])
@@ -115,9 +114,5 @@ class TestAttention:
         for item, length in enumerate(inputs["nonpad_kv_seqlen"]):
             key, value = inputs["K"][item, :, :length], inputs["V"][item, :, :length]
             cache = key[:, :-1], value[:, :-1]
-            output, _ = decode_step(inputs["Q"][item], key[:, -1:], value[:, -1:], cache)
+            output, _ = grouped_step(inputs["Q"][item], key[:, -1:], value[:, -1:], cache)
             assert_close(output, outputs["Y"][item])
-
-
-def mask_both(mask, allowed):
-    return mask & allowed if mask.dtype == bool else np.where(allowed, mask, -np.inf)

@@ -1,9 +1,9 @@
 """SciPy's own tests of softmax, log_softmax and logsumexp, run on this library's functions.
 
 The test classes are imported from SciPy, where they find this library's functions under SciPy's
-names. SciPy reduces the whole array by default and this library the last axis, so the stand-ins
-below change that default and nothing else. A test skips where it asks for what the functions do
-not offer. Left out is SciPy's test of a private helper for complex angles.
+names. SciPy reduces the whole array by default, or several axes, and this library one: the
+stand-ins below make one axis of several and change nothing else. A test skips where it asks for
+what the functions do not offer. Left out is SciPy's test of a private helper for complex angles.
 """
 
 import warnings
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import attention_lib
+from tests.peers.adapters import along_axes, over_axes
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -56,6 +57,8 @@ def _stand_in(function):
             pytest.skip("logsumexp has no factors b")
         if np.iscomplexobj(a):
             pytest.skip("scores are real; complex ones are refused")
-        return function(a, axis=axis, **({"keepdims": True} if keepdims else {}))
+        if function is attention_lib.logsumexp:
+            return over_axes(function, a, axis, keepdims)
+        return along_axes(function, a, axis)
 
     return with_scipy_signature

@@ -47,6 +47,7 @@ def visible_library(lesson: str) -> dict[str, bytes]:
         is_package = (PACKAGE / "lessons" / module_of(name)).is_dir()
         stub = "/__init__.py" if is_package else ".py"
         files.setdefault(f"lessons/{module_of(name)}{stub}", STUB)
+    files.setdefault("lessons/fast_flash.py", STUB)
     files["__init__.py"] = _exports(earlier).encode()
     files["checks/commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()
     return files

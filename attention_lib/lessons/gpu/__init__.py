@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import statistics
 import time
 from collections.abc import Callable
@@ -11,7 +10,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from attention_lib.arguments import as_integer
 from attention_lib.lessons.gpu.launch import require_tensors
+
+__all__ = ["attention_flops", "pick_device", "time_milliseconds", "torch_attention"]
 
 
 def pick_device() -> torch.device:
@@ -113,7 +115,7 @@ def attention_flops(
     34359738368
     """
     sizes = {"batch": batch, "heads": heads, "length": length, "head_dim": head_dim}
-    batch, heads, length, head_dim = (_as_count(size, name) for name, size in sizes.items())
+    batch, heads, length, head_dim = (as_integer(size, name, 0) for name, size in sizes.items())
     products = 2 * (2 * batch * heads * length * length * head_dim)  # QK^T and PV
     return products // 2 if is_causal else products
 
@@ -184,16 +186,6 @@ def _one_call_by_clock(fn: Callable[[], object], device: torch.device) -> float:
     fn()
     synchronize(device)
     return 1e3 * (time.perf_counter() - start)
-
-
-def _as_count(size: int, name: str) -> int:
-    try:
-        count = operator.index(size)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer; it is {size!r}.") from None
-    if count < 0:
-        raise ValueError(f"{name} must be 0 or more; it is {count}.")
-    return count
 
 
 def synchronize(device: torch.device | str) -> None:

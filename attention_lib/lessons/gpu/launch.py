@@ -18,6 +18,8 @@ from torch import Tensor
 
 from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
 
+__all__ = ["flash_attention"]
+
 LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 TOGETHER = tl.constexpr(32)  # heads

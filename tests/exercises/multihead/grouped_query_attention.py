@@ -24,10 +24,6 @@ def by_index(query, key, value, mask=None):
     return attention(query, key[..., owner, :, :], value[..., owner, :, :], mask)[0]
 
 
-def by_the_library(query, key, value, mask=None):
-    return attention(query, key, value, mask)[0]
-
-
 def by_reshape(query, key, value, mask=None):
     *leading, heads, length, size = query.shape
     groups, keys = key.shape[-3], key.shape[-2]
@@ -110,7 +106,6 @@ def one_after_the_other(query, key, value, mask=None):
 RIGHT = [
     by_repeat,
     by_index,
-    by_the_library,
     by_reshape,
     head_by_head,
     with_long_queries,
