@@ -256,3 +256,11 @@ def test_conda_users_get_the_locked_environment():
 )
 def test_a_conda_environment_out_of_step_is_noticed(key, value):
     assert len(conda_problems({**CONDA, key: value}, PYPROJECT)) == 1
+
+
+@pytest.mark.xdist_group("grouped")
+def test_a_group_of_tests_stays_with_one_worker(request):
+    """pytest-xdist puts the group into the test's name; where it fails to, nothing else shows it."""
+    if not getattr(request.config.option, "loadgroup", False):
+        pytest.skip("these tests run in one process, or are not distributed by group")
+    assert request.node.nodeid.endswith("@grouped")
