@@ -1,3 +1,65 @@
-"""Import the library before its modules' doctests, so that its functions keep their names."""
+"""The option --exercise: collect only the files that concern one exercise.
 
+Collecting every test takes most of a minute, so other files are not even imported.
+"""
+
+import inspect
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+# Imported before the modules' doctests are, so that the library's functions keep their names.
 import attention_lib  # noqa: F401
+
+ROOT = Path(__file__).parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--exercise", metavar="NAME", help="run only the tests that concern this exercise"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    name = config.getoption("--exercise")
+    if name is not None:
+        _check_name(name)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    name = config.getoption("--exercise")
+    if name is None:
+        return None
+    concerned = _files_of(name)
+    if collection_path.is_dir():
+        return not any(collection_path in path.parents for path in concerned) or None
+    return collection_path not in concerned or None
+
+
+def _check_name(name: str) -> None:
+    from attention_lib.exercises import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@cache
+def _files_of(name: str) -> frozenset[Path]:
+    """Return the test files, and the modules with doctests, that concern an exercise."""
+    from attention_lib.exercises import find
+    from attention_lib.lessons import module_of
+
+    exercise = find(name)
+    lesson = module_of(exercise.lesson)
+    tests = ROOT / "tests"
+    files = {
+        *(tests / "exercises").glob("test_*s.py"),
+        tests / "exercises" / f"test_{lesson}.py",
+        tests / "lessons" / f"test_{lesson}.py",
+    }
+    if callable(exercise.reference):
+        files.add(Path(inspect.getsourcefile(exercise.reference)))
+    return frozenset(files)
