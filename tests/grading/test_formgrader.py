@@ -19,6 +19,7 @@ from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_co
 LESSON = LESSONS[0]
 SECONDS_TO_START = 60
 MILLISECONDS_TO_GRADE = 60_000
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture
