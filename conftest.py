@@ -3,7 +3,6 @@
 Collecting every test takes most of a minute, so other files are not even imported.
 """
 
-import inspect
 from functools import cache
 from pathlib import Path
 
@@ -43,7 +42,12 @@ def _check_name(name: str) -> None:
     try:
         find(name)
     except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+        files = sorted(ROOT.glob(f"attention_lib/exercises/*/{name}.py"))
+        listed = "".join(
+            f" Add {file.relative_to(ROOT)} to EXERCISES in the __init__.py beside it."
+            for file in files
+        )
+        raise pytest.UsageError(f"{error}{listed}") from None
 
 
 @cache
@@ -52,14 +56,14 @@ def _files_of(name: str) -> frozenset[Path]:
     from attention_lib.exercises import find
     from attention_lib.lessons import module_of
 
-    exercise = find(name)
-    lesson = module_of(exercise.lesson)
+    lesson = module_of(find(name).lesson)
     tests = ROOT / "tests"
-    files = {
-        *(tests / "exercises").glob("test_*s.py"),
-        tests / "exercises" / f"test_{lesson}.py",
-        tests / "lessons" / f"test_{lesson}.py",
-    }
-    if callable(exercise.reference):
-        files.add(Path(inspect.getsourcefile(exercise.reference)))
-    return frozenset(files)
+    return frozenset(
+        {
+            *(tests / "exercises").glob("test_*s.py"),
+            *(tests / "exercises" / lesson).glob("test_*.py"),
+            tests / "lessons" / f"test_{lesson}.py",
+            ROOT / "attention_lib" / "lessons" / f"{lesson}.py",
+            *(ROOT / "attention_lib" / "lessons" / lesson).glob("*.py"),
+        }
+    )
