@@ -23,7 +23,9 @@ def test_the_table_lists_the_released_lessons_in_order():
 @pytest.mark.parametrize("lesson", sorted({exercise.lesson for exercise in EXERCISES.values()}))
 def test_the_points_are_those_of_the_exercises(lesson):
     points = sum(exercise.points for exercise in EXERCISES.values() if exercise.lesson == lesson)
-    assert int(TABLE[lesson]["points"]) == points
+    assert int(TABLE[lesson]["points"]) == points, (
+        f"README.md says that {lesson} has {TABLE[lesson]['points']} points; its exercises have {points}."
+    )
 
 
 def test_every_make_command_exists():
