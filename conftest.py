@@ -42,12 +42,11 @@ def _check_name(name: str) -> None:
     try:
         find(name)
     except ValueError as error:
-        files = sorted(ROOT.glob(f"attention_lib/exercises/*/{name}.py"))
-        listed = "".join(
-            f" Add {file.relative_to(ROOT)} to EXERCISES in the __init__.py beside it."
-            for file in files
-        )
-        raise pytest.UsageError(f"{error}{listed}") from None
+        problem = str(error)
+        for file in ROOT.glob(f"attention_lib/exercises/*/{name}.py"):
+            module = file.relative_to(ROOT)
+            problem = f"List the EXERCISE of {module} in {module.with_name('__init__.py')}."
+        raise pytest.UsageError(problem) from None
 
 
 @cache
@@ -60,7 +59,7 @@ def _files_of(name: str) -> frozenset[Path]:
     tests = ROOT / "tests"
     return frozenset(
         {
-            *(tests / "exercises").glob("test_*s.py"),
+            *(tests / "exercises").glob("test_*.py"),
             *(tests / "exercises" / lesson).glob("test_*.py"),
             tests / "lessons" / f"test_{lesson}.py",
             ROOT / "attention_lib" / "lessons" / f"{lesson}.py",
