@@ -7,6 +7,9 @@ from attention_lib.exercises import EXERCISES
 from tests.exercises.answers import answers_of, no_right_answers
 from tests.exercises.chosen import chosen
 
+SEEDS = 3
+SLOW = {"flash_kernel": 1, "tiled_attention": 2}  # most of a second for each answer and seed
+
 
 def pytest_generate_tests(metafunc):
     exercises = chosen(metafunc.config)
@@ -15,11 +18,14 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("name", names)
     else:
         answers = [
-            pytest.param(name, answer, id=f"{name}-{getattr(answer, '__name__', number)}")
+            pytest.param(
+                *(name, answer, seed), id=f"{name}-{getattr(answer, '__name__', number)}-{seed}"
+            )
             for name in exercises
             for number, answer in enumerate(answers_of(name, "RIGHT"))
+            for seed in range(SLOW.get(name, SEEDS))
         ]
-        metafunc.parametrize(("name", "answer"), answers)
+        metafunc.parametrize(("name", "answer", "seed"), answers)
 
 
 def test_every_exercise_has_unlike_right_answers(name):
@@ -28,7 +34,6 @@ def test_every_exercise_has_unlike_right_answers(name):
     assert len(answers) >= 3
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_right_answer_passes(name, answer, seed):
     report = judge(EXERCISES[name], answer, seed)
     assert report.outcome == "right", report.sentence
