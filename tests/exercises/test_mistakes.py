@@ -28,6 +28,7 @@ def pytest_generate_tests(metafunc):
         pytest.param(
             *(exercise, mistake, variant, seed),
             id=f"{label(exercise, mistake)}, variant {number}, seed {seed}",
+            marks=[pytest.mark.slow] if exercise.name in SLOW else [],
         )
         for exercise in chosen(metafunc.config).values()
         for mistake in exercise.mistakes

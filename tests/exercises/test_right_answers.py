@@ -19,7 +19,9 @@ def pytest_generate_tests(metafunc):
     else:
         answers = [
             pytest.param(
-                *(name, answer, seed), id=f"{name}-{getattr(answer, '__name__', number)}-{seed}"
+                *(name, answer, seed),
+                id=f"{name}-{getattr(answer, '__name__', number)}-{seed}",
+                marks=[pytest.mark.slow] if name in SLOW else [],
             )
             for name in exercises
             for number, answer in enumerate(answers_of(name, "RIGHT"))

@@ -9,7 +9,7 @@ import pytest
 from attention_lib.grading.judge.execution import Task, checked_exercise, run_notebook
 from tests.grading.sample_class import LESSONS, Classroom
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
