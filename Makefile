@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test release grade bench
+.PHONY: help lab check quick test style release grade bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -18,10 +18,23 @@ lab: $(READY) ## open the first lesson in JupyterLab, on your own copy in learn/
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
 # One BLAS thread each: two workers share the two cores of a small machine.
-test: $(READY) ## check the style and run every test
+PYTEST := OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
+IN_PARALLEL := -n 2 --dist loadgroup
+
+check: $(READY) ## test one exercise: make check EXERCISE=entropy
+	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
+	@$(PYTEST) -q --exercise "$(EXERCISE)" $(TEST_FLAGS)
+
+quick: $(READY) style ## check the style and run the tests that take little time
+	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
+
+test: $(READY) style ## check the style and run every test
+	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)
+
+style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .
 	@$(VENV_PYTHON) -m ruff check .
-	@OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n 2 --dist loadgroup $(TEST_FLAGS)
+	@$(VENV_PYTHON) -m mypy
 
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release

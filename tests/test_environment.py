@@ -1,8 +1,10 @@
 """pyproject.toml, requirements.lock and environment.yml ask for one and the same environment."""
 
+import ast
 import re
+import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -256,3 +258,70 @@ def test_conda_users_get_the_locked_environment():
 )
 def test_a_conda_environment_out_of_step_is_noticed(key, value):
     assert len(conda_problems({**CONDA, key: value}, PYPROJECT)) == 1
+
+
+LIBRARY = [*(ROOT / "attention_lib").rglob("*.py"), ROOT / "nbgrader_config.py"]
+TESTS = [
+    ROOT / "conftest.py",
+    *(ROOT / "tests").rglob("*.py"),
+    *(ROOT / "benchmarks").rglob("*.py"),
+]
+NOT_INSTALLED = ("sklearn", "their_lib")  # what tests make up, and what an answer may try to use
+
+
+def undeclared(
+    path: Path, declared: set[str], distributions: Mapping[str, list[str]]
+) -> Iterable[str]:
+    """Name the packages that a module imports and none of the declared distributions holds."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported = [node.module]
+        for name in imported:
+            package = name.partition(".")[0]
+            if package in sys.stdlib_module_names or package in NOT_INSTALLED:
+                continue
+            if (ROOT / package).is_dir():  # this repository's own
+                continue
+            holders = {
+                canonicalize_name(holder) for holder in distributions.get(package, [package])
+            }
+            if not holders & declared:
+                names = " or ".join(sorted(holders))
+                yield f"{path.name} imports {package}: declare {names} in pyproject.toml"
+
+
+def declared_names(*lists: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(text).name) for texts in lists for text in texts}
+
+
+@pytest.mark.parametrize(
+    ("files", "extras"), [(LIBRARY, ["classroom"]), (TESTS, ["classroom", "test"])]
+)
+def test_every_package_that_is_imported_is_declared(files, extras):
+    project = PYPROJECT["project"]
+    optional = [project["optional-dependencies"][extra] for extra in extras]
+    declared = declared_names(project["dependencies"], *optional)
+    distributions = {**metadata.packages_distributions(), "triton": ["triton"]}
+    problems = {one for path in files for one in undeclared(path, declared, distributions)}
+    assert sorted(problems) == []
+
+
+def test_an_import_that_is_not_declared_is_noticed(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(
+        "import os, numpy.linalg\nfrom . import near\nfrom yaml import load\n"
+        "def later():\n    import bs4\n"
+    )
+    distributions = {"numpy": ["numpy"], "yaml": ["PyYAML"], "bs4": ["beautifulsoup4"]}
+    assert list(undeclared(module, {"numpy", "beautifulsoup4"}, distributions)) == [
+        "module.py imports yaml: declare pyyaml in pyproject.toml"
+    ]
+
+
+@pytest.mark.xdist_group("grouped")
+def test_a_group_of_tests_stays_with_one_worker(request):
+    """pytest-xdist puts the group into the test's name; where it fails to, nothing else shows it."""
+    if not getattr(request.config.option, "loadgroup", False):
+        pytest.skip("these tests run in one process, or are not distributed by group")
+    assert request.node.nodeid.endswith("@grouped")

@@ -1,4 +1,4 @@
-"""The README says what is there: commands, files and lessons."""
+"""The README and the pages for authors say what is there: commands, files and lessons."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS
 
 ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
 TABLE = {row["lesson"]: row for row in ROW.finditer(README)}
@@ -23,15 +24,34 @@ def test_the_table_lists_the_released_lessons_in_order():
 @pytest.mark.parametrize("lesson", sorted({exercise.lesson for exercise in EXERCISES.values()}))
 def test_the_points_are_those_of_the_exercises(lesson):
     points = sum(exercise.points for exercise in EXERCISES.values() if exercise.lesson == lesson)
-    assert int(TABLE[lesson]["points"]) == points
+    assert int(TABLE[lesson]["points"]) == points, (
+        f"README.md says that {lesson} has {TABLE[lesson]['points']} points; its exercises have {points}."
+    )
 
 
-def test_every_make_command_exists():
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_command_exists(page):
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
-    assert set(re.findall(r"(?:`|    )make ([a-z]+)", README)) <= targets
+    named = set(re.findall(r"(?:`|    )make ([a-z]+)", (ROOT / page).read_text(encoding="utf-8")))
+    assert named
+    assert named <= targets
 
 
-def test_every_picture_and_linked_file_is_there():
-    targets = re.findall(r"\]\(([^)]+)\)", README)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_picture_and_linked_file_is_there(page):
+    path = ROOT / page
+    targets = re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
     assert targets
-    assert [t for t in targets if "://" not in t and not (ROOT / t).is_file()] == []
+    assert [t for t in targets if "://" not in t and not (path.parent / t).is_file()] == []
+
+
+def test_the_page_on_architecture_names_every_folder():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+)/`", page))
+    library = ROOT / "attention_lib"
+    modules = {path.parent for path in library.rglob("*.py")}
+    lessons = {folder for folder in modules if folder.parent == library / "exercises"}
+    lessons -= {library / "exercises" / "parts"}  # one row for all
+    folders = {folder.relative_to(ROOT).as_posix() for folder in modules - lessons}
+    assert folders - named == set()
+    assert {n for n in named if n.startswith("attention_lib") and not (ROOT / n).is_dir()} == set()

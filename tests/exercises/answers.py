@@ -1,32 +1,37 @@
 """The right and wrong answers of every exercise, each exercise's in a module of its name."""
 
 import importlib
-import importlib.util
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import module_of
 
 
-def _collect(kind):
-    collected = {}
-    for exercise in EXERCISES.values():
-        folder = f"tests.exercises.{module_of(exercise.lesson)}"
-        if importlib.util.find_spec(folder) and importlib.util.find_spec(
-            f"{folder}.{exercise.name}"
-        ):
-            module = importlib.import_module(f"{folder}.{exercise.name}")
-            collected[exercise.name] = getattr(module, kind, None)
-    return {name: answers for name, answers in collected.items() if answers}
+def answers_of(name: str, kind: Literal["RIGHT", "WRONG"]) -> Any:
+    """Return an exercise's right answers, a list, or its wrong ones, by what is wrong with them."""
+    lesson = module_of(EXERCISES[name].lesson)
+    if not (Path(__file__).parent / lesson / f"{name}.py").exists():
+        return {"RIGHT": [], "WRONG": {}}[kind]
+    module = importlib.import_module(f"tests.exercises.{lesson}.{name}")
+    return getattr(module, kind, {"RIGHT": [], "WRONG": {}}[kind])
 
 
-RIGHT = _collect("RIGHT")  # by exercise, a list of answers that must pass
-WRONG = _collect("WRONG")  # by exercise, answers that must fail, by what is wrong with them
-
-
-def no_right_answers(name):
+def no_right_answers(name: str) -> str:
     """Say which file to write for an exercise that has no right answers."""
     folder = module_of(EXERCISES[name].lesson)
     return (
         f"{name} has no right answers: write RIGHT in tests/exercises/{folder}/{name}.py; "
         "tests/exercises/template.py shows how"
     )
+
+
+def as_a_learner_writes_it(variant):
+    """Give the mistake as a learner would make it: in code of their own, warnings and all."""
+    if not callable(variant):
+        return np.asarray(variant).tolist()
+    if hasattr(variant, "kernel"):  # Triton compiles a kernel's text, and no function around it
+        return variant.kernel
+    return lambda *args, **kwargs: variant(*args, **kwargs)

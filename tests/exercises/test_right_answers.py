@@ -4,25 +4,38 @@ import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
-from tests.exercises.answers import RIGHT as ANSWERS
-from tests.exercises.answers import no_right_answers
+from tests.exercises.answers import answers_of, no_right_answers
+from tests.exercises.chosen import chosen
+
+SEEDS = 3
+SLOW = {"flash_kernel": 1, "tiled_attention": 2}  # most of a second for each answer and seed
 
 
-@pytest.mark.parametrize("name", [n for n, e in EXERCISES.items() if e.kind != "written"])
+def pytest_generate_tests(metafunc):
+    exercises = chosen(metafunc.config)
+    if metafunc.function is test_every_exercise_has_unlike_right_answers:
+        names = [name for name, exercise in exercises.items() if exercise.kind != "written"]
+        metafunc.parametrize("name", names)
+    else:
+        answers = [
+            pytest.param(
+                *(name, answer, seed),
+                id=f"{name}-{getattr(answer, '__name__', number)}-{seed}",
+                marks=[pytest.mark.slow] if name in SLOW else [],
+            )
+            for name in exercises
+            for number, answer in enumerate(answers_of(name, "RIGHT"))
+            for seed in range(SLOW.get(name, SEEDS))
+        ]
+        metafunc.parametrize(("name", "answer", "seed"), answers)
+
+
 def test_every_exercise_has_unlike_right_answers(name):
-    assert name in ANSWERS, no_right_answers(name)
-    assert len(ANSWERS[name]) >= 3
+    answers = answers_of(name, "RIGHT")
+    assert answers, no_right_answers(name)
+    assert len(answers) >= 3
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        pytest.param(name, answer, id=f"{name}-{getattr(answer, '__name__', number)}")
-        for name, answers in ANSWERS.items()
-        for number, answer in enumerate(answers)
-    ],
-)
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_right_answer_passes(name, answer, seed):
     report = judge(EXERCISES[name], answer, seed)
     assert report.outcome == "right", report.sentence

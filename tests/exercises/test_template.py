@@ -7,8 +7,8 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES, template
 from attention_lib.lessons import LESSONS
+from tests.exercises.answers import as_a_learner_writes_it
 from tests.exercises.template import RIGHT, WRONG
-from tests.exercises.test_mistakes import as_a_learner_writes_it
 
 EXERCISE = dataclasses.replace(template.EXERCISE, lesson=LESSONS[0])
 

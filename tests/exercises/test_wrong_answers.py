@@ -4,17 +4,19 @@ import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
-from tests.exercises.answers import WRONG as ANSWERS
+from tests.exercises.answers import answers_of
+from tests.exercises.chosen import chosen
 
 
-@pytest.mark.parametrize(
-    ("exercise", "answer"),
-    [
-        pytest.param(exercise, answer, id=f"{exercise}: {what}")
-        for exercise, answers in ANSWERS.items()
-        for what, answer in answers.items()
-    ],
-)
+def pytest_generate_tests(metafunc):
+    answers = [
+        pytest.param(name, answer, id=f"{name}: {what}")
+        for name in chosen(metafunc.config)
+        for what, answer in answers_of(name, "WRONG").items()
+    ]
+    metafunc.parametrize(("exercise", "answer"), answers)
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_wrong_answer_fails(exercise, answer, seed):
     report = judge(EXERCISES[exercise], answer, seed)

@@ -1,9 +1,9 @@
 """An instructor grades in formgrader, in a real browser: by its button, then by hand."""
 
+import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +19,7 @@ from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_co
 LESSON = LESSONS[0]
 SECONDS_TO_START = 60
 MILLISECONDS_TO_GRADE = 60_000
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture
@@ -41,23 +42,25 @@ def address(room, tmp_path_factory):
     """The address of a Jupyter server started in the course's folder, by a new user."""
     home = tmp_path_factory.mktemp("home")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTER")}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    flags = [f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
+    flags = ["--port=0", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     log = home / "server.log"
+    runtime = home / "runtime"  # where the server writes down its address
     with log.open("w") as output:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyter_server", *flags, "--IdentityProvider.token="],
             cwd=room.course.root,
-            env={**kept, "HOME": str(home), "IPYTHONDIR": str(home), "PATH": os.defpath},
+            env={
+                **kept,
+                "HOME": str(home),
+                "IPYTHONDIR": str(home),
+                "JUPYTER_RUNTIME_DIR": str(runtime),
+                "PATH": os.defpath,
+            },
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    address = f"http://127.0.0.1:{port}"
     try:
-        wait_for(address, server, log)
-        yield address
+        yield address_of(server, runtime, log)
     finally:
         server.terminate()
         try:
@@ -67,13 +70,16 @@ def address(room, tmp_path_factory):
             server.wait()
 
 
-def wait_for(address, server, log):
+def address_of(server, runtime, log):
+    """Return a server's address, without a slash at the end, once it answers there."""
+    written = runtime / f"jpserver-{server.pid}.json"
     deadline = time.monotonic() + SECONDS_TO_START
     while True:
         try:
+            address = json.loads(written.read_text())["url"].rstrip("/")
             with urllib.request.urlopen(f"{address}/api"):
-                return
-        except urllib.error.URLError:
+                return address
+        except (FileNotFoundError, ValueError, urllib.error.URLError):
             if server.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"Jupyter did not start. It said:\n{log.read_text()}")
             time.sleep(0.1)

@@ -42,6 +42,7 @@ ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 2.0  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
+pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.
 ESSENTIAL = r"\A---\n.*?^---\n|^```python.*?^```\n|^<!-- #region.*?^<!-- #endregion -->\n|^### Exercise:.*?\n"
 LIBRARY = Path(attention_lib.__file__).parent

@@ -8,6 +8,7 @@ from attention_lib.exercises import EXERCISES
 from tests.grading.sample_class import LESSONS
 
 SECONDS_A_LESSON = 120  # several times what one takes
+pytestmark = pytest.mark.batch
 
 
 def run(path):

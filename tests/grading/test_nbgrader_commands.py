@@ -15,7 +15,7 @@ from attention_lib.grading.grade import main
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
-pytestmark = pytest.mark.xdist_group("nbgrader_commands")
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("nbgrader_commands")]
 
 
 @pytest.fixture(scope="module")

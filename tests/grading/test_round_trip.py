@@ -7,6 +7,7 @@ from attention_lib.grading.grade import table
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 MISTAKEN = 2  # students with mistakes in each class
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

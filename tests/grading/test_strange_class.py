@@ -15,7 +15,7 @@ from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_co
 
 LESSON = LESSONS[0]
 SECONDS_A_CELL = 4  # which one of the students uses up twice
-pytestmark = pytest.mark.xdist_group("strange_class")
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("strange_class")]
 
 
 @pytest.fixture(scope="module")

@@ -332,6 +332,7 @@ print("Used" in said, "serialized" in said)
 """
 
 
+@pytest.mark.slow
 @needs_triton
 class TestTriton:
     @interpreted

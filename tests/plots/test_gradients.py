@@ -5,57 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attention_lib import plots
-
-WORDS = ["please", "study", "man"]
-WEIGHTS = np.array([0.25, 0.25, 0.5])
-JACOBIAN = np.array([[0.1875, -0.0625, -0.125], [-0.0625, 0.1875, -0.125], [-0.125, -0.125, 0.25]])
-STEPS = np.logspace(-12, 0, 25)
-
-
-def weigh(scores):
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum()
-
-
-def written(axis) -> list[str]:
-    return [text.get_text() for text in axis.texts]
-
-
-def along_a_score():
-    scores = np.log([1.0, 1.0, 2.0])
-    return plots.weights_along_score(scores, 2, JACOBIAN[:, 2], weigh, WORDS)
-
-
-def jacobian():
-    return plots.jacobian_map(WEIGHTS, JACOBIAN, WORDS)
-
-
-def valleys():
-    errors = {"one-sided": STEPS + 1e-16 / STEPS, "central": STEPS**2 + 1e-16 / STEPS}
-    return plots.error_valleys(STEPS, errors)
-
-
-def pulls():
-    return plots.pulls_on_scores(WEIGHTS, [1.0, 0.0, 3.0], [-0.1875, -0.4375, 0.625], WORDS)
-
-
-def loss():
-    rows = np.array([[0.25, 0.25, 0.5], [0.125, 0.75, 0.125]])
-    gradient = np.array([[0.125, 0.125, -0.25], [-0.4375, 0.375, 0.0625]])
-    return plots.loss_gradient(rows, [2, 0], gradient, WORDS)
-
-
-def lines():
-    curves = {"kept": [1.0, 1.0, 1.0], "lost": [1.0, 0.1, 0.002]}
-    return plots.gradient_lines([2, 4, 8], curves, "$d_k$", "gradient", x_scale="log")
-
-
-def path():
-    return plots.backward_path()
-
-
-FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, path]
+from tests.plots.samples.gradients import (
+    FIGURES,
+    STEPS,
+    along_a_score,
+    jacobian,
+    lines,
+    loss,
+    path,
+    pulls,
+    valleys,
+    written,
+)
 
 
 @pytest.mark.parametrize("make", FIGURES)

@@ -17,9 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
-from tests.plots import test_gpu as gpu
-from tests.plots import test_gradients as gradients
-from tests.plots import test_scaling as scaling
+from tests.plots.samples import gpu, gradients, scaling
 
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])

@@ -5,108 +5,26 @@ import numpy as np
 import pytest
 
 from attention_lib import plots
-
-WORDS = ["please", "study", "man"]
-SIZES = [2, 64, 4096]
-WAYS = ("as they are", "times 1/√d_k")
-
-
-def softened(scores, temperature):
-    powers = np.exp((scores - scores.max()) / temperature)
-    return powers / powers.sum()
-
-
-def spread(weights):
-    return -np.sum(weights * np.log(np.maximum(weights, 1e-300)))
-
-
-def arrows():
-    query = [[1.0, 0.0], [2.0, 2.0], [2.0, 1.0]]
-    return plots.queries_and_keys(query, [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], WORDS)
-
-
-def growth():
-    return plots.growth_with_size(SIZES, [2.1, 63.0, 4000.0], [1.45, 7.9, 63.2])
-
-
-def rare():
-    scores = 8.0 * np.random.default_rng(0).standard_normal((50, 40))
-    return plots.rare_scores(scores, 8.0, told=[50, 60])
-
-
-def histograms():
-    rng = np.random.default_rng(0)
-    scores = {
-        way: [rng.normal(0, size ** (0.5 * raw), (40, 6)) for size in SIZES]
-        for way, raw in zip(WAYS, (1, 0), strict=True)
-    }
-    largest = {way: [rng.uniform(0.2, 1, 40) for _ in SIZES] for way in WAYS}
-    return plots.histograms_by_size(SIZES, scores, largest)
-
-
-def one_row():
-    scores = {WAYS[0]: [-8.0, 3.0, 16.0], WAYS[1]: [-1.0, 0.375, 2.0]}
-    weights = {WAYS[0]: [0.0, 0.01, 0.99], WAYS[1]: [0.04, 0.16, 0.8]}
-    return plots.one_row_at_size(64, scores, weights)
-
-
-def rows():
-    weights = {"all on one": [0.0, 1.0, 0.0], "equal": [1 / 3, 1 / 3, 1 / 3]}
-    return plots.rows_with_entropy(weights, [0.0, np.log(3)], WORDS)
-
-
-def lines():
-    values = {WAYS[0]: [1.9, 0.4, 0.05], WAYS[1]: [2.1, 2.1, 2.1]}
-    return plots.lines_by_size(SIZES, values, "mean entropy (nats)", np.log(12), "equal weights")
-
-
-def tempered():
-    return plots.tempered([2.0, 2.0, 3.0], 0.5, softened, spread, WORDS)
-
-
-def target():
-    temperatures = np.geomspace(0.1, 30, 50)
-    scores = np.array([3.0, 1.0, 0.0])
-    curve = [spread(softened(scores, t)) for t in temperatures]
-    tried = {t: spread(softened(scores, t)) for t in (0.5, 4.0)}
-    return plots.entropy_target(temperatures, curve, 0.5, tried)
-
-
-def cap():
-    scores = np.linspace(-150, 150, 31)
-    return plots.cap_curve(scores, 50 * np.tanh(scores / 50), 50.0)
-
-
-def bounded():
-    largest = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 42.0, 50.0]}
-    entropies = {"independent keys": [2.1, 2.1], "one aligned key": [2.0, 0.0]}
-    return plots.bounded_scores([1, 4, 16], largest, [4, 1024], entropies, np.log(12))
-
-
-def keys():
-    shares = {"as they are": [0.98, 0.6, 0.17], "times log S": [0.98, 0.99, 1.0]}
-    return plots.attention_by_keys([12, 64, 1024], [2.0, 3.7, 6.4], shares)
-
-
-def sampling():
-    return plots.sampling_weights(WORDS, {0.5: [0.7, 0.2, 0.1], 2.0: [0.4, 0.3, 0.3]})
-
-
-FIGURES = [
+from tests.plots.samples.scaling import (
+    FIGURES,
+    SIZES,
+    WAYS,
     arrows,
-    growth,
-    rare,
-    histograms,
-    one_row,
-    rows,
-    lines,
-    tempered,
-    target,
-    cap,
     bounded,
+    cap,
+    growth,
+    histograms,
     keys,
+    lines,
+    one_row,
+    rare,
+    rows,
     sampling,
-]
+    softened,
+    spread,
+    target,
+    tempered,
+)
 
 
 @pytest.mark.parametrize("draw", FIGURES)

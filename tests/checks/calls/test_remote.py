@@ -5,8 +5,7 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.calls.by_value import ByValue
-from tests.exercises.test_mistakes import as_a_learner_writes_it
-from tests.exercises.test_right_answers import ANSWERS
+from tests.exercises.answers import answers_of, as_a_learner_writes_it
 
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
 # The first mistakes of each, and all that are measured.
@@ -20,7 +19,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
 def test_a_right_answer_in_another_process_is_right(exercise):
-    report = judge(exercise, ByValue(ANSWERS[exercise.name][0]), 0)
+    report = judge(exercise, ByValue(answers_of(exercise.name, "RIGHT")[0]), 0)
     assert report.outcome == "right", report.sentence
 
 

@@ -26,7 +26,7 @@ from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_co
 LESSON, OTHER_LESSON = LESSONS[:2]
 STUDENTS = ["ada", "bo", "cy"]
 SECONDS = 120  # that something may take before a test fails
-pytestmark = pytest.mark.xdist_group("batch")
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("batch")]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_co
 
 LESSON = LESSONS[0]
 SECONDS = 120  # that something may take before a test fails
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("cluster")]
 
 
 class Cluster:

@@ -13,7 +13,7 @@ from tests.grading.sample_class import LESSONS, Classroom, make_lean_course
 from tests.grading.rows import read_rows, rows_of_others
 
 LESSON, OTHER_LESSON = LESSONS[:2]
-pytestmark = pytest.mark.xdist_group("postgresql")
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("postgresql")]
 
 
 def programs() -> Path | None:

@@ -17,7 +17,7 @@ from attention_lib.grading.intake.submission import (
     read_submission,
     take_in,
 )
-from tests.grading.intake.test_rebuild import RELEASED
+from tests.grading.intake.released import RELEASED
 
 LESSON = "01_softmax"
 NOTEBOOK = new_notebook(cells=[new_code_cell("1 + 1")])

@@ -9,6 +9,8 @@ import pytest
 from attention_lib.grading.judge.execution import Task, checked_exercise, run_notebook
 from tests.grading.sample_class import LESSONS, Classroom
 
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_model_answers_are_right_and_blanks_are_not(released_course, lesson):

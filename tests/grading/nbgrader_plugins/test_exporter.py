@@ -16,6 +16,8 @@ LESSON = LESSONS[0]
 NOTEBOOK = f"{LESSON}.ipynb"
 CLASS = "attention"
 pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.batch,
     pytest.mark.skipif(os.name == "nt", reason="Windows has no such files"),
     pytest.mark.xdist_group("exporter"),
 ]

@@ -21,6 +21,7 @@ from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
 
 SECRET = "a-secret-of-the-instructor"
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,65 @@
+"""The option --exercise: collect only the files that concern one exercise.
+
+Collecting every test takes most of a minute, so other files are not even imported.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--exercise", metavar="NAME", help="run only the tests that concern this exercise"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    name = config.getoption("--exercise")
+    if name is not None:
+        _check_name(name)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    name = config.getoption("--exercise")
+    if name is None:
+        return None
+    concerned = _files_of(name)
+    if collection_path.is_dir():
+        return not any(collection_path in path.parents for path in concerned) or None
+    return collection_path not in concerned or None
+
+
+def _check_name(name: str) -> None:
+    from attention_lib.exercises import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        problem = str(error)
+        for file in ROOT.glob(f"attention_lib/exercises/*/{name}.py"):
+            module = file.relative_to(ROOT)
+            problem = f"List the EXERCISE of {module} in {module.with_name('__init__.py')}."
+        raise pytest.UsageError(problem) from None
+
+
+@cache
+def _files_of(name: str) -> frozenset[Path]:
+    """Return the test files, and the modules with doctests, that concern an exercise."""
+    from attention_lib.exercises import find
+    from attention_lib.lessons import module_of
+
+    lesson = module_of(find(name).lesson)
+    tests = ROOT / "tests"
+    return frozenset(
+        {
+            *(tests / "exercises").glob("test_*.py"),
+            *(tests / "exercises" / lesson).glob("test_*.py"),
+            tests / "lessons" / f"test_{lesson}.py",
+            ROOT / "attention_lib" / "lessons" / f"{lesson}.py",
+            *(ROOT / "attention_lib" / "lessons" / lesson).glob("*.py"),
+        }
+    )
