@@ -15,11 +15,12 @@ import psutil
 import pytest
 from sqlalchemy import text
 
-from attention_lib.grading.batch.batch import Batch, uninterrupted
+from attention_lib.grading.batch.batch import Batch
+from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
-from attention_lib.grading.judge.execution import UNPROTECTED
+from attention_lib.grading.nbgrader_plugins.preprocessors import UNPROTECTED
 from tests.grading.rows import read_rows, rows_of_others
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
@@ -66,8 +67,8 @@ def planned(room, again=False):
         Journal(room.course.journal(LESSON)) as journal,
     ):
         batch = Batch(room.course, LESSON, gradebook, journal)
-        quietly(batch.plan, room.course.submitted(LESSON), again)
-        return list(batch.to_grade), list(batch.to_show)
+        plan = quietly(batch.plan, room.course.submitted(LESSON), again)
+        return list(plan.to_grade), list(plan.to_show)
 
 
 def test_nothing_is_done_twice(room):

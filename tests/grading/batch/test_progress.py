@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from attention_lib.grading.batch.progress import LINE_SECONDS, Progress
+from attention_lib.grading import limits
+from attention_lib.grading.batch.progress import Progress
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_elsewhere_a_line_is_said_now_and_then(now):
     out = io.StringIO()
     progress = Progress(3, out, lambda: now[0])
     progress.count()
-    now[0] = LINE_SECONDS + 1
+    now[0] = limits.PROGRESS_LINE_SECONDS + 1
     progress.count()
     progress.count()
     progress.close()

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import CourseError
-from attention_lib.grading.classroom.gradebook import COPIES, prepare_to_write, read_standings
+from attention_lib.grading.classroom.gradebook import prepare_to_write, read_standings
 
 
 def with_table(path):
@@ -59,7 +60,7 @@ def test_the_last_copies_are_kept(tmp_path):
     (tmp_path / "copies").mkdir()
     other = tmp_path / "copies" / "by_hand.db"
     other.write_text("")
-    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(COPIES + 2)]
+    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(limits.BACKUPS + 2)]
     assert sorted((tmp_path / "copies").iterdir()) == [other, *made[2:]]
 
 

@@ -7,15 +7,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from attention_lib.grading.intake import submission as intake
+from attention_lib.grading import limits
 from attention_lib.grading.intake.submission import (
-    NOTEBOOK_BYTES,
     UnreadableNotebook,
     files_of,
+    prepare,
     problem_of,
     read_notebook,
     read_submission,
-    take_in,
 )
 from tests.grading.intake.test_rebuild import RELEASED
 
@@ -121,7 +120,7 @@ def test_a_folder_without_a_notebook_says_so(folder):
 
 def test_a_notebook_that_is_too_large_is_not_read(folder):
     with (folder / f"{LESSON}.ipynb").open("r+b") as file:
-        file.truncate(NOTEBOOK_BYTES + 1)
+        file.truncate(limits.NOTEBOOK_BYTES + 1)
     assert "larger than 20 MB; clear its outputs and hand it in again" in read(folder).problem
 
 
@@ -232,17 +231,17 @@ def test_names_that_are_no_text_are_left_out(folder):
 @pytest.mark.parametrize(
     ("limit", "value", "told", "taken"),
     [
-        ("FILE_BYTES", 3, "larger than", set()),
-        ("MOST_FILES", 2, "beyond 2 files: `in/c`, `in/d`", {"a", "b"}),
-        ("ALL_BYTES", 9, "beyond 9e-06 MB together: `in/c`, `in/d`", {"a", "b"}),
-        ("MOST_ENTRIES", 3, "beyond 3 files and folders: `...`", {"a", "b"}),
-        ("MOST_FOLDERS_DEEP", 0, "too deep in folders: `in`", {"a", "b"}),
-        ("MOST_SHOWN", 1, "", {"a", "b", "in/c", "in/d"}),
+        ("EXTRA_FILE_BYTES", 3, "larger than", set()),
+        ("EXTRA_FILES", 2, "beyond 2 files: `in/c`, `in/d`", {"a", "b"}),
+        ("EXTRA_FILES_BYTES", 9, "beyond 9e-06 MB together: `in/c`, `in/d`", {"a", "b"}),
+        ("FOLDER_ENTRIES", 3, "beyond 3 files and folders: `...`", {"a", "b"}),
+        ("FOLDER_DEPTH", 0, "too deep in folders: `in`", {"a", "b"}),
+        ("FILES_NAMED_PER_NOTE", 1, "", {"a", "b", "in/c", "in/d"}),
     ],
 )
 def test_of_too_much_the_outer_files_are_taken(folder, monkeypatch, limit, value, told, taken):
     put(folder, "a", "b", "in/c", "in/d")
-    monkeypatch.setattr(intake, limit, value)
+    monkeypatch.setattr(limits, limit, value)
     submission = read(folder)
     assert set(submission.files) == taken
     assert told in "".join(submission.notes)
@@ -257,7 +256,7 @@ def test_of_many_names_some_are_shown(folder):
 
 def test_a_crowd_of_folders_is_not_walked(folder, monkeypatch):
     """Each of the first few is opened once; the depth of the rest does not matter."""
-    monkeypatch.setattr(intake, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(limits, "FOLDER_ENTRIES", 20)
     for i in range(30):
         put(folder, f"{i:02}/in/a.csv")
     submission = read(folder)
@@ -298,7 +297,7 @@ def released(tmp_path):
 def test_an_orderly_submission_gets_no_note(folder, released, tmp_path):
     (folder / released.name).write_text(released.read_text())
     put(folder, "data.csv")
-    prepared = take_in(folder, released, tmp_path / "nowhere")
+    prepared = prepare(read(folder), released, tmp_path / "nowhere")
     assert prepared.notebook == RELEASED
     assert prepared.files == {"data.csv": b"1,2\n"}
     assert (prepared.problem, prepared.notes) == (None, [])
@@ -310,7 +309,7 @@ def test_what_was_put_in_order_stands_on_top(folder, released, tmp_path):
     nbformat.write(submitted, folder / released.name)
     put(folder, "helper.py")
     put(folder, "timestamp.txt", content="soon")
-    prepared = take_in(folder, released, tmp_path / "nowhere")
+    prepared = prepare(read(folder), released, tmp_path / "nowhere")
     note, *cells = prepared.notebook.cells
     assert cells == RELEASED.cells
     assert prepared.notes == [
@@ -327,7 +326,7 @@ def test_what_cannot_be_graded_becomes_the_lesson_as_given_out(folder, released,
     (folder / released.name).write_text(content)
     put(folder, "helper.py")
     for _ in range(2):  # what is kept between submissions stays as it is
-        prepared = take_in(folder, released, tmp_path / "nowhere")
+        prepared = prepare(read(folder), released, tmp_path / "nowhere")
         assert prepared.notebook.cells[1:] == RELEASED.cells
         assert problem_of(prepared.notebook) == prepared.problem
         assert f"could not be graded: {prepared.problem}." in prepared.notebook.cells[0].source
@@ -336,9 +335,9 @@ def test_what_cannot_be_graded_becomes_the_lesson_as_given_out(folder, released,
 
 def test_a_new_release_is_noticed(folder, released, tmp_path):
     (folder / released.name).write_text(released.read_text())
-    take_in(folder, released, tmp_path)
+    prepare(read(folder), released, tmp_path)
     changed = nbformat.from_dict(RELEASED)
     changed.cells[0].source = "# Another title"
     nbformat.write(changed, released)
     os.utime(released, ns=(0, 0))
-    assert take_in(folder, released, tmp_path).notebook.cells[1].source == "# Another title"
+    assert prepare(read(folder), released, tmp_path).notebook.cells[1].source == "# Another title"

@@ -5,9 +5,12 @@ import pytest
 from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
 
+from attention_lib.checks.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
+from attention_lib.grading import limits
 from attention_lib.grading.judge import execution
-from attention_lib.grading.judge.execution import Task, put_into, run_notebook
+from attention_lib.grading.judge.execution import put_into, run_notebook
+from attention_lib.grading.judge.task import Task
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
 NUMPY = "import numpy as np"
@@ -145,7 +148,7 @@ def test_long_output_is_cut_where_it_is_made():
 def test_what_comes_in_is_cut_again(monkeypatch):
     """A student's process need not cut anything."""
     uncut = "from attention_lib.grading import limits\nlimits.CELL_CHARACTERS = 10**9"
-    monkeypatch.setattr(execution, "MOST_SHOWN", 150_000)
+    monkeypatch.setattr(limits, "ALL_OUTPUT_BYTES", 150_000)
     _, first, second, third = run(uncut, *["print('x' * 10**6)"] * 2, "print('x' * 10**7)")
     assert 100_000 < len(texts(first)) < 100_200
     for cell in (second, third):
@@ -156,9 +159,9 @@ def test_what_comes_in_is_cut_again(monkeypatch):
 @pytest.mark.parametrize("given", ["12345", None])
 def test_the_seed_is_the_instructors_or_one_for_the_whole_run(monkeypatch, given):
     execution.seed_of_this_run.cache_clear()
-    monkeypatch.delenv(execution.SEED, raising=False)
+    monkeypatch.delenv(SEED_VARIABLE, raising=False)
     if given:
-        monkeypatch.setenv(execution.SEED, given)
+        monkeypatch.setenv(SEED_VARIABLE, given)
     seeds = {execution.seed_of_this_run() for _ in range(2)}
     execution.seed_of_this_run.cache_clear()
     assert len(seeds) == 1

@@ -16,8 +16,9 @@ from nbgrader.exchange.default import ExchangeSubmit
 from traitlets.config import Config
 
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.intake.submission import read_submission
 from attention_lib.grading.intake.timestamps import parse_time
-from attention_lib.grading.nbgrader_plugins.exporter import SubmissionCourse
+from attention_lib.grading.nbgrader_plugins.course_directory import exchange_records
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]
@@ -88,10 +89,11 @@ class Student:
     @property
     def collected(self):
         course = Course(Path(self.settings.CourseDirectory.root))
-        return course.root / "classroom" / "submitted" / self.name / LESSON
+        return course.submission(LESSON, self.name)
 
     def time(self):
-        return SubmissionCourse(config=self.settings).time_of(self.name, LESSON)
+        records = exchange_records(CourseDirectory(config=self.settings), LESSON)
+        return read_submission(self.collected, LESSON, records.get(self.name, [])).time
 
 
 def test_a_recorded_time_outdoes_the_students_own(student):

@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import notebook_hash
 
-from attention_lib.grading.intake.submission import prepare
+from attention_lib.grading.intake.submission import prepare, read_submission
 from tests.grading.sample_class import LESSONS, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -64,7 +64,7 @@ def record(student, time):
 
 
 def folder_of(room, student):
-    return room.course.root / "classroom" / "submitted" / student / LESSON
+    return room.course.submission(LESSON, student)
 
 
 def notebook_is_a_link(room, source):
@@ -247,15 +247,20 @@ def test_what_was_handed_in_stays_as_it_is(room):
     assert (folder / "passwd").is_symlink()
 
 
+def prepared_work(room, student):
+    submission = read_submission(folder_of(room, student), LESSON)
+    return prepare(submission, room.course.released(LESSON), room.course.source(LESSON).parent)
+
+
 def test_a_batch_can_prepare_what_nbgrader_runs(room):
     for student in room.deserved:
-        prepared = prepare(room.course, LESSON, student)
+        prepared = prepared_work(room, student)
         ran = room.autograded(student)
         assert [cell.id for cell in ran.cells] == [cell.id for cell in prepared.notebook.cells]
         for one, other in zip(ran.cells, prepared.notebook.cells, strict=True):
             if not one.id.startswith("check_"):
                 assert (one.cell_type, one.source) == (other.cell_type, other.source)
-    assert set(prepare(room.course, LESSON, "brings_files").files) == {
+    assert set(prepared_work(room, "brings_files").files) == {
         "ours.csv",
         "tables/ours.csv",
         "theirs.csv",
