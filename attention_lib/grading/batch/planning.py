@@ -55,13 +55,12 @@ def make_plan(
             continue
         entry, standing = entries.get(student, Entry()), standings.get(student)
         notebook = course.autograded(lesson, student)
-        graded = notebook.read_bytes() if notebook.is_file() else None
-        reason = why_grade(fingerprint(student), entry, standing, graded, again)
-        if reason or standing is None or graded is None:
+        reason = why_grade(fingerprint(student), entry, standing, notebook.is_file(), again)
+        if reason or standing is None:
             plan.to_grade[student] = reason
             continue
-        has_page = course.feedback(lesson, student).is_file()
-        reason = why_show(page_fingerprint(entry, standing, graded), entry, has_page)
+        page = page_fingerprint(entry, standing, notebook.read_bytes())
+        reason = why_show(page, entry, course.feedback(lesson, student).is_file())
         if reason:
             # What it costs to be late may depend on what a human has given meanwhile.
             (plan.to_grade if standing.late else plan.to_show)[student] = reason
@@ -75,7 +74,7 @@ def why_grade(
     fingerprint: str,
     entry: Entry,
     standing: Standing | None,
-    graded: bytes | None,
+    has_notebook: bool,
     again: bool = False,
 ) -> str:
     """Return why a submission has to be graded, or "" while its grade stands.
@@ -84,8 +83,10 @@ def why_grade(
 
     Parameters
     ----------
-    graded
-        The notebook as it was graded, if it is there.
+    fingerprint
+        Of the submission as it is now.
+    has_notebook
+        Whether the notebook as it was graded is there.
     """
     if again:
         return "everyone is graded again"
@@ -97,7 +98,7 @@ def why_grade(
         return "the gradebook holds no grade"
     if entry.automatic != standing.automatic:
         return "the gradebook holds another grade"
-    if graded is None:
+    if not has_notebook:
         return "the autograded notebook is missing"
     return ""
 

@@ -1,4 +1,4 @@
-"""What comes from nbgrader's own exchange, and the time at which it came."""
+"""Collecting from nbgrader's exchange, and the time of what is collected."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Student:
         return read_submission(self.collected, LESSON, records.get(self.name, [])).time
 
 
-def test_a_recorded_time_outdoes_the_students_own(student):
+def test_time_recorded_by_the_exchange_outranks_timestamp_txt(student):
     time = student.submit("first")
     student.collect()
     assert student.time() == time
@@ -108,7 +108,7 @@ def test_a_recorded_time_outdoes_the_students_own(student):
     assert student.time() == datetime(2000, 1, 1)
 
 
-def test_of_several_records_that_of_the_collected_work_counts(student):
+def test_record_of_the_collected_work_counts_among_several(student):
     put(student.home, "data.csv")
     first = student.submit("first")
     put(student.inbound, "left_behind.md")
@@ -130,7 +130,7 @@ def test_of_several_records_that_of_the_collected_work_counts(student):
     assert student.time() == late
 
 
-def test_what_was_handed_in_is_collected(student):
+def test_submission_is_collected_with_its_files(student):
     put(student.home, "data.csv", "in/more.csv", "helper.py", ".hidden")
     student.submit("first")
     student.collect()
@@ -140,7 +140,7 @@ def test_what_was_handed_in_is_collected(student):
     assert (student.collected / NOTEBOOK).read_text() == "first"
 
 
-def test_no_link_is_followed_into_the_instructors_files(student, tmp_path):
+def test_links_are_not_followed(student, tmp_path):
     student.submit("first")
     put(tmp_path, "solution.ipynb", "secrets/key")
     inbound = student.inbound
@@ -156,7 +156,7 @@ def test_no_link_is_followed_into_the_instructors_files(student, tmp_path):
     ]
 
 
-def test_a_forged_time_is_not_collected(student):
+def test_forged_time_is_not_collected(student):
     time = student.submit("first")
     for forge in (forged_time, garbled_time, time_behind_a_link):
         forge(student.inbound / "timestamp.txt")
