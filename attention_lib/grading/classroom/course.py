@@ -56,9 +56,10 @@ class Course:
         if lesson in lessons:
             return lesson
         if (renamed := RENAMED.get(lesson)) in lessons:
+            folders = self.shown(self.submission(lesson, "STUDENT"))
             raise CourseError(
-                f"{lesson} is now {renamed}: rename the folders classroom/submitted/STUDENT/{lesson} "
-                f"to {renamed} and grade {renamed}. Grades given for {lesson} stay in the gradebook."
+                f"{lesson} is now {renamed}: rename the folders {folders} to {renamed} and grade "
+                f"{renamed}. Grades given for {lesson} stay in the gradebook."
             )
         near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
         if near:
