@@ -27,7 +27,7 @@ c.CourseDirectory.autograded_directory = "classroom/autograded"
 c.CourseDirectory.feedback_directory = "classroom/feedback"
 c.CourseDirectory.solution_directory = "classroom/solution"
 c.CourseDirectory.source_with_tests_directory = "classroom/source_with_tests"
-# The gradebook is a file. Who finds it being written waits, a minute at most. (It is not called
+# The gradebook is a file. Writers wait up to 60 s for its lock. (The URL does not begin with
 # `sqlite:///`, after which nbgrader's `db upgrade` takes the settings for part of the name.)
 c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?timeout=60"
 # Or it is a PostgreSQL database, if the environment says which, in the way of
@@ -68,19 +68,20 @@ c.ExchangeFactory.collect = "attention_lib.grading.nbgrader_plugins.collecting.C
 # to do but to bring the hidden checks, ...
 c.Autograde.exporter_class = "attention_lib.grading.nbgrader_plugins.exporter.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = [
-    "attention_lib.grading.nbgrader_plugins.exporter.BringHiddenChecks"
+    "attention_lib.grading.nbgrader_plugins.preprocessors.BringHiddenChecks"
 ]
 c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
 # ... run in a sandbox, and checked from outside it.
 c.Autograde.autograde_preprocessors = [
-    "attention_lib.grading.judge.execution.ExecuteSubmission",
+    "attention_lib.grading.nbgrader_plugins.preprocessors.ExecuteSubmission",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
-c.ExecuteSubmission.cell_seconds = 60
+# A cell may take a minute (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:
+# c.ExecuteSubmission.cell_seconds = 120
 # Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:
 # c.ExecuteSubmission.without_sandbox = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import warnings
@@ -63,9 +64,9 @@ def grade(
 
     students = course.submitted(lesson)
     if not students:
+        notebook = course.submission(lesson, "STUDENT") / f"{lesson}.ipynb"
         raise CourseError(
-            f"Nothing has been handed in for {lesson}: "
-            f"there is no classroom/submitted/STUDENT/{lesson}/{lesson}.ipynb."
+            f"Nothing has been handed in for {lesson}: there is no {course.shown(notebook)}."
         )
     with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
         warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
@@ -73,9 +74,10 @@ def grade(
             release(course, [lesson])
         with course.gradebook() as gradebook:
             batch = Batch(course, lesson, gradebook, journal)
-            if batch.plan(students, again):
-                with ClusterWorkers(jobs, scheduler) if scheduler else Workers(jobs) as workers:
-                    batch.run(workers)
+            plan = batch.plan(students, again)
+            on_cluster = scheduler and plan
+            with ClusterWorkers(jobs, scheduler) if on_cluster else Workers(jobs) as workers:
+                batch.run(plan, workers, again)
             standings = batch.standings()
     return _points_of_lesson(course, lesson), [
         _result(student, standings, journal, batch.failures) for student in students
@@ -170,6 +172,8 @@ def _number(points: float | None) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
+    if options.verbose:
+        _log_to_stderr()
     try:
         course = Course.here()
         lesson = course.require(options.lesson)
@@ -189,12 +193,19 @@ def main(arguments: list[str] | None = None) -> int:
     print(table(most, results))
     print(f"\n{summary(results)}")
     log = course.log(lesson)
-    warnings_in = f", warnings in {log.relative_to(course.root)}" if log.stat().st_size else ""
+    warnings_in = f", warnings in {course.shown(log)}" if log.stat().st_size else ""
     print(
-        f"Feedback is in classroom/feedback{warnings_in}. "
+        f"Feedback is in {course.shown(course.feedback_folder)}{warnings_in}. "
         "Grade by hand in JupyterLab: Nbgrader > Formgrader."
     )
     return 1 if any(result.failed for result in results) else 0
+
+
+def _log_to_stderr() -> None:
+    """Show what the library logs, and nothing that others do."""
+    logger = logging.getLogger("attention_lib")
+    logger.addHandler(logging.StreamHandler())
+    logger.setLevel(logging.INFO)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -211,6 +222,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tcp://host:8786"
     )
     parser.add_argument("--again", action="store_true", help="grade also what has not changed")
+    parser.add_argument("--verbose", action="store_true", help="say what is done for whom, and why")
     return parser.parse_args(arguments)
 
 

@@ -12,6 +12,17 @@ MARKDOWN_CELL_CHARACTERS = 20_000
 NOTEBOOK_CELLS = 10_000
 ADDED_CELLS = 500  # cells of a student's own
 ADDED_CHARACTERS = 1_000_000  # in these cells together
+NOTEBOOK_BYTES = 20_000_000
+EXTRA_FILE_BYTES = 10_000_000  # of any file but the notebook
+EXTRA_FILES_BYTES = 50_000_000  # of these together
+EXTRA_FILES = 200  # beside the notebook
+FOLDER_ENTRIES = 2_000  # files and folders looked at
+FOLDER_DEPTH = 5  # folders within folders
+NOTEBOOK_BRACKETS = 500_000  # in a notebook's JSON, each of which takes a hundred bytes of memory
+FILES_NAMED_PER_NOTE = 5  # to the student, who is told how many more there are
+TIMESTAMP_BYTES = 100  # of timestamp.txt
+SECRET_BYTES = 1_000  # of submission_secret.txt
+RELEASED_NOTEBOOKS_CACHED = 16
 
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
@@ -53,6 +64,9 @@ CELL_TRACEBACK_LINES = 50
 CELL_TRACEBACK_LINE_CHARACTERS = 20_000
 
 # Judge: how long cells and answers may run.
+CELL_SECONDS = 60.0  # wall-clock time of one cell, unless nbgrader_config.py says otherwise
+CELL_OUTPUT_BYTES = 8_000_000  # of the message in which a process reports one cell's outputs
+ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
 
 # Pages: what feedback shows.
 MARKDOWN_GROWTH = 40  # times that text grows as HTML: a character of code may take a tag
@@ -60,3 +74,6 @@ PICTURE_REPEATS = 2  # times that a cell's pictures are shown
 
 # Batch: workers, backups, progress.
 DEATHS = 3  # of a call's workers, after which the call is given up
+PROGRESS_SECONDS = 1.0  # between two updates of the progress line on a terminal
+PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
+BACKUPS = 10  # copies of the gradebook that are kept

@@ -114,7 +114,7 @@ class Classroom:
         self, student: str, notebook: NotebookNode | str | bytes, modules: Iterable[str] = ()
     ) -> None:
         """Put a notebook, or what stands for one, and harmful modules where nbgrader looks."""
-        folder = self.course.root / "classroom" / "submitted" / student / self.lesson
+        folder = self.course.submission(self.lesson, student)
         folder.mkdir(parents=True)
         if isinstance(notebook, NotebookNode):
             notebook = json.dumps(notebook)  # as it is, which nbformat would not allow
@@ -144,8 +144,7 @@ class Classroom:
         return nbformat.read(self.course.autograded(self.lesson, student), as_version=4)
 
     def feedback(self, student: str) -> str:
-        folder = self.course.root / "classroom" / "feedback" / student / self.lesson
-        return (folder / f"{self.lesson}.html").read_text("utf-8")
+        return self.course.feedback(self.lesson, student).read_text("utf-8")
 
 
 def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:

@@ -1,4 +1,4 @@
-"""What a grade was made from, as digests: while these are the same, the grade stands."""
+"""Fingerprints (cache keys) of what a grade was made from: while they match, the grade stands."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import attention_lib
 from attention_lib.grading.classroom.course import CONFIG, Course
-from attention_lib.grading.intake.submission import read_submission
+from attention_lib.grading.intake.submission import Submission
 
-CALCULATES = ("numpy", "torch")
+NUMERICAL_PACKAGES = ("numpy", "torch")  # whose versions may change a result
 
 
 def digest(parts: Iterable[Any]) -> str:
@@ -34,7 +34,7 @@ def of_library() -> str:
     root = Path(attention_lib.__file__).parent
     files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
     versions = []
-    for name in CALCULATES:
+    for name in NUMERICAL_PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions.append(f"{name} {metadata.version(name).partition('+')[0]}")
     return digest(
@@ -42,17 +42,28 @@ def of_library() -> str:
     )
 
 
-def of_lesson(course: Course, lesson: str, due: str | None) -> str:
+def of_lesson(course: Course, lesson: str, due: datetime | None) -> str:
     """Return the digest of what all grades for a lesson rest on."""
     source = course.source(lesson).parent
-    beside = sorted(path for path in source.rglob("*") if path.is_file())
-    files = [course.root / CONFIG, course.released(lesson), *beside]
-    return digest([of_library(), due, *(path.read_bytes() for path in files)])
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    contents = [path.read_bytes() for path in (course.root / CONFIG, course.released(lesson))]
+    contents += [path.read_bytes() for path in files]
+    return digest([of_library(), _as_text(due), *contents])
 
 
-def of_submission(folder: Path, lesson: str, handed_in: datetime | None) -> str:
+def of_submission(submission: Submission) -> str:
     """Return the digest of what a student handed in, and when."""
-    work = read_submission(folder, lesson)
-    files = [part for name in sorted(work.files) for part in (name, work.files[name])]
-    time = handed_in.isoformat() if handed_in else ""
-    return digest([time, work.notebook, work.problem, work.notes, *files])
+    files = [part for name in sorted(submission.files) for part in (name, submission.files[name])]
+    return digest(
+        [
+            _as_text(submission.time),
+            submission.notebook,
+            submission.problem,
+            submission.notes,
+            *files,
+        ]
+    )
+
+
+def _as_text(time: datetime | None) -> str:
+    return time.isoformat() if time else ""

@@ -1,4 +1,4 @@
-"""How far a batch has come, for whoever waits for it."""
+"""Print the progress of a batch: a line that is rewritten on a terminal, else now and then one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-LINE_SECONDS = 60  # from one line to the next where there is no terminal
+from attention_lib.grading import limits
 
 
 class Progress:
@@ -19,7 +19,7 @@ class Progress:
         self._total = total
         self._out = sys.stderr if out is None else out
         self._clock = clock
-        self._begun = self._said = clock()
+        self._begun = self._printed = clock()
         self._done = self._failed = 0
 
     def count(self, failed: bool = False) -> None:
@@ -32,8 +32,8 @@ class Progress:
         """Say how far it is: over the last line of a terminal, elsewhere now and then."""
         if self._out.isatty():
             print(f"\r\033[K{self}", end="", file=self._out, flush=True)
-        elif self._clock() - self._said > LINE_SECONDS:
-            self._said = self._clock()
+        elif self._clock() - self._printed > limits.PROGRESS_LINE_SECONDS:
+            self._printed = self._clock()
             print(self, file=self._out, flush=True)
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
-"""A course folder: where its lessons and its class lie, and nbgrader's view of it."""
+"""A course folder: its lessons, and the folders of its class as nbgrader's settings name them."""
 
 from __future__ import annotations
 
 import difflib
 import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,13 @@ from attention_lib.lessons import RENAMED
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
     from nbgrader.apps.api import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import Config
 
 CONFIG = "nbgrader_config.py"
 FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
+ANY = "*"  # in place of a student's name: all of them
+NOBODY = "."  # in place of a student's name: the folders that belong to none
 
 
 class CourseError(Exception):
@@ -24,7 +29,11 @@ class CourseError(Exception):
 
 @dataclass(frozen=True)
 class Course:
-    """The folder that holds `nbgrader_config.py`, solutions/, notebooks/ and classroom/."""
+    """The folder that holds `nbgrader_config.py` and the lessons in solutions/.
+
+    nbgrader's settings say where the class's folders lie. These are read when the first folder is
+    asked for: after a change of directories, make another Course.
+    """
 
     root: Path
 
@@ -47,9 +56,10 @@ class Course:
         if lesson in lessons:
             return lesson
         if (renamed := RENAMED.get(lesson)) in lessons:
+            folders = self.shown(self.submission(lesson, "STUDENT"))
             raise CourseError(
-                f"{lesson} is now {renamed}: rename the folders classroom/submitted/STUDENT/{lesson} "
-                f"to {renamed} and grade {renamed}. Grades given for {lesson} stay in the gradebook."
+                f"{lesson} is now {renamed}: rename the folders {folders} to {renamed} and grade "
+                f"{renamed}. Grades given for {lesson} stay in the gradebook."
             )
         near = difflib.get_close_matches(lesson, lessons, n=2, cutoff=0.6)
         if near:
@@ -61,18 +71,54 @@ class Course:
         """The lesson as written by hand."""
         return self.root / "solutions" / f"{lesson}.md"
 
+    @cached_property
+    def _folders(self) -> CourseDirectory:
+        return self._coursedir()
+
+    def _coursedir(self) -> CourseDirectory:
+        from nbgrader.coursedir import CourseDirectory
+
+        return CourseDirectory(config=self._settings())
+
+    def _settings(self) -> Config:
+        from traitlets.config import PyFileConfigLoader
+
+        return PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
+
+    def _folder(self, step: str, student: str, lesson: str) -> Path:
+        return Path(self._folders.format_path(step, student, lesson))
+
     def source(self, lesson: str) -> Path:
         """The instructor's version: answers, hidden checks, nbgrader's metadata."""
-        return self.root / "classroom" / "source" / lesson / f"{lesson}.ipynb"
+        folder = self._folder(self._folders.source_directory, NOBODY, lesson)
+        return folder / f"{lesson}.ipynb"
 
     def released(self, lesson: str) -> Path:
         """The learners' version."""
-        return self.root / "notebooks" / lesson / f"{lesson}.ipynb"
+        folder = self._folder(self._folders.release_directory, NOBODY, lesson)
+        return folder / f"{lesson}.ipynb"
 
     def submitted(self, lesson: str) -> list[str]:
-        """The names of the students who handed in something for the lesson."""
-        folders = (self.root / "classroom" / "submitted").glob(f"*/{lesson}")
-        return sorted(path.parent.name for path in folders if path.is_dir())
+        """The names of the students who handed in something for the lesson.
+
+        Raises
+        ------
+        CourseError
+            If nbgrader's directory_structure gives no folder the name of its student.
+        """
+        parts = self.submission(lesson, ANY).parts
+        if ANY not in parts:
+            raise CourseError(
+                "c.CourseDirectory.directory_structure needs {student_id} as the whole name of a "
+                f"folder; it is {self._folders.directory_structure!r}."
+            )
+        place = parts.index(ANY)
+        try:
+            folders = list(Path(*parts[:place]).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        below = parts[place + 1 :]
+        return sorted(folder.name for folder in folders if folder.joinpath(*below).is_dir())
 
     @staticmethod
     def problem_with_name(student: str) -> str | None:
@@ -87,38 +133,53 @@ class Course:
 
     def submission(self, lesson: str, student: str) -> Path:
         """The folder that a student handed in."""
-        return self.root / "classroom" / "submitted" / student / lesson
+        return self._folder(self._folders.submitted_directory, student, lesson)
 
     def autograded(self, lesson: str, student: str) -> Path:
         """A submission as it was run and graded."""
-        return self.root / "classroom" / "autograded" / student / lesson / f"{lesson}.ipynb"
+        folder = self._folder(self._folders.autograded_directory, student, lesson)
+        return folder / f"{lesson}.ipynb"
 
     def feedback(self, lesson: str, student: str) -> Path:
         """The page that a student gets back."""
-        return self.root / "classroom" / "feedback" / student / lesson / f"{lesson}.html"
+        folder = self._folder(self._folders.feedback_directory, student, lesson)
+        return folder / f"{lesson}.html"
+
+    @property
+    def feedback_folder(self) -> Path:
+        """The folder of all pages that students get back."""
+        return self.root / self._folders.feedback_directory
+
+    def shown(self, path: Path) -> str:
+        """A path as messages show it: from the course's folder on, if it lies there."""
+        return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
+
+    @property
+    def _own(self) -> Path:
+        """The folder for what nbgrader has no place for."""
+        return self.root / "classroom"
 
     def log(self, lesson: str) -> Path:
         """What nbgrader said when the lesson was last graded."""
-        return self.root / "classroom" / f"{lesson}.log"
+        return self._own / f"{lesson}.log"
 
     def journal(self, lesson: str) -> Path:
         """What has been graded from what."""
-        return self.root / "classroom" / f"{lesson}.journal"
+        return self._own / f"{lesson}.journal"
 
     @property
     def backups(self) -> Path:
         """The folder for copies of the gradebook."""
-        return self.root / "classroom" / "backups"
+        return self._own / "backups"
 
     def nbgrader(self) -> NbGraderAPI:
         """Return nbgrader, configured for this course."""
         from nbgrader.apps.api import NbGraderAPI
-        from traitlets.config import PyFileConfigLoader
 
-        return NbGraderAPI(config=PyFileConfigLoader(CONFIG, path=str(self.root)).load_config())
+        return NbGraderAPI(config=self._settings())
 
     def gradebook(self) -> Gradebook:
         """Open the gradebook; to be used in a `with` statement."""
         from nbgrader.api import Gradebook
 
-        return Gradebook(self.nbgrader().coursedir.db_url)
+        return Gradebook(self._coursedir().db_url)

@@ -1,4 +1,4 @@
-"""The gradebook around a batch: copied before it, safe to read during it, and read as a whole."""
+"""Back up the gradebook before a batch, and read what it holds for a lesson."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import CourseError
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
+    from sqlalchemy import Select
 
-COPIES = 10  # that are kept
-SECONDS = 60  # to wait for whoever is writing
 COPIED = "gradebook-*.db"
+SQLITE_WAIT_SECONDS = 5.0  # for a lock, where the URL says no other: sqlite3's own default
 
 
 @dataclass
@@ -47,15 +49,21 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
     CourseError
         If the gradebook cannot be read and written.
     """
-    path = _file_of(url)
-    if path is None or not path.is_file():
+    from sqlalchemy.engine import make_url
+
+    address = make_url(url)
+    if address.get_backend_name() != "sqlite" or not address.database:
         return None
+    path = Path(address.database)
+    if not path.is_file():
+        return None
+    seconds = float(str(address.query.get("timeout", SQLITE_WAIT_SECONDS)))
     copies.mkdir(parents=True, exist_ok=True)
     copy = copies / f"gradebook-{datetime.now():%Y-%m-%d-%H%M%S-%f}.db"
     unfinished = copy.with_suffix(".unfinished")
     try:
         with (
-            contextlib.closing(sqlite3.connect(path, timeout=SECONDS)) as source,
+            contextlib.closing(sqlite3.connect(path, timeout=seconds)) as source,
             contextlib.closing(sqlite3.connect(unfinished)) as target,
         ):
             source.execute("PRAGMA journal_mode = WAL")  # lasts: it is kept in the file
@@ -66,69 +74,76 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
             f"The gradebook {path} cannot be copied and written: {problem}."
         ) from None
     unfinished.rename(copy)
-    for old in sorted(copies.glob(COPIED))[:-COPIES]:
+    for old in sorted(copies.glob(COPIED))[: -limits.BACKUPS]:
         old.unlink()
     return copy
-
-
-def _file_of(url: str) -> Path | None:
-    from sqlalchemy.engine import make_url
-
-    address = make_url(url)
-    if address.get_backend_name() != "sqlite" or not address.database:
-        return None
-    return Path(address.database)
 
 
 def read_standings(
     gradebook: Gradebook, lesson: str, student: str | None = None
 ) -> dict[str, Standing]:
-    """Return what each student has for a lesson, or one has, in a few queries for them all."""
-    from nbgrader.api import Assignment, BaseCell, Comment, Grade
+    """Return what each student has for a lesson, or one has, in three queries for them all."""
+    standings: dict[str, Standing] = {}
+    shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
+    for name, penalty, time, due, extension in _lateness(gradebook, lesson, student):
+        late = time - due - (extension or timedelta()) if time and due else timedelta()
+        standings[name] = Standing(late=max(late, timedelta()), penalty=penalty or 0.0)
+        shown[name] = [penalty]
+    for name, cell, automatic, manual, extra, score, doubt in _grades(gradebook, lesson, student):
+        standing = standings[name]
+        if manual is not None:
+            (standing.in_doubt if doubt else standing.settled).append(cell)
+        waits = automatic is None and manual is None
+        standing.automatic[cell] = automatic
+        standing.points[cell.removeprefix("check_")] = None if waits else score
+        shown[name].append([cell, automatic, manual, extra])
+    for name, cell, comment in _comments(gradebook, lesson, student):
+        shown[name].append([cell, comment])
+    for name, marks in shown.items():
+        standings[name].marks = hashlib.sha256(json.dumps(marks).encode()).hexdigest()
+    return standings
+
+
+def _lateness(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
+    from nbgrader.api import Assignment
+    from nbgrader.api import SubmittedAssignment as Work
+    from nbgrader.api import SubmittedNotebook as Notebook
+
+    columns = Notebook.late_submission_penalty, Work.timestamp, Assignment.duedate, Work.extension
+    query = _select_notebooks(lesson, student, *columns)
+    return gradebook.db.execute(query.order_by(Work.student_id))
+
+
+def _grades(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
+    from nbgrader.api import BaseCell, Grade
+    from nbgrader.api import SubmittedNotebook as Notebook
+
+    scores = Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
+    query = _select_notebooks(lesson, student, BaseCell.name, *scores, Grade.needs_manual_grade)
+    query = query.join(Grade, Grade.notebook_id == Notebook.id)
+    query = query.join(BaseCell, BaseCell.id == Grade.cell_id)
+    return gradebook.db.execute(query.order_by(BaseCell.name))
+
+
+def _comments(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
+    from nbgrader.api import BaseCell, Comment
+    from nbgrader.api import SubmittedNotebook as Notebook
+
+    query = _select_notebooks(lesson, student, BaseCell.name, Comment.comment)
+    query = query.join(Comment, Comment.notebook_id == Notebook.id)
+    query = query.join(BaseCell, BaseCell.id == Comment.cell_id)
+    return gradebook.db.execute(query.order_by(BaseCell.name))
+
+
+def _select_notebooks(lesson: str, student: str | None, *columns: Any) -> Select[Any]:
+    """Select columns of the notebooks submitted for a lesson, after the student's name."""
+    from nbgrader.api import Assignment
     from nbgrader.api import SubmittedAssignment as Work
     from nbgrader.api import SubmittedNotebook as Notebook
     from sqlalchemy import select
 
-    def about(*columns):
-        chosen = select(Work.student_id, *columns).select_from(Work)
-        chosen = chosen.join(Assignment, Assignment.id == Work.assignment_id)
-        chosen = chosen.join(Notebook, Notebook.assignment_id == Work.id)
-        chosen = chosen.where(Assignment.name == lesson)
-        return chosen if student is None else chosen.where(Work.student_id == student)
-
-    standings: dict[str, Standing] = {}
-    shown: dict[str, list] = {}
-    lateness = about(
-        Notebook.late_submission_penalty, Work.timestamp, Assignment.duedate, Work.extension
-    )
-    for who, penalty, time, due, extension in gradebook.db.execute(
-        lateness.order_by(Work.student_id)
-    ):
-        late = time - due - (extension or timedelta()) if time and due else timedelta()
-        standings[who] = Standing(late=max(late, timedelta()), penalty=penalty or 0.0)
-        shown[who] = [penalty]
-    grades = about(
-        BaseCell.name,
-        Grade.auto_score,
-        Grade.manual_score,
-        Grade.extra_credit,
-        Grade.score,
-        Grade.needs_manual_grade,
-    )
-    grades = grades.join(Grade, Grade.notebook_id == Notebook.id)
-    grades = grades.join(BaseCell, BaseCell.id == Grade.cell_id).order_by(BaseCell.name)
-    for who, name, automatic, manual, extra, score, doubt in gradebook.db.execute(grades):
-        waits = automatic is None and manual is None
-        if manual is not None:
-            (standings[who].in_doubt if doubt else standings[who].settled).append(name)
-        standings[who].automatic[name] = automatic
-        standings[who].points[name.removeprefix("check_")] = None if waits else score
-        shown[who].append([name, automatic, manual, extra])
-    comments = about(BaseCell.name, Comment.comment)
-    comments = comments.join(Comment, Comment.notebook_id == Notebook.id)
-    comments = comments.join(BaseCell, BaseCell.id == Comment.cell_id).order_by(BaseCell.name)
-    for who, name, comment in gradebook.db.execute(comments):
-        shown[who].append([name, comment])
-    for who, marks in shown.items():
-        standings[who].marks = hashlib.sha256(json.dumps(marks).encode()).hexdigest()
-    return standings
+    query = select(Work.student_id, *columns).select_from(Work)
+    query = query.join(Assignment, Assignment.id == Work.assignment_id)
+    query = query.join(Notebook, Notebook.assignment_id == Work.id)
+    query = query.where(Assignment.name == lesson)
+    return query if student is None else query.where(Work.student_id == student)

@@ -1,6 +1,6 @@
-"""Marks given by hand: they stand unquestioned while what they were given for stays the same.
+"""Keep marks given by hand settled while the marked answer has not changed.
 
-nbgrader keeps them, but asks for all of them to be looked at again whenever it autogrades.
+nbgrader keeps such marks, but flags them all to be looked at again whenever it autogrades.
 """
 
 from __future__ import annotations

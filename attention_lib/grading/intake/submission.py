@@ -1,13 +1,16 @@
-"""Reading what was handed in: the notebook to run, and the files that it may read."""
+"""Read what a student handed in, and prepare the notebook to run and the files beside it."""
 
 from __future__ import annotations
 
 import functools
 import json
+import logging
 import unicodedata
 from collections import defaultdict
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from attention_lib.grading.classroom.course import Course
+from attention_lib.grading import limits
 from attention_lib.grading.intake.folder import (
     Folder,
     Missing,
@@ -27,26 +30,16 @@ from attention_lib.grading.intake.folder import (
     walk,
 )
 from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
-from attention_lib.grading.intake.timestamps import TIMESTAMP, read_time
+from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
+
+log = logging.getLogger(__name__)
 
 NOTE_ID = "intake-note"
-FILES = "submission_files"  # where the resources of nbgrader's second pass have Prepared.files
-
-# What is taken of one submission at most.
-NOTEBOOK_BYTES = 20_000_000
-FILE_BYTES = 10_000_000  # any other file
-ALL_BYTES = 50_000_000  # of these together
-MOST_FILES = 200
-MOST_ENTRIES = 2_000  # files and folders looked at
-MOST_FOLDERS_DEEP = 5
-MOST_BRACKETS = 500_000  # in the notebook's JSON, each of which takes a hundred bytes in memory
-MOST_SHOWN = 5  # files named in one note
-
-SECRET = "submission_secret.txt"
-NOT_A_STUDENTS = {TIMESTAMP, SECRET}  # what nbgrader puts beside a notebook
-LITTER = {"__pycache__", "__macosx", "feedback"}  # folders that are passed over without a word
-MODULES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
-ARCHIVES = (".pth", ".egg", ".whl", ".zip")  # and what brings modules along
+SECRET_FILE = "submission_secret.txt"
+NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # what nbgrader puts beside a notebook
+IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # passed over without a word
+MODULE_SUFFIXES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
+ARCHIVE_SUFFIXES = (".pth", ".egg", ".whl", ".zip")  # which bring modules along
 
 
 class UnreadableNotebook(ValueError):
@@ -61,7 +54,9 @@ class Submission:
     problem: str | None = None  # why there is no notebook, as the end of a sentence
     files: dict[str, bytes] = field(default_factory=dict)  # by path within the folder, with /
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
-    time_problem: str | None = None  # one of these: why timestamp.txt was not used
+    time: datetime | None = None  # when it was handed in, in UTC, if that is known
+    time_problem: str | None = None  # one of the notes: why timestamp.txt was not used
+    secret: bytes = b""  # by which nbgrader's exchange finds the student's feedback
 
     def is_copy_of(self, other: Submission) -> bool:
         """Tell whether all of this is in the other one, which may hold more."""
@@ -76,16 +71,12 @@ class Prepared:
     files: dict[str, bytes]
     problem: str | None
     notes: list[str]
+    time: datetime | None = None
     time_problem: str | None = None
+    secret: bytes = b""
 
 
-def prepare(course: Course, lesson: str, student: str) -> Prepared:
-    """Return what nbgrader's Autograde would run for a student, and the files it runs beside."""
-    folder = course.root / "classroom" / "submitted" / student / lesson
-    return take_in(folder, course.released(lesson), course.source(lesson).parent)
-
-
-def take_in(folder: Path, released: Path, source: Path) -> Prepared:
+def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     """Put a submission in order.
 
     A submission that cannot be read, or is another notebook, becomes the released notebook as
@@ -93,33 +84,39 @@ def take_in(folder: Path, released: Path, source: Path) -> Prepared:
 
     Parameters
     ----------
-    folder
-        Where the submission lies: submitted/STUDENT/LESSON.
     released, source
         The notebook that was given out, and the folder of the instructor's version.
     """
-    submission = read_submission(folder, released.stem)
-    ours = _read_released(released, released.stat().st_mtime_ns)
+    template = _read_released(released, released.stat().st_mtime_ns)
     problem, notes = submission.problem, submission.notes
     if not problem:
         try:
-            notebook, changes = rebuild(ours, read_notebook(submission.notebook), released.stem)
+            parsed = read_notebook(submission.notebook)
+            notebook, changes = rebuild(template, parsed, released.stem)
             notes = notes + changes
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
     if problem:
-        notebook = deepcopy(ours)
+        notebook = deepcopy(template)
     if problem or notes:
         notebook.cells.insert(0, _note(problem, notes))
-    return Prepared(notebook, files_of(submission, source), problem, notes, submission.time_problem)
+    return Prepared(
+        notebook,
+        files_of(submission, source),
+        problem,
+        notes,
+        time=submission.time,
+        time_problem=submission.time_problem,
+        secret=submission.secret,
+    )
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=limits.RELEASED_NOTEBOOKS_CACHED)
 def _read_released(path: Path, _changed: int) -> NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
-def read_submission(folder: Path, lesson: str) -> Submission:
+def read_submission(folder: Path, lesson: str, records: Sequence[Record] = ()) -> Submission:
     """Read a student's folder for a lesson, and follow nothing in it.
 
     Links, and whatever is neither a file nor a folder, stay where they lie; so do hidden files,
@@ -132,13 +129,28 @@ def read_submission(folder: Path, lesson: str) -> Submission:
     lesson
         The name of the notebook to find in it. Browsers and students change it: the only
         notebook in the folder is taken under any name.
+    records
+        What nbgrader's exchange recorded of this student and lesson.
     """
+    submission = _read_folder(folder, lesson)
+    submission.time = choose_time(
+        submission.time,
+        records,
+        lambda recorded: submission.is_copy_of(_read_folder(recorded, lesson)),
+    )
+    if submission.problem or submission.notes:
+        log.debug("%s: %s", folder, "; ".join([submission.problem or "", *submission.notes]))
+    return submission
+
+
+def _read_folder(folder: Path, lesson: str) -> Submission:
     submission = Submission()
     wanted = f"{lesson}.ipynb"
     try:
         with opened(folder, below=folder.parent.parent) as place:
             name = _take_notebook(place, wanted, submission)
-            _, submission.time_problem = read_time(place)
+            submission.time, submission.time_problem = read_time(place)
+            submission.secret = _read_secret(place)
     except NotTaken as reason:
         submission.problem = f"its folder is {reason}; hand in the folder itself"
         return submission
@@ -151,18 +163,25 @@ def read_submission(folder: Path, lesson: str) -> Submission:
     return submission
 
 
+def _read_secret(place: Folder) -> bytes:
+    try:
+        return read_file(place, SECRET_FILE, limits.SECRET_BYTES)
+    except NotTaken:
+        return b""
+
+
 def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
     """Read the notebook, whatever its name if it is the only one, and return the name."""
     name, others = wanted, []
     try:
         try:
-            submission.notebook = read_file(place, wanted, NOTEBOOK_BYTES)
+            submission.notebook = read_file(place, wanted, limits.NOTEBOOK_BYTES)
         except Missing:
             others = _notebooks(place)
             if len(others) != 1:
                 raise
             name = others[0]
-            submission.notebook = read_file(place, name, NOTEBOOK_BYTES)
+            submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
         but = f", but {_listed(others)}" if others else ""
         submission.problem = f"there is no {wanted} in the folder{but}"
@@ -174,7 +193,7 @@ def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
 
 
 def _notebooks(place: Folder) -> list[str]:
-    found = names(place, MOST_ENTRIES)
+    found = names(place, limits.FOLDER_ENTRIES)
     return [name for name in found if name.lower().endswith(".ipynb") and name[0] != "."]
 
 
@@ -182,8 +201,12 @@ def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, l
     """Read the files beside a notebook, and sort the paths of the others by the reason why not."""
     files: dict[str, bytes] = {}
     left: dict[str, list[str]] = defaultdict(list)
-    for folder, path, reason in walk(top, top.parent.parent, MOST_ENTRIES, MOST_FOLDERS_DEEP):
-        if str(path) in {notebook, *NOT_A_STUDENTS} or LITTER & set(map(str.lower, path.parts)):
+    for folder, path, reason in walk(
+        top, top.parent.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
+    ):
+        if str(path) in {notebook, *NBGRADER_FILES} or IGNORED_FOLDERS & set(
+            map(str.lower, path.parts)
+        ):
             continue
         try:
             _refuse_by_name(path, notebook)
@@ -198,7 +221,7 @@ def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, l
 def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
     if not all(map(_is_in_a_text, str(path))):
         raise NotTaken("of a name that is no text")
-    if path.name.lower().endswith(MODULES + ARCHIVES):
+    if path.name.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES):
         raise NotTaken("a module or an archive, which could be imported")
     if path.name.lower().endswith(".ipynb"):
         raise NotTaken(f"a notebook other than {notebook}")
@@ -206,14 +229,14 @@ def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
 
 def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:
     """Read a file, if so many and so much may be read besides those read before."""
-    if len(files) == MOST_FILES:
-        raise NotTaken(f"beyond {MOST_FILES} files")
-    room = ALL_BYTES - sum(map(len, files.values()))
+    if len(files) == limits.EXTRA_FILES:
+        raise NotTaken(f"beyond {limits.EXTRA_FILES} files")
+    room = limits.EXTRA_FILES_BYTES - sum(map(len, files.values()))
     try:
-        return read_file(folder, name, min(FILE_BYTES, room))
+        return read_file(folder, name, min(limits.EXTRA_FILE_BYTES, room))
     except TooLarge:
-        if room < FILE_BYTES:
-            raise NotTaken(f"beyond {ALL_BYTES / 1_000_000:g} MB together") from None
+        if room < limits.EXTRA_FILE_BYTES:
+            raise NotTaken(f"beyond {limits.EXTRA_FILES_BYTES / 1_000_000:g} MB together") from None
         raise
 
 
@@ -222,8 +245,12 @@ def _is_in_a_text(character: str) -> bool:
 
 
 def _listed(paths: list[str]) -> str:
-    shown = ", ".join(map(_shown, sorted(paths)[:MOST_SHOWN]))
-    return shown if len(paths) <= MOST_SHOWN else f"{shown} and {len(paths) - MOST_SHOWN} more"
+    shown = ", ".join(map(_shown, sorted(paths)[: limits.FILES_NAMED_PER_NOTE]))
+    return (
+        shown
+        if len(paths) <= limits.FILES_NAMED_PER_NOTE
+        else f"{shown} and {len(paths) - limits.FILES_NAMED_PER_NOTE} more"
+    )
 
 
 def _shown(path: str) -> str:
@@ -242,7 +269,7 @@ def read_notebook(content: bytes) -> dict[str, Any]:
     """
     if not content.strip():
         raise UnreadableNotebook("the file is empty")
-    if sum(map(content.count, (b"[", b"{"))) > MOST_BRACKETS:
+    if sum(map(content.count, (b"[", b"{"))) > limits.NOTEBOOK_BRACKETS:
         raise UnreadableNotebook(
             "it has more parts than can be read; clear its outputs and hand it in again"
         )
@@ -276,7 +303,7 @@ def files_of(submission: Submission, source: Path) -> dict[str, bytes]:
         for name, path in found.items()
         if path.is_file()
         and not any(part.startswith(".") for part in PurePosixPath(name).parts)
-        and not name.lower().endswith((*MODULES, *ARCHIVES, ".ipynb", ".md"))
+        and not name.lower().endswith((*MODULE_SUFFIXES, *ARCHIVE_SUFFIXES, ".ipynb", ".md"))
     }
     theirs = {
         path: content

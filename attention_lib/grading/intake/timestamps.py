@@ -1,18 +1,19 @@
-"""When a submission was handed in: as the exchange recorded it, or else as its folder says."""
+"""Find out when a submission was handed in: from the exchange's records, or timestamp.txt."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from attention_lib.grading import limits
 from attention_lib.grading.intake.folder import Folder, Missing, NotTaken, read_file
 
 TIMESTAMP = "timestamp.txt"
-TIMESTAMP_BYTES = 100
 AHEAD = timedelta(days=1)  # of our clock: no time zone is further away
 _FORM = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
@@ -48,7 +49,9 @@ def read_time(place: Folder) -> tuple[datetime | None, str | None]:
     A time that has not come yet says nothing about when a work was handed in.
     """
     try:
-        text = read_file(place, TIMESTAMP, TIMESTAMP_BYTES).decode("utf-8", "replace").strip()
+        text = (
+            read_file(place, TIMESTAMP, limits.TIMESTAMP_BYTES).decode("utf-8", "replace").strip()
+        )
     except Missing:
         return None, None
     except NotTaken as reason:
@@ -59,6 +62,36 @@ def read_time(place: Folder) -> tuple[datetime | None, str | None]:
     if time > datetime.now(UTC).replace(tzinfo=None) + AHEAD:
         return None, f"{TIMESTAMP} says a time that has not come yet, and was not used."
     return time, None
+
+
+def write_time(time: datetime) -> str:
+    """Return a time as nbgrader's timestamp.txt says it."""
+    return f"{time.isoformat(' ')} UTC\n"
+
+
+def choose_time(
+    stamped: datetime | None, records: Sequence[Record], is_copy: Callable[[Path], bool]
+) -> datetime | None:
+    """Return when a work was handed in, in UTC, if that is known.
+
+    What nbgrader's exchange recorded decides. Where it holds several of a student, it is the
+    first that is the same as the work to grade, since an instructor may have collected one
+    before the last; if none is, the last. Without a record it is the time that timestamp.txt
+    says, which is as good as the way by which the folder came.
+
+    Parameters
+    ----------
+    stamped
+        The time that timestamp.txt says.
+    is_copy
+        Whether a folder of the exchange holds the work to grade; asked only if it matters.
+    """
+    if not records:
+        return stamped
+    if len(records) == 1:
+        return records[0].time
+    same = [record.time for record in records if is_copy(record.folder)]
+    return min(same, default=max(record.time for record in records))
 
 
 def find_records(inbound: Path, lesson: str) -> dict[str, list[Record]]:

@@ -1,4 +1,4 @@
-"""nbgrader's collect, which brings files from the exchange, and nothing that a link leads to."""
+"""Collect submissions from nbgrader's exchange without following their links."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect
 
+from attention_lib.grading import limits
 from attention_lib.grading.intake.folder import NotTaken, read_file, walk
-from attention_lib.grading.intake.submission import MOST_ENTRIES, MOST_FOLDERS_DEEP, NOTEBOOK_BYTES
-from attention_lib.grading.intake.timestamps import TIMESTAMP, read_name
+from attention_lib.grading.intake.timestamps import TIMESTAMP, read_name, write_time
 
 
 class CollectFiles(ExchangeCollect):
@@ -25,18 +25,20 @@ class CollectFiles(ExchangeCollect):
             self._copy_files(Path(src), Path(folder, "copy"))
             record = read_name(Path(src), self.coursedir.assignment_id)
             if record:
-                Path(folder, "copy", TIMESTAMP).write_text(f"{record.time.isoformat(' ')} UTC\n")
+                Path(folder, "copy", TIMESTAMP).write_text(write_time(record.time))
             super().do_copy(str(Path(folder, "copy")), dest, log)
 
     def _copy_files(self, src: Path, dest: Path) -> None:
         dest.mkdir()
-        for folder, path, reason in walk(src, src.parent, MOST_ENTRIES, MOST_FOLDERS_DEEP):
+        for folder, path, reason in walk(
+            src, src.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
+        ):
             try:
                 if reason:
                     raise reason
-                content = read_file(folder, path.name, NOTEBOOK_BYTES)
-            except NotTaken as why:
-                self.log.warning("Left out of %s as %s: %r", src.name, why, str(path))
+                content = read_file(folder, path.name, limits.NOTEBOOK_BYTES)
+            except NotTaken as refusal:
+                self.log.warning("Left out of %s as %s: %r", src.name, refusal, str(path))
                 continue
             (dest / path).parent.mkdir(parents=True, exist_ok=True)
             (dest / path).write_bytes(content)

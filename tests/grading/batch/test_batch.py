@@ -1,4 +1,4 @@
-"""What has changed is graded, once; what has not, is left as it is."""
+"""Batches grade what has changed, once, whatever interrupts them."""
 
 import contextlib
 import datetime
@@ -9,19 +9,29 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 from sqlalchemy import text
 
-from attention_lib.grading.batch.batch import Batch, uninterrupted
+from attention_lib.grading.batch import recording
+from attention_lib.grading.batch.batch import Batch
+from attention_lib.grading.batch.recording import uninterrupted
+from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
-from attention_lib.grading.judge.execution import UNPROTECTED
+from attention_lib.grading.nbgrader_plugins.preprocessors import UNPROTECTED
+from attention_lib.grading.release import release
 from tests.grading.rows import read_rows, rows_of_others
-from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
+from tests.grading.sample_class import (
+    LESSONS,
+    Classroom,
+    cell_of,
+    make_course,
+    make_lean_course,
+    quietly,
+)
 
 LESSON, OTHER_LESSON = LESSONS[:2]
 STUDENTS = ["ada", "bo", "cy"]
@@ -54,9 +64,10 @@ def notebook_of(room, student):
 
 def written(room, student="*"):
     """Return when each file was written that nbgrader makes for students."""
-    places = room.course.root.joinpath("classroom").glob(f"*graded/{student}/{LESSON}/*")
-    pages = room.course.root.joinpath("classroom").glob(f"feedback/{student}/{LESSON}/*")
-    return {path: path.stat().st_mtime_ns for path in [*places, *pages]}
+    classroom = room.course.root / "classroom"
+    graded = classroom.glob(f"autograded/{student}/{LESSON}/*")
+    pages = classroom.glob(f"feedback/{student}/{LESSON}/*")
+    return {path: path.stat().st_mtime_ns for path in [*graded, *pages]}
 
 
 def planned(room, again=False):
@@ -66,11 +77,11 @@ def planned(room, again=False):
         Journal(room.course.journal(LESSON)) as journal,
     ):
         batch = Batch(room.course, LESSON, gradebook, journal)
-        quietly(batch.plan, room.course.submitted(LESSON), again)
-        return list(batch.to_grade), list(batch.to_show)
+        plan = quietly(batch.plan, room.course.submitted(LESSON), again)
+        return list(plan.to_grade), list(plan.to_show)
 
 
-def test_nothing_is_done_twice(room):
+def test_second_batch_without_changes_writes_nothing(room):
     before = written(room), read_rows(room.course), room.course.journal(LESSON).read_text()
     assert len(before[0]) == 2 * len(STUDENTS)
     results = room.grade()
@@ -89,13 +100,13 @@ def test_nothing_is_done_twice(room):
     assert [result.note for result in results.values()] == ["", "", ""]
 
 
-def test_whoever_writes_the_gradebook_is_waited_for(room):
+def test_gradebook_waits_for_locks_and_keeps_a_write_ahead_log(room):
     with room.course.gradebook() as gradebook:
         assert gradebook.db.execute(text("PRAGMA busy_timeout")).scalar() == 60_000
         assert gradebook.db.execute(text("PRAGMA journal_mode")).scalar() == "wal"
 
 
-def test_who_hands_in_again_is_graded_again_and_nobody_else_is_touched(room):
+def test_only_a_changed_submission_is_graded_again(room):
     others = rows_of_others(room.course, "bo", LESSON)
     before = written(room)
     shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
@@ -107,7 +118,7 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else_is_touched(room):
     assert {path for path in after if after[path] != before[path]} == set(written(room, "bo"))
 
 
-def test_a_name_that_nbgrader_takes_for_others_is_nobodys(room):
+def test_students_with_glob_patterns_in_their_names_are_refused(room):
     before = written(room), read_rows(room.course)
     names = ["*", "b[ao]", "ada ", "a\x1b[31m", "b\nc", "c\udcff"]
     for name in names:
@@ -176,7 +187,7 @@ def lose_the_autograded_notebook(room):
         (set_due_date, STUDENTS),
     ],
 )
-def test_whatever_a_grade_rests_on_is_looked_at(room, change, whose):
+def test_change_of_anything_a_grade_depends_on_makes_it_due(room, change, whose):
     assert planned(room) == ([], [])
     change(room)
     assert planned(room) == (whose, [])
@@ -193,12 +204,12 @@ def lose_the_page(room):
 
 
 @pytest.mark.parametrize("change", [give_a_comment, lose_the_page])
-def test_whatever_a_page_rests_on_is_looked_at(room, change):
+def test_change_of_anything_a_page_depends_on_makes_it_due(room, change):
     change(room)
     assert planned(room) == ([], ["bo"])
 
 
-def test_all_can_be_graded_again(room):
+def test_again_grades_everyone(room):
     before = written(room)
     results = quietly(grade, room.course, LESSON, 0, "", True)[1]
     assert [result.points for result in results] == [room.most, room.nothing, room.most]
@@ -215,6 +226,76 @@ def mark(room, student, points):
         grade = gradebook.find_grade("written_softmax", LESSON, LESSON, student)
         grade.manual_score, grade.needs_manual_grade = points, False
         gradebook.db.commit()
+
+
+def test_planning_leaves_the_log_of_the_last_batch(room):
+    room.course.log(LESSON).write_text("a warning")
+    change_file(room)
+    assert planned(room) == (["bo"], [])
+    assert room.course.log(LESSON).read_text() == "a warning"
+
+
+def test_submission_that_changes_after_planning_is_journaled_as_it_was_graded(room):
+    """The plan knows the blank notebook; the model answers come before its turn."""
+    shutil.copy(notebook_of(room, "ada"), notebook_of(room, "cy"))
+    change_file(room)
+    with room.course.gradebook() as gradebook, Journal(room.course.journal(LESSON)) as journal:
+        batch = Batch(room.course, LESSON, gradebook, journal)
+        plan = quietly(batch.plan, room.course.submitted(LESSON))
+        assert list(plan.to_grade) == ["bo"]
+        shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
+        with Workers(0) as workers:
+            quietly(batch.run, plan, workers)
+    assert planned(room) == ([], [])
+    assert room.grade()["bo"].points == room.most
+
+
+def test_submission_collected_again_while_it_runs_is_graded_as_it_ran(room, monkeypatch):
+    """The journal's digest is of what was run and graded, so the newer work is graded next."""
+    blank = notebook_of(room, "bo").read_bytes()
+    shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
+    autograde = recording.autograde
+
+    def collect_then_autograde(nbgrader, lesson, student, prepared, ran):
+        notebook_of(room, student).write_bytes(blank)
+        return autograde(nbgrader, lesson, student, prepared, ran)
+
+    monkeypatch.setattr(recording, "autograde", collect_then_autograde)
+    assert room.grade()["bo"].points == room.most
+    answer = cell_of(room.autograded("bo"), room.checked[0]).source
+    assert answer == cell_of(room.key(), room.checked[0]).source
+    monkeypatch.undo()
+    assert planned(room) == (["bo"], [])
+    assert room.grade()["bo"].points == room.nothing
+
+
+def test_settings_of_nbgrader_name_the_folders(tmp_path):
+    course = make_course(tmp_path, LESSON)
+    config = course.root / "nbgrader_config.py"
+    with config.open("a") as file:
+        for step in ("source", "submitted", "autograded", "feedback"):
+            file.write(f"c.CourseDirectory.{step}_directory = 'our_{step}'\n")
+        file.write("c.CourseDirectory.db_url = f'sqlite:///{root}/grades.db'\n")
+    quietly(release, course, [LESSON])
+    room = Classroom(course, LESSON)
+    room.hand_in("ada", room.key())
+    assert (tmp_path / "our_submitted" / "ada" / LESSON / f"{LESSON}.ipynb").is_file()
+    assert room.grade()["ada"].points == room.most
+    assert quietly(course.nbgrader().get_submitted_students, LESSON) == {"ada"}
+    assert (tmp_path / "our_autograded" / "ada" / LESSON / f"{LESSON}.ipynb").is_file()
+    assert (tmp_path / "our_feedback" / "ada" / LESSON / f"{LESSON}.html").is_file()
+    assert (tmp_path / "our_source" / LESSON / f"{LESSON}.ipynb").is_file()
+    assert (tmp_path / "grades.db").is_file()
+    others = {path.name for path in (tmp_path / "classroom").iterdir()}
+    assert others.isdisjoint({"source", "submitted", "autograded", "feedback", "gradebook.db"})
+
+
+def test_verbose_says_what_is_done_for_whom_and_why(room):
+    lose_the_page(room)
+    _, printed = start(room.course, "--jobs", "0", "--verbose").communicate(timeout=SECONDS)
+    assert "plan for 'bo': page (there is no feedback page)" in printed
+    assert "'bo' has a feedback page" in printed
+    assert "'ada'" not in printed
 
 
 def test_marks_given_by_hand_are_shown_and_kept(room):
@@ -238,7 +319,7 @@ def test_marks_given_by_hand_are_shown_and_kept(room):
     assert result.note == "look again at your mark for written_softmax"
 
 
-def test_being_late_is_told_and_costs_what_the_settings_say(room):
+def test_lateness_is_noted_and_costs_what_the_settings_say(room):
     config = room.course.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
     set_due_date(room)
@@ -266,7 +347,14 @@ c.Autograde.autograde_preprocessors.append(Trouble)
 """
 
 
-def test_who_cannot_be_graded_stops_nobody_and_is_tried_again(room, monkeypatch, capsys):
+def totals_in(lines):
+    """Return what each student has in the column `total` of a printed table."""
+    header = next(line for line in lines if line.startswith("student")).split()
+    rows = [line.split() for line in lines if line]
+    return {row[0]: row[header.index("total")] for row in rows if len(row) >= len(header) - 1}
+
+
+def test_failed_student_stops_nobody_and_is_tried_again(room, monkeypatch, capsys):
     config = room.course.root / "nbgrader_config.py"
     settings = config.read_text()
     config.write_text(settings + TROUBLE)
@@ -276,16 +364,16 @@ def test_who_cannot_be_graded_stops_nobody_and_is_tried_again(room, monkeypatch,
     assert lines[-2] == (
         "3 handed in. Not graded: bo. Waiting for a human (?): written_softmax of 2."
     )
-    told = {line.split()[0]: line for line in lines if line}
-    assert f"could not be graded; classroom/{LESSON}.log says more" in told["bo"]
-    assert told["ada"].split()[6] == "7"
+    rows = {line.split()[0]: line for line in lines if line}
+    assert f"could not be graded; classroom/{LESSON}.log says more" in rows["bo"]
+    assert totals_in(lines)["ada"] == "7"
     assert "no room" in room.course.log(LESSON).read_text()
 
     config.write_text(settings)
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
 
 
-def test_what_cannot_be_written_is_said_in_a_sentence(room, monkeypatch, capsys):
+def test_unwritable_log_is_reported_in_one_sentence(room, monkeypatch, capsys):
     """As on a full disk, of which a folder in the log's place gives the same kind of error."""
     room.course.log(LESSON).unlink()
     room.course.log(LESSON).mkdir()
@@ -297,7 +385,7 @@ def test_what_cannot_be_written_is_said_in_a_sentence(room, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(("presses", "written"), [(1, ["grade"]), (2, [])])
-def test_control_c_waits_until_a_grade_is_written_but_only_once(presses, written):
+def test_first_control_c_waits_until_a_grade_is_written_and_the_second_does_not(presses, written):
     done = []
 
     def write():
@@ -356,7 +444,7 @@ def workers_of(process):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the work is done without a fork server")
-def test_whatever_happens_to_a_batch_everyone_is_graded_once(tmp_path):
+def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     """A worker is killed, Ctrl-C is pressed, the whole batch is killed: three batches make one."""
     course = make_lean_course(tmp_path, LESSON)
     room = Classroom(course, LESSON)
@@ -384,39 +472,43 @@ def test_whatever_happens_to_a_batch_everyone_is_graded_once(tmp_path):
     assert len(graded_in(course)) < len(students)
 
     third = start(course, "--jobs", "0")
-    told, said = third.communicate(timeout=SECONDS)
-    assert third.returncode == 0, said
-    totals = [line.split()[6] for line in told.splitlines() if line.startswith("student_")]
-    assert totals == ["7"] * len(students)
+    printed, errors = third.communicate(timeout=SECONDS)
+    assert third.returncode == 0, errors
+    totals = totals_in(printed.splitlines())
+    assert {student: totals[student] for student in students} == dict.fromkeys(students, "7")
     assert sorted(graded_in(course)) == sorted(students)
     seeds = [line["seed"] for line in lines_of(course) if "seed" in line]
     assert len(seeds) == 2  # one batch, from its beginning to its end
     assert seeds[1] is None
 
 
-def test_without_a_sandbox_one_sentence_says_what_to_install(room):
+def test_missing_bubblewrap_is_reported_in_one_sentence(room, tmp_path):
     change_settings(room)
-    done = without_bubblewrap(room.course)
+    done = without_bubblewrap(room.course, tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "bubblewrap" in done.stderr
 
 
-def test_grading_without_a_sandbox_is_warned_of_on_every_run(room):
+def test_grading_without_a_sandbox_warns_on_every_run(room, tmp_path):
     config = room.course.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.without_sandbox = True\n")
-    done = without_bubblewrap(room.course)
+    done = without_bubblewrap(room.course, tmp_path)
     assert done.returncode == 0
     assert "ada" in done.stdout
     assert done.stderr == f"{UNPROTECTED}\n"
 
 
-def without_bubblewrap(course):
+def without_bubblewrap(course, folder):
+    """Grade where the only program to be found is the one that the settings look for."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "alembic").touch(mode=0o700)
     return subprocess.run(
         [sys.executable, "-m", "attention_lib.grading.grade", LESSON, "--jobs", "0"],
         cwd=course.root,
-        env={**os.environ, "PATH": str(Path(sys.executable).parent)},
+        env={**os.environ, "PATH": str(programs)},
         capture_output=True,
         text=True,
         check=False,

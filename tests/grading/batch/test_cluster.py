@@ -117,7 +117,7 @@ def lose(cluster, worker, name, room):
         worker.kill()
 
 
-def test_what_a_lost_worker_had_begun_is_done_elsewhere(cluster, room):
+def test_calls_of_a_lost_worker_are_made_by_another(cluster, room):
     lost = cluster.start_worker("lost")
     cluster.start_worker("stays")
     accident = threading.Thread(target=lose, args=(cluster, lost, "lost", room))
@@ -144,7 +144,7 @@ def test_a_worker_with_another_library_grades_nobody(cluster, room):
     assert graded_in(room) == []
 
 
-def test_a_scheduler_that_goes_is_missed(cluster, room, monkeypatch):
+def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
     monkeypatch.setattr(
         "attention_lib.grading.batch.cluster.SECONDS_TO_CONNECT", 2
     )  # and to give up
@@ -163,6 +163,6 @@ def test_a_scheduler_that_goes_is_missed(cluster, room, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://127.0.0.1", "nowhere", "a b"])
-def test_a_scheduler_that_is_not_there_is_named(address):
+def test_address_without_a_scheduler_is_reported(address):
     with pytest.raises(CourseError, match=f"No scheduler answers at {address}"):
         ClusterWorkers(0, address)

@@ -1,11 +1,12 @@
-"""How far a batch has come is said on a terminal, and hardly elsewhere."""
+"""The progress line of a batch, on a terminal and in a file."""
 
 import io
 import os
 
 import pytest
 
-from attention_lib.grading.batch.progress import LINE_SECONDS, Progress
+from attention_lib.grading import limits
+from attention_lib.grading.batch.progress import Progress
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def now():
     return [0.0]
 
 
-def test_it_says_what_is_done_what_failed_and_how_long_the_rest_takes(now):
+def test_text_counts_done_and_failed_and_estimates_the_time_left(now):
     progress = Progress(10, io.StringIO(), lambda: now[0])
     assert str(progress) == "0 of 10 graded"
     now[0] = 4
@@ -29,7 +30,7 @@ def test_it_says_what_is_done_what_failed_and_how_long_the_rest_takes(now):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals here")
-def test_a_terminal_shows_one_line(now):
+def test_terminal_shows_one_line_that_is_rewritten(now):
     screen, terminal = os.openpty()
     with os.fdopen(terminal, "w") as out, os.fdopen(screen, "rb", buffering=0) as shown:
         progress = Progress(2, out, lambda: now[0])
@@ -49,11 +50,11 @@ def test_a_terminal_shows_one_line(now):
     assert lines[1:] == [""]
 
 
-def test_elsewhere_a_line_is_said_now_and_then(now):
+def test_file_gets_a_line_a_minute_at_most(now):
     out = io.StringIO()
     progress = Progress(3, out, lambda: now[0])
     progress.count()
-    now[0] = LINE_SECONDS + 1
+    now[0] = limits.PROGRESS_LINE_SECONDS + 1
     progress.count()
     progress.count()
     progress.close()

@@ -1,9 +1,16 @@
-"""A course knows its lessons, and what became of one that has another name now."""
+"""A course: its lessons, those that were renamed, and the folders that nbgrader's settings name."""
+
+import shutil
+from pathlib import Path
+
+import pytest
 
 from attention_lib.grading import grade, release
-from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.course import CONFIG, Course, CourseError
 from attention_lib.lessons import LESSONS, RENAMED
-from tests.grading.sample_class import make_lean_course, quietly
+from tests.grading.sample_class import ROOT, make_lean_course, quietly
+
+LESSON = LESSONS[0]
 
 
 def content(folder):
@@ -41,3 +48,83 @@ def test_a_course_that_still_has_a_renamed_lesson_uses_it(tmp_path):
 def test_lessons_were_renamed_to_lessons_that_there_are():
     assert set(RENAMED.values()) <= set(LESSONS)
     assert not set(RENAMED) & set(LESSONS)
+
+
+def course_with(folder: Path, *settings: str) -> Course:
+    """Make a course that has nothing but its settings, with more of CourseDirectory's."""
+    shutil.copy(ROOT / CONFIG, folder)
+    with (folder / CONFIG).open("a") as file:
+        file.writelines(f"c.CourseDirectory.{setting}\n" for setting in settings)
+    return Course(folder)
+
+
+def folders(course: Course) -> dict[str, str]:
+    """Return where a student's files lie, from the course's folder on."""
+    paths = {
+        "source": course.source(LESSON),
+        "released": course.released(LESSON),
+        "submission": course.submission(LESSON, "ada"),
+        "autograded": course.autograded(LESSON, "ada"),
+        "feedback": course.feedback(LESSON, "ada"),
+    }
+    return {name: path.relative_to(course.root).as_posix() for name, path in paths.items()}
+
+
+def test_folders_are_those_of_the_courses_own_settings(tmp_path):
+    assert folders(course_with(tmp_path)) == {
+        "source": f"classroom/source/{LESSON}/{LESSON}.ipynb",
+        "released": f"notebooks/{LESSON}/{LESSON}.ipynb",
+        "submission": f"classroom/submitted/ada/{LESSON}",
+        "autograded": f"classroom/autograded/ada/{LESSON}/{LESSON}.ipynb",
+        "feedback": f"classroom/feedback/ada/{LESSON}/{LESSON}.html",
+    }
+
+
+def test_changed_settings_change_every_folder(tmp_path):
+    course = course_with(
+        tmp_path,
+        "source_directory = 'a'",
+        "release_directory = 'b'",
+        "submitted_directory = 'c'",
+        "autograded_directory = 'd'",
+        "feedback_directory = 'e'",
+        "directory_structure = '{nbgrader_step}/{assignment_id}/{student_id}'",
+    )
+    assert folders(course) == {
+        "source": f"a/{LESSON}/{LESSON}.ipynb",
+        "released": f"b/{LESSON}/{LESSON}.ipynb",
+        "submission": f"c/{LESSON}/ada",
+        "autograded": f"d/{LESSON}/ada/{LESSON}.ipynb",
+        "feedback": f"e/{LESSON}/ada/{LESSON}.html",
+    }
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        "{nbgrader_step}/{student_id}/{assignment_id}",
+        "{nbgrader_step}/{assignment_id}/{student_id}",
+    ],
+)
+def test_students_who_handed_in_are_those_that_nbgrader_finds(tmp_path, structure):
+    course = course_with(
+        tmp_path, "submitted_directory = 'handed_in'", f"directory_structure = {structure!r}"
+    )
+    for student in ("bo", "ada"):
+        course.submission(LESSON, student).mkdir(parents=True)
+        (course.submission(LESSON, student) / f"{LESSON}.ipynb").touch()
+    course.submission(LESSONS[1], "cy").mkdir(parents=True)
+    (tmp_path / "handed_in" / "notes.txt").touch()
+    assert course.submitted(LESSON) == ["ada", "bo"]
+    assert course.nbgrader().get_submitted_students(LESSON) == {"ada", "bo"}
+
+
+def test_nobody_has_handed_in_where_there_is_no_folder(tmp_path):
+    assert course_with(tmp_path).submitted(LESSON) == []
+
+
+def test_structure_without_folders_of_students_is_refused(tmp_path):
+    structure = "{nbgrader_step}/{student_id}_{assignment_id}"
+    course = course_with(tmp_path, f"directory_structure = {structure!r}")
+    with pytest.raises(CourseError, match="needs {student_id} as the whole name of a folder"):
+        course.submitted(LESSON)

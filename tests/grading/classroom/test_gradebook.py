@@ -1,4 +1,4 @@
-"""The gradebook is copied before a batch, read while it is written, and read as a whole."""
+"""Backups of the gradebook, its lock, and what is read from it."""
 
 import contextlib
 import os
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import CourseError
-from attention_lib.grading.classroom.gradebook import COPIES, prepare_to_write, read_standings
+from attention_lib.grading.classroom.gradebook import prepare_to_write, read_standings
 
 
 def with_table(path):
@@ -29,7 +30,7 @@ def points_in(path):
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{}", "sqlite+pysqlite:///{}?timeout=60"])
-def test_a_copy_holds_what_was_written_last(tmp_path, url):
+def test_backup_holds_what_was_committed_last(tmp_path, url):
     path = tmp_path / "gradebook.db"
     with contextlib.closing(with_table(path)) as somebody:
         first = prepare_to_write(url.format(path), tmp_path / "copies")
@@ -41,7 +42,7 @@ def test_a_copy_holds_what_was_written_last(tmp_path, url):
     assert sorted((tmp_path / "copies").iterdir()) == [first, second]
 
 
-def test_a_gradebook_is_read_while_somebody_writes_it(tmp_path):
+def test_gradebook_can_be_read_during_a_write(tmp_path):
     path = tmp_path / "gradebook.db"
     with_table(path).close()
     prepare_to_write(f"sqlite:///{path}", tmp_path)
@@ -53,17 +54,17 @@ def test_a_gradebook_is_read_while_somebody_writes_it(tmp_path):
     assert points_in(path) == [1, 2]
 
 
-def test_the_last_copies_are_kept(tmp_path):
+def test_only_the_last_backups_are_kept(tmp_path):
     path = tmp_path / "gradebook.db"
     with_table(path).close()
     (tmp_path / "copies").mkdir()
     other = tmp_path / "copies" / "by_hand.db"
     other.write_text("")
-    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(COPIES + 2)]
+    made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(limits.BACKUPS + 2)]
     assert sorted((tmp_path / "copies").iterdir()) == [other, *made[2:]]
 
 
-def test_there_is_no_copy_of_what_is_not_there_or_no_file(tmp_path, monkeypatch):
+def test_missing_file_and_database_server_get_no_backup(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with_table("course").close()
     assert prepare_to_write(f"sqlite:///{tmp_path}/gradebook.db", tmp_path / "copies") is None
@@ -71,7 +72,7 @@ def test_there_is_no_copy_of_what_is_not_there_or_no_file(tmp_path, monkeypatch)
     assert [path.name for path in tmp_path.iterdir()] == ["course"]
 
 
-def test_a_gradebook_that_is_none_is_named(tmp_path):
+def test_file_that_is_no_database_is_reported(tmp_path):
     path = tmp_path / "gradebook.db"
     path.write_text("this is not a database" * 100)
     with pytest.raises(CourseError, match=r"gradebook\.db cannot be copied"):
@@ -107,7 +108,7 @@ def fill(gradebook):
     gradebook.db.commit()
 
 
-def test_a_standing_is_what_nbgrader_says(gradebook):
+def test_standings_agree_with_nbgrader(gradebook):
     gradebook.find_grade("check_a", "01", "01", "bo").extra_credit = 0.5
     gradebook.find_grade("words", "01", "01", "bo").manual_score = 1
     gradebook.db.commit()
@@ -124,7 +125,7 @@ def test_a_standing_is_what_nbgrader_says(gradebook):
     assert read_standings(gradebook, "02") == {}
 
 
-def test_whatever_a_page_shows_changes_the_marks_of_that_student_alone(gradebook):
+def test_change_of_what_a_page_shows_changes_the_digest_of_that_student_alone(gradebook):
     def grade(name):
         return gradebook.find_grade(name, "01", "01", "ada")
 

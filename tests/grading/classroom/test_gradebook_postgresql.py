@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from attention_lib.grading.grade import summary
-from tests.grading.sample_class import LESSONS, Classroom, make_lean_course
 from tests.grading.rows import read_rows, rows_of_others
+from tests.grading.sample_class import LESSONS, Classroom, make_lean_course
 
 LESSON, OTHER_LESSON = LESSONS[:2]
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("postgresql")]

@@ -1,4 +1,4 @@
-"""The journal remembers what was done, and no accident makes it remember anything else."""
+"""The journal of a lesson: what it keeps, and what it keeps after a crash."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def remembered(path):
         return {student: vars(entry) for student, entry in journal.entries.items()}
 
 
-def test_the_last_word_counts(tmp_path):
+def test_last_line_about_a_student_counts(tmp_path):
     path = tmp_path / "journal"
     with Journal(path) as journal:
         journal.note("ada", work="1", automatic={"check_a": 1.0, "written": None}, note="stopped")
@@ -29,7 +29,7 @@ def test_the_last_word_counts(tmp_path):
     }
 
 
-def test_a_journal_cut_anywhere_knows_what_was_whole_and_goes_on(tmp_path):
+def test_truncated_journal_keeps_its_whole_lines_and_can_be_continued(tmp_path):
     path = tmp_path / "journal"
     with Journal(path) as journal:
         journal.note("ada", work="1", note="ä")
@@ -45,7 +45,7 @@ def test_a_journal_cut_anywhere_knows_what_was_whole_and_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["[]", "1", "{}", '{"student": 1}', '{"student": [], "work": 1}'])
-def test_a_strange_line_is_passed_over(tmp_path, line):
+def test_invalid_line_is_skipped(tmp_path, line):
     path = tmp_path / "journal"
     path.write_text(f'{line}\n{{"student": "ada", "work": "1"}}\n')
     assert remembered(path)["ada"]["work"] == "1"
@@ -63,7 +63,7 @@ def test_an_unfinished_batch_has_a_seed_and_a_finished_one_has_none(tmp_path):
         assert journal.seed is None
 
 
-def test_what_was_to_be_done_again_is_to_be_done_again_after_an_accident(tmp_path):
+def test_again_flag_survives_a_crash(tmp_path):
     path = tmp_path / "journal"
     with Journal(path) as journal:
         journal.note("ada", work="1")

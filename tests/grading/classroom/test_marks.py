@@ -1,4 +1,4 @@
-"""A mark given by hand is questioned when what it was given for has changed, and only then."""
+"""Marks given by hand stay settled until the answer or its automatic points change."""
 
 import pytest
 
@@ -25,6 +25,6 @@ def test_marks_stand_while_answers_and_automatic_points_do(answers, points, sett
     assert still_settled(before, after, ANSWERS, answers) == settled
 
 
-def test_without_the_notebook_that_was_marked_nothing_is_settled():
+def test_no_mark_is_settled_without_the_notebook_that_was_marked():
     before = Standing(automatic={"written_softmax": None}, settled=["written_softmax"])
     assert still_settled(before, before, {}, ANSWERS) == []

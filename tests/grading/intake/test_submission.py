@@ -1,4 +1,4 @@
-"""What is taken of a submission, and the sentence for what is not."""
+"""Reading a submission: which files are taken, and the sentence for each that is not."""
 
 import json
 import os
@@ -7,15 +7,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from attention_lib.grading.intake import submission as intake
+from attention_lib.grading import limits
 from attention_lib.grading.intake.submission import (
-    NOTEBOOK_BYTES,
     UnreadableNotebook,
     files_of,
+    prepare,
     problem_of,
     read_notebook,
     read_submission,
-    take_in,
 )
 from tests.grading.intake.released import RELEASED
 
@@ -51,7 +50,7 @@ def read(folder):
 
 @pytest.mark.parametrize("version", [3, 4])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_formats_and_encodings_in_use_are_read(version, encoding):
+def test_notebook_formats_and_encodings_in_use_are_read(version, encoding):
     text = nbformat.writes(NOTEBOOK, version=version)
     assert read_notebook(text.encode(encoding))["nbformat"] == version
 
@@ -60,7 +59,7 @@ def test_formats_and_encodings_in_use_are_read(version, encoding):
     "more",
     ['"a": NaN, "b": -Infinity', '"nbformat": 3, "nbformat": 4', '"a": "\\ud800"', '"a": 1e999'],
 )
-def test_what_json_should_not_hold_does_no_harm(more):
+def test_odd_values_in_json_do_no_harm(more):
     assert read_notebook(TEXT.replace("{", "{" + more + ",", 1).encode())["nbformat"] == 4
 
 
@@ -84,20 +83,20 @@ def test_what_json_should_not_hold_does_no_harm(more):
         ("[" + "[],{}," * 500_000 + "[]]", "more parts than can be read"),
     ],
 )
-def test_what_is_no_notebook_is_told_in_a_sentence(text, told):
+def test_unreadable_notebook_is_reported_in_one_sentence(text, told):
     with pytest.raises(UnreadableNotebook, match=told) as caught:
         read_notebook(text.encode())
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
-def test_what_is_no_text_is_told():
+def test_bytes_that_are_no_text_are_reported():
     with pytest.raises(UnreadableNotebook, match="UTF-8"):
         read_notebook(b"\x89PNG\xff\xfe")
 
 
 @pytest.mark.parametrize("name", [f"{LESSON} (1).ipynb", "final.ipynb", "Untitled.IPYNB"])
-def test_the_only_notebook_is_taken_under_any_name(folder, name):
+def test_only_notebook_is_taken_under_any_name(folder, name):
     (folder / f"{LESSON}.ipynb").rename(folder / name)
     put(folder, "data.csv", f"._{LESSON}.ipynb")  # the latter is left by archives from a Mac
     submission = read(folder)
@@ -106,7 +105,7 @@ def test_the_only_notebook_is_taken_under_any_name(folder, name):
     assert submission.notes == [f"`{name}`, the only notebook there, is taken for {LESSON}.ipynb."]
 
 
-def test_of_several_notebooks_the_one_of_the_lessons_name_is_taken(folder):
+def test_notebook_named_after_the_lesson_is_taken_of_several(folder):
     put(folder, f"{LESSON} (1).ipynb")
     assert read(folder).notebook == TEXT.encode()
     (folder / f"{LESSON}.ipynb").rename(folder / "final.ipynb")
@@ -114,20 +113,20 @@ def test_of_several_notebooks_the_one_of_the_lessons_name_is_taken(folder):
     assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder, but {both}"
 
 
-def test_a_folder_without_a_notebook_says_so(folder):
+def test_folder_without_a_notebook_is_reported(folder):
     (folder / f"{LESSON}.ipynb").unlink()
     assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder"
 
 
-def test_a_notebook_that_is_too_large_is_not_read(folder):
+def test_too_large_notebook_is_not_read(folder):
     with (folder / f"{LESSON}.ipynb").open("r+b") as file:
-        file.truncate(NOTEBOOK_BYTES + 1)
+        file.truncate(limits.NOTEBOOK_BYTES + 1)
     assert "larger than 20 MB; clear its outputs and hand it in again" in read(folder).problem
 
 
 @posix_only
 @pytest.mark.parametrize("part", ["notebook", "lesson", "student"])
-def test_a_notebook_behind_a_link_is_not_read(folder, part):
+def test_notebook_behind_a_link_is_not_read(folder, part):
     path = {
         "notebook": folder / f"{LESSON}.ipynb",
         "lesson": folder,
@@ -142,7 +141,7 @@ def test_a_notebook_behind_a_link_is_not_read(folder, part):
     assert submission.files == {}
 
 
-def test_a_file_in_place_of_the_folder_is_told(folder):
+def test_file_in_place_of_the_folder_is_reported(folder):
     (folder / f"{LESSON}.ipynb").unlink()
     folder.rmdir()
     folder.write_text("")
@@ -167,7 +166,7 @@ def test_files_and_folders_are_taken(folder):
     assert submission.problem is None
 
 
-def test_what_editors_and_nbgrader_leave_behind_is_passed_over(folder):
+def test_files_of_editors_and_of_nbgrader_are_ignored(folder):
     put(folder, ".DS_Store", ".git/config", "__pycache__/a.pyc", "__MACOSX/b", "feedback/c.html")
     put(folder, "in/__pycache__/a.pyc", "in/.hidden")
     put(folder, ".ipynb_checkpoints/x.ipynb", "submission_secret.txt")
@@ -193,7 +192,7 @@ def test_what_editors_and_nbgrader_leave_behind_is_passed_over(folder):
         "x.whl",
     ],
 )
-def test_what_could_be_imported_is_left_out(folder, name):
+def test_importable_files_are_left_out(folder, name):
     put(folder, name)
     submission = read(folder)
     assert submission.files == {}
@@ -203,7 +202,7 @@ def test_what_could_be_imported_is_left_out(folder, name):
 
 
 @posix_only
-def test_what_is_no_file_of_its_own_is_left_out(folder):
+def test_links_and_devices_are_left_out(folder):
     put(folder, "real.csv")
     (folder / "link.csv").symlink_to("real.csv")
     (folder / "loop").symlink_to(".")
@@ -220,7 +219,7 @@ def test_what_is_no_file_of_its_own_is_left_out(folder):
 
 
 @posix_only
-def test_names_that_are_no_text_are_left_out(folder):
+def test_files_with_undecodable_names_are_left_out(folder):
     put(folder, "a\nb", "c\x1b[2J", os.fsdecode(b"d\xff"), "e`<b>.csv")
     submission = read(folder)
     assert list(submission.files) == ["e`<b>.csv"]
@@ -232,32 +231,34 @@ def test_names_that_are_no_text_are_left_out(folder):
 @pytest.mark.parametrize(
     ("limit", "value", "told", "taken"),
     [
-        ("FILE_BYTES", 3, "larger than", set()),
-        ("MOST_FILES", 2, "beyond 2 files: `in/c`, `in/d`", {"a", "b"}),
-        ("ALL_BYTES", 9, "beyond 9e-06 MB together: `in/c`, `in/d`", {"a", "b"}),
-        ("MOST_ENTRIES", 3, "beyond 3 files and folders: `...`", {"a", "b"}),
-        ("MOST_FOLDERS_DEEP", 0, "too deep in folders: `in`", {"a", "b"}),
-        ("MOST_SHOWN", 1, "", {"a", "b", "in/c", "in/d"}),
+        ("EXTRA_FILE_BYTES", 3, "larger than", set()),
+        ("EXTRA_FILES", 2, "beyond 2 files: `in/c`, `in/d`", {"a", "b"}),
+        ("EXTRA_FILES_BYTES", 9, "beyond 9e-06 MB together: `in/c`, `in/d`", {"a", "b"}),
+        ("FOLDER_ENTRIES", 3, "beyond 3 files and folders: `...`", {"a", "b"}),
+        ("FOLDER_DEPTH", 0, "too deep in folders: `in`", {"a", "b"}),
+        ("FILES_NAMED_PER_NOTE", 1, "", {"a", "b", "in/c", "in/d"}),
     ],
 )
-def test_of_too_much_the_outer_files_are_taken(folder, monkeypatch, limit, value, told, taken):
+def test_outer_files_are_taken_first_up_to_the_limits(
+    folder, monkeypatch, limit, value, told, taken
+):
     put(folder, "a", "b", "in/c", "in/d")
-    monkeypatch.setattr(intake, limit, value)
+    monkeypatch.setattr(limits, limit, value)
     submission = read(folder)
     assert set(submission.files) == taken
     assert told in "".join(submission.notes)
 
 
-def test_of_many_names_some_are_shown(folder):
+def test_long_list_of_names_is_cut(folder):
     put(folder, *(f"{i}.py" for i in range(9)), f"0{'x' * 200}.zip")
     assert read(folder).notes[0].endswith("xxx...`, `1.py`, `2.py`, `3.py` and 5 more.")
     assert len(read(folder).notes[0]) < 200
     assert len(read(folder).notes) == 1
 
 
-def test_a_crowd_of_folders_is_not_walked(folder, monkeypatch):
+def test_walk_stops_at_the_limit_of_entries(folder, monkeypatch):
     """Each of the first few is opened once; the depth of the rest does not matter."""
-    monkeypatch.setattr(intake, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(limits, "FOLDER_ENTRIES", 20)
     for i in range(30):
         put(folder, f"{i:02}/in/a.csv")
     submission = read(folder)
@@ -265,7 +266,7 @@ def test_a_crowd_of_folders_is_not_walked(folder, monkeypatch):
     assert "beyond 20 files and folders" in submission.notes[0]
 
 
-def test_the_instructors_files_come_first(folder, tmp_path):
+def test_instructors_files_replace_a_students(folder, tmp_path):
     source = tmp_path / "source"
     put(source, "data.csv", "sub/x.csv", "taken", "folder/x.csv", content="ours")
     put(source, f"{LESSON}.ipynb", f"{LESSON}.md", ".hidden", ".git/config", "helper.py")
@@ -295,22 +296,22 @@ def released(tmp_path):
     return path
 
 
-def test_an_orderly_submission_gets_no_note(folder, released, tmp_path):
+def test_orderly_submission_gets_no_note(folder, released, tmp_path):
     (folder / released.name).write_text(released.read_text())
     put(folder, "data.csv")
-    prepared = take_in(folder, released, tmp_path / "nowhere")
+    prepared = prepare(read(folder), released, tmp_path / "nowhere")
     assert prepared.notebook == RELEASED
     assert prepared.files == {"data.csv": b"1,2\n"}
     assert (prepared.problem, prepared.notes) == (None, [])
 
 
-def test_what_was_put_in_order_stands_on_top(folder, released, tmp_path):
+def test_note_on_top_says_what_was_changed(folder, released, tmp_path):
     submitted = nbformat.from_dict(RELEASED)
     submitted.cells = submitted.cells[2:]
     nbformat.write(submitted, folder / released.name)
     put(folder, "helper.py")
     put(folder, "timestamp.txt", content="soon")
-    prepared = take_in(folder, released, tmp_path / "nowhere")
+    prepared = prepare(read(folder), released, tmp_path / "nowhere")
     note, *cells = prepared.notebook.cells
     assert cells == RELEASED.cells
     assert prepared.notes == [
@@ -323,22 +324,22 @@ def test_what_was_put_in_order_stands_on_top(folder, released, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{", TEXT])
-def test_what_cannot_be_graded_becomes_the_lesson_as_given_out(folder, released, tmp_path, content):
+def test_unreadable_submission_becomes_the_released_notebook(folder, released, tmp_path, content):
     (folder / released.name).write_text(content)
     put(folder, "helper.py")
     for _ in range(2):  # what is kept between submissions stays as it is
-        prepared = take_in(folder, released, tmp_path / "nowhere")
+        prepared = prepare(read(folder), released, tmp_path / "nowhere")
         assert prepared.notebook.cells[1:] == RELEASED.cells
         assert problem_of(prepared.notebook) == prepared.problem
         assert f"could not be graded: {prepared.problem}." in prepared.notebook.cells[0].source
         assert "`helper.py`" in prepared.notebook.cells[0].source
 
 
-def test_a_new_release_is_noticed(folder, released, tmp_path):
+def test_new_release_is_read_again(folder, released, tmp_path):
     (folder / released.name).write_text(released.read_text())
-    take_in(folder, released, tmp_path)
+    prepare(read(folder), released, tmp_path)
     changed = nbformat.from_dict(RELEASED)
     changed.cells[0].source = "# Another title"
     nbformat.write(changed, released)
     os.utime(released, ns=(0, 0))
-    assert take_in(folder, released, tmp_path).notebook.cells[1].source == "# Another title"
+    assert prepare(read(folder), released, tmp_path).notebook.cells[1].source == "# Another title"

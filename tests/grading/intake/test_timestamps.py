@@ -1,4 +1,4 @@
-"""When a work was handed in: what counts as a time, and what an exchange holds."""
+"""The time of a submission: from timestamp.txt, and from the exchange's records."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -45,11 +45,11 @@ def test_times_are_read_as_nbgrader_reads_them(text):
         "\x00\ud800",
     ],
 )
-def test_anything_else_is_no_time(text):
+def test_other_texts_are_no_time(text):
     assert parse_time(text) is None
 
 
-def test_a_folder_says_when(tmp_path):
+def test_time_is_read_from_the_folder(tmp_path):
     assert said_in(tmp_path) == (None, None)
     (tmp_path / TIMESTAMP).write_text("2026-03-01 12:00 UTC\n")
     assert said_in(tmp_path) == (NOON, None)
@@ -58,7 +58,7 @@ def test_a_folder_says_when(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"soon", b"\xff\xfe\x00", b"2026-03-01 12:00" + b" " * 100]
 )
-def test_garbage_is_told(tmp_path, content):
+def test_unreadable_time_is_reported(tmp_path, content):
     (tmp_path / TIMESTAMP).write_bytes(content)
     time, told = said_in(tmp_path)
     assert time is None
@@ -67,13 +67,13 @@ def test_garbage_is_told(tmp_path, content):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
-def test_a_link_says_nothing(tmp_path):
+def test_time_behind_a_link_is_not_read(tmp_path):
     (tmp_path / "other").write_text("2026-03-01 12:00")
     (tmp_path / TIMESTAMP).symlink_to("other")
     assert said_in(tmp_path) == (None, "timestamp.txt is a link, and was not used.")
 
 
-def test_a_time_to_come_is_not_believed(tmp_path):
+def test_time_in_the_future_is_not_used(tmp_path):
     now = datetime.now(UTC).replace(tzinfo=None)
     (tmp_path / TIMESTAMP).write_text(str(now + timedelta(days=2)))
     time, told = said_in(tmp_path)
@@ -84,7 +84,7 @@ def test_a_time_to_come_is_not_believed(tmp_path):
     assert said_in(tmp_path) == (within_a_time_zone, None)
 
 
-def test_what_an_exchange_holds_is_found_by_student(tmp_path):
+def test_records_of_the_exchange_are_found_by_student(tmp_path):
     names = [
         f"ada+{LESSON}+2026-03-01 12:00:00.000000 UTC+b64-_string",
         f"ada+{LESSON}+2026-03-01 13:00:00.000000 UTC",
@@ -104,5 +104,5 @@ def test_what_an_exchange_holds_is_found_by_student(tmp_path):
     assert {record.folder.name for of in found.values() for record in of} == set(names[:3])
 
 
-def test_no_exchange_holds_nothing(tmp_path):
+def test_missing_exchange_has_no_records(tmp_path):
     assert find_records(tmp_path / "inbound", LESSON) == {}

@@ -5,9 +5,12 @@ import pytest
 from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
 
+from attention_lib.checks.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
+from attention_lib.grading import limits
 from attention_lib.grading.judge import execution
-from attention_lib.grading.judge.execution import Task, put_into, run_notebook
+from attention_lib.grading.judge.execution import put_into, run_notebook
+from attention_lib.grading.judge.task import Task
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
 NUMPY = "import numpy as np"
@@ -43,7 +46,7 @@ def verdict(*sources, name="normalize_by_sum", **settings):
     return not errors(cell) and said.get("outcome") == "right", str(cell.outputs)
 
 
-def test_what_a_cell_shows_comes_back():
+def test_outputs_of_cells_are_returned():
     first, second, third = run(
         "print('one')\nimport sys\nprint('two', file=sys.stderr)\n1 + 1",
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
@@ -56,7 +59,7 @@ def test_what_a_cell_shows_comes_back():
     assert [cell.execution_count for cell in (first, second, third)] == [1, 2, 3]
 
 
-def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
+def test_lesson_cell_that_uses_a_withheld_reference_shows_no_error():
     lesson = "import attention_lib as lib\nprint('begun')\nlib.softmax([1.0])"
     cells = [
         new_code_cell(lesson, id="lesson"),
@@ -70,7 +73,7 @@ def test_a_cell_of_the_lessons_that_lacks_what_is_withheld_shows_no_error():
 
 
 @pytest.mark.parametrize(("whose", "imported"), [("lesson", True), ("earlier-1", False)])
-def test_only_the_lessons_own_cells_say_what_the_sandbox_imports(whose, imported):
+def test_only_lesson_cells_decide_what_the_sandbox_imports(whose, imported):
     """A student can make a cell that passes for one of an earlier version of the lesson."""
     execution._close_sandboxes()
     cells = [
@@ -88,7 +91,7 @@ def test_only_the_lessons_own_cells_say_what_the_sandbox_imports(whose, imported
     "source",
     ["%timeit -n1 -r1 pass", "x = !echo 5\nprint(x)", "import asyncio\nawait asyncio.sleep(0)"],
 )
-def test_notebooks_may_do_what_ipython_can(source):
+def test_ipython_syntax_works(source):
     (cell,) = run(source)
     assert errors(cell) == []
 
@@ -102,7 +105,7 @@ def test_notebooks_may_do_what_ipython_can(source):
         "import os; os.closerange(0, 100)",
     ],
 )
-def test_a_cell_that_ends_python_keeps_what_came_before(ending):
+def test_outputs_before_a_crash_are_kept(ending):
     first, second, third, check = run("print('earned')", ending, RIGHT, checks=["normalize_by_sum"])
     assert texts(first) == "earned\n"
     assert errors(second) == ["PythonStopped"]
@@ -113,17 +116,17 @@ def test_a_cell_that_ends_python_keeps_what_came_before(ending):
 @pytest.mark.parametrize(
     "source", ["exit()", "quit", "import sys; sys.exit(3)", "raise SystemExit"]
 )
-def test_leaving_python_ends_no_more_than_the_cell(source):
+def test_exit_ends_only_its_cell(source):
     assert verdict(NUMPY, source, RIGHT)[0]
 
 
-def test_a_loop_is_interrupted_and_the_next_cell_runs():
+def test_endless_loop_is_interrupted_and_the_next_cell_runs():
     first, second = run("while True: pass", "print('still here')", seconds=3.0)
     assert errors(first) == ["KeyboardInterrupt", "CellTimeout"]
     assert texts(second) == "still here\n"
 
 
-def test_a_cell_that_ignores_interrupts_is_stopped(monkeypatch):
+def test_cell_that_ignores_interrupts_is_killed(monkeypatch):
     monkeypatch.setattr("attention_lib.grading.limits.INTERRUPT_GRACE_SECONDS", 0.3)
     stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
     first, second, third = run("1", stubborn, "2", seconds=2.0)
@@ -132,7 +135,7 @@ def test_a_cell_that_ignores_interrupts_is_stopped(monkeypatch):
     assert third.outputs == []
 
 
-def test_long_output_is_cut_where_it_is_made():
+def test_long_output_is_cut_in_the_sandbox():
     flood, rich = run(
         "for i in range(10**6): print('x' * 100)",
         "from IPython.display import HTML, display\n"
@@ -143,10 +146,10 @@ def test_long_output_is_cut_where_it_is_made():
     assert sum(len(str(output)) for output in rich.outputs) < 5_000_000
 
 
-def test_what_comes_in_is_cut_again(monkeypatch):
+def test_long_output_is_cut_again_by_the_grader(monkeypatch):
     """A student's process need not cut anything."""
     uncut = "from attention_lib.grading import limits\nlimits.CELL_CHARACTERS = 10**9"
-    monkeypatch.setattr(execution, "MOST_SHOWN", 150_000)
+    monkeypatch.setattr(limits, "ALL_OUTPUT_BYTES", 150_000)
     _, first, second, third = run(uncut, *["print('x' * 10**6)"] * 2, "print('x' * 10**7)")
     assert 100_000 < len(texts(first)) < 100_200
     for cell in (second, third):
@@ -155,24 +158,24 @@ def test_what_comes_in_is_cut_again(monkeypatch):
 
 
 @pytest.mark.parametrize("given", ["12345", None])
-def test_the_seed_is_the_instructors_or_one_for_the_whole_run(monkeypatch, given):
+def test_seed_comes_from_the_environment_or_is_drawn_once(monkeypatch, given):
     execution.seed_of_this_run.cache_clear()
-    monkeypatch.delenv(execution.SEED, raising=False)
+    monkeypatch.delenv(SEED_VARIABLE, raising=False)
     if given:
-        monkeypatch.setenv(execution.SEED, given)
+        monkeypatch.setenv(SEED_VARIABLE, given)
     seeds = {execution.seed_of_this_run() for _ in range(2)}
     execution.seed_of_this_run.cache_clear()
     assert len(seeds) == 1
     assert given is None or seeds == {int(given)}
 
 
-def test_a_right_answer_is_right():
+def test_right_answer_is_right():
     right, shown = verdict(NUMPY, RIGHT)
     assert right
     assert "normalize_by_sum: right. All" in shown
 
 
-def test_an_answer_that_knows_only_the_visible_cases_is_wrong():
+def test_answer_that_knows_only_the_visible_cases_is_wrong():
     """Its author has printed what comes in at home, and written down what should come out."""
     cases = EXERCISES["normalize_by_sum"].cases(np.random.default_rng(0))
     known = {}
@@ -191,7 +194,7 @@ def test_an_answer_that_knows_only_the_visible_cases_is_wrong():
     assert "the call" not in shown
 
 
-def test_what_is_not_there_is_said():
+def test_missing_answer_is_reported():
     assert (
         "is not defined: its answer cell stopped, or gives it another name" in verdict("x = 1")[1]
     )
@@ -201,7 +204,7 @@ def test_what_is_not_there_is_said():
     assert "give it the function itself" in verdict("normalize_by_sum = [0.5]")[1]
 
 
-def test_method_and_manners_keep_the_points_and_are_told():
+def test_remarks_on_method_and_warnings_cost_no_points():
     warns = RIGHT.replace("return", "print('hm')\n    np.log(0 * scores)\n    return")
     right, shown = verdict(NUMPY, warns)
     assert right
@@ -250,7 +253,7 @@ def test_cheating_earns_nothing(cheat):
         "frame({'unsendable': 3})",
     ],
 )
-def test_forged_replies_earn_nothing_and_upset_nobody(reply):
+def test_forged_replies_earn_nothing_and_spare_the_next_submission(reply):
     """A thread sends the grader whatever it likes, before the answer itself comes back."""
     forge = (
         "import socket\nfrom attention_lib.grading.inside.wire import LENGTH, pack\n"
@@ -262,7 +265,7 @@ def test_forged_replies_earn_nothing_and_upset_nobody(reply):
     assert verdict(NUMPY, RIGHT)[0]
 
 
-def test_functions_streams_and_measurements_cross():
+def test_callbacks_iterators_and_measurements_reach_the_sandbox():
     gradient = (
         "def numerical_gradient(f, x, eps=1e-6):\n    g = np.zeros(x.shape)\n"
         "    for i in np.ndindex(x.shape):\n        up, down = x.copy(), x.copy()\n"
@@ -280,7 +283,7 @@ def test_functions_streams_and_measurements_cross():
     assert "keeps the blocks" in shown
 
 
-def test_the_students_files_lie_beside_the_notebook():
+def test_students_files_lie_beside_the_notebook():
     (cell,) = run("print(open('data/notes.txt').read())", files={"data/notes.txt": b"mine"})
     assert texts(cell) == "mine\n"
 
@@ -291,7 +294,7 @@ def test_modules_in_the_folder_are_not_imported():
     assert errors(cell) == []
 
 
-def test_without_a_sandbox_the_same_is_judged_from_outside():
+def test_answers_are_judged_from_outside_without_a_sandbox_too():
     assert verdict(NUMPY, RIGHT, without_sandbox=True)[0]
     borrowed = "import attention_lib as lib\nnormalize_by_sum = lib.normalize_by_sum"
     assert not verdict(borrowed, without_sandbox=True)[0]

@@ -6,7 +6,9 @@ What a class gets for them, by way of nbgrader, is in test_round_trip.py.
 import nbformat
 import pytest
 
-from attention_lib.grading.judge.execution import Task, checked_exercise, run_notebook
+from attention_lib.grading.judge.checking import checked_exercise
+from attention_lib.grading.judge.execution import run_notebook
+from attention_lib.grading.judge.task import Task
 from tests.grading.sample_class import LESSONS, Classroom
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]

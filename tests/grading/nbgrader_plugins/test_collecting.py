@@ -1,4 +1,4 @@
-"""What comes from nbgrader's own exchange, and the time at which it came."""
+"""Collecting from nbgrader's exchange, and the time of what is collected."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from nbgrader.exchange.default import ExchangeSubmit
 from traitlets.config import Config
 
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.intake.submission import read_submission
 from attention_lib.grading.intake.timestamps import parse_time
-from attention_lib.grading.nbgrader_plugins.exporter import SubmissionCourse
+from attention_lib.grading.nbgrader_plugins.course_directory import exchange_records
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]
@@ -88,13 +89,14 @@ class Student:
     @property
     def collected(self):
         course = Course(Path(self.settings.CourseDirectory.root))
-        return course.root / "classroom" / "submitted" / self.name / LESSON
+        return course.submission(LESSON, self.name)
 
     def time(self):
-        return SubmissionCourse(config=self.settings).time_of(self.name, LESSON)
+        records = exchange_records(CourseDirectory(config=self.settings), LESSON)
+        return read_submission(self.collected, LESSON, records.get(self.name, [])).time
 
 
-def test_a_recorded_time_outdoes_the_students_own(student):
+def test_time_recorded_by_the_exchange_outranks_timestamp_txt(student):
     time = student.submit("first")
     student.collect()
     assert student.time() == time
@@ -106,7 +108,7 @@ def test_a_recorded_time_outdoes_the_students_own(student):
     assert student.time() == datetime(2000, 1, 1)
 
 
-def test_of_several_records_that_of_the_collected_work_counts(student):
+def test_record_of_the_collected_work_counts_among_several(student):
     put(student.home, "data.csv")
     first = student.submit("first")
     put(student.inbound, "left_behind.md")
@@ -128,7 +130,7 @@ def test_of_several_records_that_of_the_collected_work_counts(student):
     assert student.time() == late
 
 
-def test_what_was_handed_in_is_collected(student):
+def test_submission_is_collected_with_its_files(student):
     put(student.home, "data.csv", "in/more.csv", "helper.py", ".hidden")
     student.submit("first")
     student.collect()
@@ -138,7 +140,7 @@ def test_what_was_handed_in_is_collected(student):
     assert (student.collected / NOTEBOOK).read_text() == "first"
 
 
-def test_no_link_is_followed_into_the_instructors_files(student, tmp_path):
+def test_links_are_not_followed(student, tmp_path):
     student.submit("first")
     put(tmp_path, "solution.ipynb", "secrets/key")
     inbound = student.inbound
@@ -154,7 +156,7 @@ def test_no_link_is_followed_into_the_instructors_files(student, tmp_path):
     ]
 
 
-def test_a_forged_time_is_not_collected(student):
+def test_forged_time_is_not_collected(student):
     time = student.submit("first")
     for forge in (forged_time, garbled_time, time_behind_a_link):
         forge(student.inbound / "timestamp.txt")

@@ -1,4 +1,4 @@
-"""Folders that are traps, graded by nbgrader between those of two honest students."""
+"""Grading folders with links, pipes and the like between those of two honest students."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import notebook_hash
 
-from attention_lib.grading.intake.submission import prepare
+from attention_lib.grading.intake.submission import prepare, read_submission
 from tests.grading.sample_class import LESSONS, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -66,7 +66,7 @@ def record(student, time):
 
 
 def folder_of(room, student):
-    return room.course.root / "classroom" / "submitted" / student / LESSON
+    return room.course.submission(LESSON, student)
 
 
 def notebook_is_a_link(room, source):
@@ -169,7 +169,7 @@ def forges_the_time(room):
     path.with_name("submission_secret.txt").write_text("s3cret")
 
 
-def test_everyone_gets_what_they_deserve(room):
+def test_everyone_gets_the_points_they_deserve(room):
     got = {student: result.points for student, result in room.results.items()}
     assert got == room.deserved
 
@@ -187,12 +187,12 @@ def test_everyone_gets_what_they_deserve(room):
         ("no_notebook", f"there is no {NOTEBOOK} in the folder"),
     ],
 )
-def test_what_could_not_be_graded_says_why(room, student, told):
+def test_ungraded_submission_says_why(room, student, told):
     assert told in room.results[student].note
     assert told in room.feedback(student)
 
 
-def test_a_time_that_formgrader_could_not_read_is_told(room):
+def test_time_that_formgrader_cannot_read_is_noted(room):
     told = "timestamp.txt does not say a time, and was not used. Correct or delete it"
     assert room.results["time_is_garbage"].note.startswith(told)
     assert "formgrader" not in room.feedback("time_is_garbage")
@@ -208,17 +208,17 @@ def test_a_time_that_formgrader_could_not_read_is_told(room):
         ("time_is_garbage", "timestamp.txt does not say a time, and was not used."),
     ],
 )
-def test_the_feedback_says_what_was_left_out(room, student, told):
+def test_feedback_says_what_was_left_out(room, student, told):
     assert told in room.feedback(student)
 
 
-def test_the_cells_find_the_instructors_files_and_the_students(room):
+def test_cells_find_the_instructors_and_the_students_files(room):
     shown = room.feedback("brings_files").replace("&#39;", "'")
     expected = {"ours.csv": "ours", "tables/ours.csv": "ours", "theirs.csv": "theirs"}
     assert str(expected) in shown
 
 
-def test_nothing_of_a_students_is_copied(room):
+def test_no_file_of_a_student_is_copied(room):
     for student in room.deserved:
         graded = room.course.autograded(LESSON, student).parent
         ours = {NOTEBOOK, "ours.csv", "tables", "tables/ours.csv"}
@@ -228,7 +228,7 @@ def test_nothing_of_a_students_is_copied(room):
         assert (graded / "ours.csv").read_text() == "ours"
 
 
-def test_feedback_finds_its_way_into_the_exchange(room):
+def test_feedback_is_released_into_the_exchange(room):
     done = quietly(room.course.nbgrader().release_feedback, LESSON, "forges_the_time")
     assert done["success"], done
     folder = Path(room.course.nbgrader().config.Exchange.root, CLASS, "feedback")
@@ -236,7 +236,7 @@ def test_feedback_finds_its_way_into_the_exchange(room):
     assert page.stem == notebook_hash(secret="s3cret", notebook_id=LESSON)
 
 
-def test_what_was_handed_in_stays_as_it_is(room):
+def test_submitted_folder_is_left_as_it_is(room):
     folder = folder_of(room, "brings_files")
     assert sorted(path.name for path in folder.iterdir()) == [
         NOTEBOOK,
@@ -249,15 +249,20 @@ def test_what_was_handed_in_stays_as_it_is(room):
     assert (folder / "passwd").is_symlink()
 
 
-def test_a_batch_can_prepare_what_nbgrader_runs(room):
+def prepared_work(room, student):
+    submission = read_submission(folder_of(room, student), LESSON)
+    return prepare(submission, room.course.released(LESSON), room.course.source(LESSON).parent)
+
+
+def test_prepared_notebook_is_the_one_that_is_graded(room):
     for student in room.deserved:
-        prepared = prepare(room.course, LESSON, student)
+        prepared = prepared_work(room, student)
         ran = room.autograded(student)
         assert [cell.id for cell in ran.cells] == [cell.id for cell in prepared.notebook.cells]
         for one, other in zip(ran.cells, prepared.notebook.cells, strict=True):
             if not one.id.startswith("check_"):
                 assert (one.cell_type, one.source) == (other.cell_type, other.source)
-    assert set(prepare(room.course, LESSON, "brings_files").files) == {
+    assert set(prepared_work(room, "brings_files").files) == {
         "ours.csv",
         "tables/ours.csv",
         "theirs.csv",
@@ -269,7 +274,7 @@ def time_in_gradebook(room, student):
         return gradebook.find_submission(LESSON, student).timestamp
 
 
-def test_the_exchanges_time_decides_and_garbage_does_not(room):
+def test_time_in_the_gradebook_is_the_exchanges(room):
     assert time_in_gradebook(room, "forges_the_time") == datetime(2026, 3, 2, 12)
     assert time_in_gradebook(room, "time_is_garbage") is None
     assert time_in_gradebook(room, "a_first") is None
@@ -287,7 +292,7 @@ def grade_again(room, force=False, **settings):
     return graded.stat().st_mtime_ns != before
 
 
-def test_a_work_is_graded_again_once_a_newer_one_has_come(room):
+def test_newer_submission_is_graded_again_by_nbgrader(room):
     assert not grade_again(room)
     inbound = Path(room.course.nbgrader().config.Exchange.root) / CLASS / "inbound"
     (inbound / record("forges_the_time", "2026-03-03 12:00:00")).mkdir()

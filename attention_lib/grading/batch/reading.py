@@ -1,0 +1,65 @@
+"""Read the submissions for a lesson one by one, each with the fingerprint of its grade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nbgrader.coursedir import CourseDirectory
+
+from attention_lib.grading.batch.fingerprints import digest, of_submission
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.intake.submission import (
+    Prepared,
+    Submission,
+    prepare,
+    read_submission,
+)
+from attention_lib.grading.nbgrader_plugins.course_directory import exchange_records
+
+
+@dataclass(frozen=True)
+class Work:
+    """One student's submission, ready to run, as it was read once for this batch."""
+
+    student: str
+    fingerprint: str
+    prepared: Prepared
+
+
+class Reader:
+    """Reads a class's submissions for a lesson.
+
+    Nothing of them is kept here: a class of hundreds need not fit into memory. So a submission is
+    read twice, once to plan and once when its turn comes. In between it may change, when an
+    instructor collects again. That does no harm: what is run, graded, and written into the
+    journal with its fingerprint is always the second reading.
+    """
+
+    def __init__(
+        self, course: Course, lesson: str, coursedir: CourseDirectory, lesson_fingerprint: str
+    ) -> None:
+        self._course = course
+        self._lesson = lesson
+        self._lesson_fingerprint = lesson_fingerprint
+        self._records = exchange_records(coursedir, lesson)
+
+    def fingerprint(self, student: str) -> str:
+        """Return the fingerprint that a grade of what is there now would have."""
+        return self._fingerprint(self._read(student))
+
+    def work(self, student: str) -> Work:
+        """Read a submission to grade it."""
+        submission = self._read(student)
+        prepared = prepare(
+            submission,
+            released=self._course.released(self._lesson),
+            source=self._course.source(self._lesson).parent,
+        )
+        return Work(student, self._fingerprint(submission), prepared)
+
+    def _read(self, student: str) -> Submission:
+        folder = self._course.submission(self._lesson, student)
+        return read_submission(folder, self._lesson, self._records.get(student, []))
+
+    def _fingerprint(self, submission: Submission) -> str:
+        return digest([self._lesson_fingerprint, of_submission(submission)])

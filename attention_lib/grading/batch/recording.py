@@ -1,0 +1,166 @@
+"""Write what a batch did: grades into the gradebook, entries into the journal, failures, the log."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.apps.api import NbGraderAPI
+
+from attention_lib.grading.batch.planning import page_fingerprint
+from attention_lib.grading.batch.reading import Work
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.gradebook import Standing, read_standings
+from attention_lib.grading.classroom.journal import Journal
+from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
+from attention_lib.grading.intake.submission import Prepared
+from attention_lib.grading.judge.checking import STOPPED
+from attention_lib.grading.judge.task import Ran
+from attention_lib.grading.nbgrader_plugins.autograde import autograde
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+log = logging.getLogger(__name__)
+
+# What nbgrader says of everyone it grades: a dozen lines each.
+_ROUTINE = re.compile(r"^\[(INFO\]|WARNING\] Removing existing ).*\n?", re.MULTILINE)
+
+
+class Recorder:
+    """The only writer of a batch: one student after the other, in this process."""
+
+    def __init__(
+        self,
+        course: Course,
+        lesson: str,
+        gradebook: Gradebook,
+        journal: Journal,
+        nbgrader: NbGraderAPI,
+    ) -> None:
+        self.failures: dict[str, str] = {}  # by student, why there is no grade or no page
+        self._course = course
+        self._lesson = lesson
+        self._gradebook = gradebook
+        self._journal = journal
+        self._nbgrader = nbgrader
+
+    def empty_log(self) -> None:
+        """Empty the log: it is about one batch."""
+        self._course.log(self._lesson).write_text("", encoding="utf-8")
+
+    def standings(self, student: str | None = None) -> dict[str, Standing]:
+        """Return what the gradebook holds for this lesson now."""
+        standings = read_standings(self._gradebook, self._lesson, student)
+        self._gradebook.db.rollback()  # the next time is to see what has changed since
+        return standings
+
+    def grade(self, work: Work, ran: Ran) -> bool:
+        """Write the grade of a submission that has been run; tell whether that worked."""
+        with uninterrupted():
+            return self._grade(work, ran)
+
+    def _grade(self, work: Work, ran: Ran) -> bool:
+        student = work.student
+        graded = self._course.autograded(self._lesson, student)
+        before = self.standings(student).get(student, Standing())
+        old_answers = read_answers(graded)
+        outcome = autograde(self._nbgrader, self._lesson, student, work.prepared, ran)
+        self._write_log(student, outcome)
+        if not outcome["success"]:
+            self.fail(student, "could not be graded")
+            return False
+        standing = self.standings(student)[student]
+        settled = still_settled(before, standing, old_answers, read_answers(graded))
+        if settled:
+            settle(self._gradebook, self._lesson, student, settled)
+        self._journal.note(
+            student,
+            work=work.fingerprint,
+            automatic=standing.automatic,
+            note=note_for_instructor(work.prepared, ran),
+        )
+        log.info("%r is graded: %s", student, standing.automatic)
+        return True
+
+    def page(self, student: str) -> str:
+        """Return the fingerprint of the feedback page as it would be written now."""
+        return page_fingerprint(
+            self._journal.entries[student],
+            self.standings(student)[student],
+            self._course.autograded(self._lesson, student).read_bytes(),
+        )
+
+    def note_page(self, student: str, page: str, outcome: dict[str, Any]) -> bool:
+        """Write that a feedback page was written, or failed; tell which."""
+        self._write_log(student, outcome)
+        if not outcome["success"]:
+            self.fail(student, "the feedback could not be written")
+            return False
+        self._journal.note(student, page=page)
+        log.info("%r has a feedback page", student)
+        return True
+
+    def fail(self, student: str, why: str, error: BaseException | None = None) -> None:
+        """Note that a student gets no grade or no page this time."""
+        if error is not None:
+            self._write_log(student, {"error": "".join(traceback.format_exception(error))})
+        log.info("%r fails: %s", student, why)
+        details = self._course.shown(self._course.log(self._lesson))
+        self.failures[student] = f"{why}; {details} says more"
+
+    def _write_log(self, student: str, outcome: dict[str, Any]) -> None:
+        """Keep what nbgrader warned of; an interruption it takes for one more failure."""
+        text = _ROUTINE.sub("", outcome.get("log", "")) + outcome.get("error", "")
+        if text:
+            with self._course.log(self._lesson).open("a", encoding="utf-8") as file:
+                file.write(f"== {student}\n{text}\n")
+        if "KeyboardInterrupt" in outcome.get("error", ""):
+            raise KeyboardInterrupt
+
+
+def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
+    """Return what an instructor should know about a submission and how it ran."""
+    time = []
+    if prepared.time_problem:
+        time = [f"{prepared.time_problem} Correct or delete it: formgrader's list reads it too"]
+    if prepared.problem:
+        return "; ".join([f"nothing to grade: {prepared.problem}", *time])
+    outputs = [output for cell in ran.outputs.values() for output in cell]
+    stops = [
+        output["evalue"]
+        for output in outputs
+        if output["output_type"] == "error" and output["ename"] == STOPPED
+    ]
+    verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
+    advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
+    remarks = [f"see the remark on {', '.join(advised)}"] if advised else []
+    return "; ".join(stops[:1] + remarks + time)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the body; the second one does not wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[bool] = []
+
+    def wait_once(*_: object) -> None:
+        if waiting:
+            raise KeyboardInterrupt
+        waiting.append(True)
+
+    before = signal.signal(signal.SIGINT, wait_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if waiting:
+        raise KeyboardInterrupt

@@ -1,0 +1,87 @@
+"""Check an answer that lives in a sandbox, through a proxy, and make the check cell's outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import logging
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
+from attention_lib.checks.panel import as_html, as_text, headline
+from attention_lib.checks.verdict import Report
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading import limits
+from attention_lib.grading.judge.stand_in import StandIn
+from attention_lib.grading.sandbox.errors import SessionEnded
+from attention_lib.grading.sandbox.session import Session
+
+log = logging.getLogger(__name__)
+
+STOPPED = "PythonStopped"  # the error shown in the cell that ended the student's process
+NOT_CHECKED = "NotChecked"  # the error of a check that came to no verdict
+
+
+def checked_exercise(cell: NotebookNode) -> str | None:
+    """Return the exercise that a cell checks, if it is a check cell."""
+    marks = cell.metadata.get("nbgrader", {})
+    name = str(marks.get("grade_id", "")).removeprefix("check_")
+    is_check = cell.cell_type == "code" and marks.get("grade") and not marks.get("solution")
+    return name if is_check and name in EXERCISES else None
+
+
+def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:
+    """Check an answer that lives in a student's process, and return the check cell's outputs."""
+    if session.ended:
+        return [error_output(NOT_CHECKED, "The check could not run: Python had ended above.")]
+    try:
+        reply = session.ask({"do": "look", "name": exercise.name}, limits.CELL_SECONDS)
+        if reply.get("kind") == "nothing":
+            why = "its answer cell stopped, or gives it another name"
+            return [error_output("NameError", f"{exercise.name} is not defined: {why}.")]
+        answer = reply.get("value")
+        if reply.get("kind") == "function":
+            answer = StandIn(session, exercise.name)
+        report = _judged(exercise, answer, seed)
+    except SessionEnded as ended:
+        return [error_output(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
+    except Exception as problem:  # made by replies that no answer of any kind would give
+        log.debug("check of %s failed on the reply", exercise.name, exc_info=True)
+        what = f"what came back makes no sense ({type(problem).__name__})"
+        return [
+            error_output(NOT_CHECKED, f"The check of {exercise.name} came to no verdict: {what}.")
+        ]
+    log.info("check of %s: %s", exercise.name, report.outcome)
+    verdict = {"exercise": exercise.name, "outcome": report.outcome, "advice": list(report.advice)}
+    panel = {"text/plain": as_text(report), "text/html": as_html(report)}
+    outputs = [new_output("display_data", data=panel, metadata={"attention_lib": verdict})]
+    if report.outcome != "right":
+        error = new_output("error", ename="CheckFailed", evalue=headline(report))
+        outputs.append({**error, "traceback": ["CheckFailed: see above."]})
+    return outputs
+
+
+def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
+    """Judge by the cases that everyone can read, then by some that nobody has seen.
+
+    Of the latter the report shows no numbers but those in its sentence.
+    """
+    if exercise.accelerated:
+        importlib.import_module("torch")  # before a tensor comes in
+    report = judge(exercise, answer, seed=0, policy=GRADER)
+    if report.outcome != "right" or exercise.kind != "function":
+        return report
+    hidden = judge(exercise, answer, seed=seed, policy=HIDDEN_NUMBERS)
+    if hidden.outcome == "right":
+        return report
+    sentence = f"With numbers that are not in the notebook: {hidden.sentence}"
+    return dataclasses.replace(hidden, sentence=sentence, comparison=None)
+
+
+def error_output(name: str, sentence: str) -> dict[str, Any]:
+    """Return a cell's output that shows an error without a traceback of its own."""
+    return new_output("error", ename=name, evalue=sentence, traceback=[f"{name}: {sentence}"])
