@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import atexit
 import functools
 import json
@@ -28,7 +29,6 @@ from attention_lib.grading.judge.checking import (
     checked_exercise,
     error_output,
 )
-from attention_lib.grading.judge.needed import imports, needed_cells
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.sandbox.errors import SessionEnded
 from attention_lib.grading.sandbox.host import Sandbox
@@ -37,6 +37,8 @@ from attention_lib.grading.sandbox.unprotected import Unprotected
 
 log = logging.getLogger(__name__)
 
+SETUP = "setup"  # the tag of a lesson's cells that answers rest on
+MISSING_NAME = ("NameError", "KeyError")  # what code raises that looks for another cell's name
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 
 
@@ -54,41 +56,61 @@ _one_at_a_time = threading.Lock()  # checking captures what this process prints
 def run_notebook(task: Task) -> Ran:
     """Run a submission in a process of its own, and check its answers from this one.
 
+    Most of a lesson's cells show something. Of them only those tagged `setup` are run; all are,
+    from the start, for a submission whose code did not find a name.
+
     Raises
     ------
     NoSandbox
         If there is none, and the task does not do without.
     """
     notebook = nbformat.reads(task.notebook, as_version=4)
-    ran = Ran()
     if problem_of(notebook):
-        return ran  # there is nothing of the student's to run
+        return Ran()  # there is nothing of the student's to run
+    code = [cell for cell in notebook.cells if _is_code(cell)]
+    setup = [cell for cell in code if _is_setup(cell)]
     with _one_at_a_time:
-        cells = _cells_to_run(notebook)
-        log.debug("running %d cells of %d", len(cells), len(notebook.cells))
-        session = _sandbox(task, cells).open(task.files)
-        try:
-            _run_cells(notebook, cells, session, task, ran)
-        finally:
-            session.close()
+        lean = [cell for cell in code if cell in setup or _is_the_students(cell)]
+        ran = _run_and_check(notebook, lean, setup, task)
+        if len(lean) < len(code) and _misses_a_name(notebook, ran):
+            log.debug("a name was missing: running all %d cells", len(code))
+            ran = _run_and_check(notebook, code, setup, task)
     return ran
 
 
-def _cells_to_run(notebook: NotebookNode) -> list[NotebookNode]:
-    """Return the student's cells, and those of the lesson that they rest on."""
-    code = [cell for cell in notebook.cells if _is_code(cell)]
-    needed = needed_cells(code, {cell.id for cell in code if _is_the_students(cell)})
-    return [cell for cell in code if cell.id in needed]
+def _run_and_check(
+    notebook: NotebookNode, cells: list[NotebookNode], setup: list[NotebookNode], task: Task
+) -> Ran:
+    ran = Ran()
+    session = _sandbox(task, setup).open(task.files)
+    try:
+        _run_cells(notebook, cells, session, task, ran)
+    finally:
+        session.close()
+    return ran
 
 
-def _sandbox(task: Task, cells: list[NotebookNode]) -> Sandbox | Unprotected:
+def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:
+    """Tell whether a student's cell or answer stopped where it looked for a name."""
+    for cell in notebook.cells:
+        for output in ran.outputs.get(cell.id, []):
+            if output["output_type"] != "error":
+                continue
+            if checked_exercise(cell):
+                if any(f"with {name}" in output["evalue"] for name in MISSING_NAME):
+                    return True
+            elif output["ename"] in MISSING_NAME:
+                return True
+    return False
+
+
+def _sandbox(task: Task, setup: list[NotebookNode]) -> Sandbox | Unprotected:
     """Return the sandbox for a lesson's submissions, started when it is first asked for."""
     key = task.lesson, task.without_sandbox
     sandbox = _sandboxes.get(key)
     if sandbox is None or not sandbox.alive:
         _close_sandboxes()
-        lesson_cells = [cell.source for cell in cells if not _may_be_the_students(cell)]
-        modules = sorted({name for source in lesson_cells for name in imports(source).values()})
+        modules = sorted({name for cell in setup for name in _imported_modules(cell.source)})
         log.info("starting Python for %s", task.lesson)
         sandbox = (
             Unprotected(task.lesson) if task.without_sandbox else Sandbox(task.lesson, modules)
@@ -133,9 +155,21 @@ def _is_the_students(cell: NotebookNode) -> bool:
     return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
-def _may_be_the_students(cell: NotebookNode) -> bool:
-    """Tell whether a student could have written the cell, whatever it says of itself."""
-    return _is_the_students(cell) or cell.id.startswith("earlier-")
+def _is_setup(cell: NotebookNode) -> bool:
+    """Tell whether a cell is one of the lesson's own, and answers rest on it."""
+    may_be_the_students = _is_the_students(cell) or cell.id.startswith("earlier-")
+    return not may_be_the_students and SETUP in cell.metadata.get("tags", [])
+
+
+def _imported_modules(source: str) -> set[str]:
+    """Return the modules that a cell of the lesson imports."""
+    modules = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            modules.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+    return modules
 
 
 def _is_a_failure(output: dict[str, Any]) -> bool:

@@ -59,11 +59,48 @@ def test_outputs_of_cells_are_returned():
     assert [cell.execution_count for cell in (first, second, third)] == [1, 2, 3]
 
 
+def run_below_a_lesson(source, name="normalize_by_sum"):
+    """Run a student's cell below a cell of the lesson's setup and one that shows something."""
+    notebook = new_notebook(
+        cells=[
+            new_code_cell("import math", id="imports", metadata={"tags": ["setup"]}),
+            new_code_cell("factor = 1.0\nprint('shown')", id="figure"),
+            new_code_cell(source, id="added-1"),
+            check_cell(name),
+        ]
+    )
+    put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
+    return notebook.cells
+
+
+def test_lesson_cells_that_only_show_something_are_not_run():
+    imports, figure, own, _ = run_below_a_lesson("print(math.pi)")
+    assert [cell.execution_count for cell in (imports, figure, own)] == [1, None, 2]
+    assert texts(own) == "3.141592653589793\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def normalize_by_sum(scores):\n    return factor * scores / scores.sum(-1, keepdims=True)",
+        "scale = factor\ndef normalize_by_sum(s):\n    return scale * s / s.sum(-1, keepdims=True)",
+        "scale = globals()['factor']\n"
+        "def normalize_by_sum(s):\n    return scale * s / s.sum(-1, keepdims=True)",
+    ],
+    ids=["in the answer", "in the cell", "as text"],
+)
+def test_all_lesson_cells_are_run_where_a_name_was_missing(source):
+    *cells, check = run_below_a_lesson(source)
+    assert [cell.execution_count for cell in cells] == [1, 2, 3]
+    assert texts(cells[1]) == "shown\n"
+    assert not errors(check)
+
+
 def test_lesson_cell_that_uses_a_withheld_reference_shows_no_error():
     lesson = "import attention_lib as lib\nprint('begun')\nlib.softmax([1.0])"
     cells = [
-        new_code_cell(lesson, id="lesson"),
-        new_code_cell(f"eval('1')\n{lesson}", id="added-1"),
+        new_code_cell(lesson, id="lesson", metadata={"tags": ["setup"]}),
+        new_code_cell(lesson, id="added-1"),
     ]
     notebook = new_notebook(cells=cells)
     put_into(notebook, run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)))
@@ -78,7 +115,7 @@ def test_only_lesson_cells_decide_what_the_sandbox_imports(whose, imported):
     execution._close_sandboxes()
     cells = [
         new_code_cell("import sys\nprint('colorsys' in sys.modules)", id="added-0"),
-        new_code_cell("import colorsys", id=whose),
+        new_code_cell("import colorsys", id=whose, metadata={"tags": ["setup"]}),
         new_code_cell("colorsys", id="added-1"),
     ]
     notebook = new_notebook(cells=cells)

@@ -1,0 +1,1 @@
+"""The class around a lesson: its folders, gradebook, journal, and marks given by hand."""
