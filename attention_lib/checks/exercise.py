@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +79,13 @@ class Exercise:
         of `staging`, which does so in another process for an answer that lives there.
     run_as
         The first line of that function, as a learner reads it in a report.
+    not_by
+        Functions of earlier lessons that would do the whole of an answer's work, and may not. To
+        each belongs the end of the sentence that says so: what it does already, and what is asked
+        for instead.
+    remarks
+        Functions of the answer that return None or a sentence, for an answer that is right: what
+        it should do otherwise all the same. They decide no point.
     """
 
     name: str
@@ -95,6 +102,8 @@ class Exercise:
     accelerated: bool = False
     run: Callable[[Any], Answer] | None = None
     run_as: str = ""
+    not_by: Mapping[Callable[..., Any], str] = field(default_factory=dict)
+    remarks: tuple[Callable[[Answer], str | None], ...] = ()
     lesson: str = ""
 
     @property

@@ -18,7 +18,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.verdict import Report
-from attention_lib.checks.wording import known_name
+from attention_lib.checks.wording import full_name, known_name
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,13 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
     name = next((one.seen.forbidden for one in attempt.comparisons if one.seen.forbidden), "")
     if not name:
         return
+    for function, reason in exercise.not_by.items():
+        if name == full_name(function):
+            sentence = (
+                f"{exercise.name} hands its work to attention_lib.{function.__name__}, {reason}."
+            )
+            yield Report(exercise, "wrong", sentence)
+            return
     package = name.partition(".")[0]
     whose, write_it = f"{package}'s work", "write it with NumPy"
     if package == "attention_lib":
@@ -152,3 +159,12 @@ def probes(attempt: Attempt) -> Iterator[Report]:
             yield Report(exercise, "error", sentence, comparison)
         elif seen.value:
             yield Report(exercise, "wrong", seen.value)
+
+
+def remarks(attempt: Attempt) -> Iterator[Report]:
+    """Report what the exercise remarks on in a right answer; one that stops there is left alone."""
+    limit = math.inf if isinstance(attempt.answer, RemoteAnswer) else None
+    for remark in attempt.exercise.remarks:
+        seen = observe(functools.partial(remark, attempt.answer), Case(), limit=limit)
+        if isinstance(seen.value, str):
+            yield Report(attempt.exercise, "right", seen.value)

@@ -18,13 +18,14 @@ from attention_lib.checks.judges import (
     forbidden_calls,
     known_mistakes,
     probes,
+    remarks,
     results,
     second_readings,
     side_effects,
 )
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
-from attention_lib.checks.wording import described
+from attention_lib.checks.wording import described, full_name
 from attention_lib.lessons import LESSONS, module_of
 
 FUSED = (  # attention that torch has ready
@@ -53,9 +54,13 @@ class Policy:
 
 
 # Of an answer in another process, its calls and side effects cannot be proven.
-LEARNER = Policy((known_mistakes, forbidden_calls, second_readings, results, side_effects, probes))
+LEARNER = Policy(
+    (known_mistakes, forbidden_calls, second_readings, results, side_effects, probes),
+    remarks=(remarks,),
+)
 GRADER = Policy(
-    (known_mistakes, second_readings, results, probes), remarks=(forbidden_calls, side_effects)
+    (known_mistakes, second_readings, results, probes),
+    remarks=(forbidden_calls, side_effects, remarks),
 )
 HIDDEN_NUMBERS = Policy((known_mistakes, second_readings, results))  # after GRADER found it right
 
@@ -130,9 +135,14 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
-    """Name what may not do an answer's work: its lesson's module, later ones, other libraries."""
+    """Name what may not do an answer's work.
+
+    These are the modules of its lesson and of later ones, other libraries, and the functions of
+    earlier lessons that the exercise lists.
+    """
     modules = [module_of(lesson) for lesson in LESSONS[LESSONS.index(exercise.lesson) :]]
     if "flash" in modules:
         modules.append("fast_flash")
     library = tuple(f"attention_lib.lessons.{module}" for module in modules)
-    return library + (FUSED if exercise.accelerated else OTHER_LIBRARIES)
+    earlier = tuple(map(full_name, exercise.not_by))
+    return library + earlier + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

@@ -23,6 +23,12 @@ REMEDIES = {
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
+# Errors that come from taking a number for an array.
+PLAIN_NUMBER = re.compile(
+    r"'(?:int|float|bool|numpy\.float64|numpy\.int64|numpy\.bool)' object "
+    r"(?:has no attribute|is not subscriptable|does not support item assignment)"
+)
+
 
 def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     """Return advice on an error, to be put after its message; empty where there is none."""
@@ -35,4 +41,9 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
         )
     if "values to unpack" in message and frames and ".shape" in (frames[-1].line or ""):
         return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
+    if PLAIN_NUMBER.search(message):
+        return (
+            ". The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "
+            "makes an array of x, and NumPy's functions take either."
+        )
     return next((f". {advice}" for words, advice in REMEDIES.items() if words in message), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ def distinguished(got: Any, right: Any) -> tuple[str, str]:
         if pair[0] != pair[1]:
             break
     return pair
+
+
+def full_name(function: Callable[..., Any]) -> str:
+    """Return a function's dotted name, module and all, as calls of it are watched by."""
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def known_name(name: str) -> str:

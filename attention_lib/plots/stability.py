@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
@@ -26,7 +26,7 @@ from attention_lib.plots.style import (
 )
 
 __all__ = [
-    "error_bars_in_ulps",
+    "errors_in_ulps",
     "exponential_cliffs",
     "log_weight_cliffs",
     "losses_by_row",
@@ -163,15 +163,18 @@ def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFig
     own = [row.max() for row in scores]
     titles = ("one maximum for all rows", "each row's own maximum")
     for axis, title, maxima in zip(axes, titles, ([overall] * len(scores), own), strict=True):
+        lowest, highest = min(row.min() for row in scores), max(own)
+        limits = (min(lowest, min(own) - reach) - 20, highest + 20)
+        mark = 0.04 * (limits[1] - limits[0])  # the width of a dot, about
         for place, (row, maximum) in enumerate(zip(scores, maxima, strict=True)):
             axis.barh(place, reach, left=maximum - reach, height=0.56, color=SKY, alpha=0.45)
             axis.plot([maximum] * 2, [place - 0.28, place + 0.28], color=BLUE)
             lost = row < maximum - reach
-            heights = place - 0.14 * np.array([np.sum(row[:i] == s) for i, s in enumerate(row)])
+            # Scores too close to be told apart at this scale stand in a pile.
+            near = [np.sum(np.abs(row[:i] - score) < mark) for i, score in enumerate(row)]
+            heights = place + 0.18 - 0.18 * np.array(near)
             axis.plot(row[~lost], heights[~lost], "o", color=BLUE, markersize=7)
             axis.plot(row[lost], heights[lost], "x", color=VERMILLION, markersize=7, mew=2)
-        lowest, highest = min(row.min() for row in scores), max(own)
-        limits = (min(lowest, min(own) - reach) - 20, highest + 20)
         axis.set(title=title, xlabel="score", xlim=limits, ylim=(len(scores) - 0.4, -0.6))
         axis.tick_params(axis="y", length=0)
     axes[0].set_yticks(range(len(scores)), list(rows))
@@ -214,8 +217,8 @@ def two_softmaxes(
 
 
 @lesson_style
-def error_bars_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
-    """Compare worst errors, in units in the last place, on a logarithmic axis.
+def errors_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
+    """Compare worst errors, in units in the last place, as dots on a logarithmic axis.
 
     `errors` maps a group's name (a spread) to the error of each method.
     """
@@ -224,21 +227,40 @@ def error_bars_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigur
         for group, methods in errors.items()
     )
     figure, axis = new_figure(
-        f"Bars of the worst float32 error in units in the last place. {said}.", height=3.0
+        f"Dots at the worst float32 error in units in the last place, one row a method. {said}.",
+        height=3.4,
     )
     methods = list(next(iter(errors.values())))
-    width = 0.8 / len(methods)
-    for place, method in enumerate(methods):
-        at = np.arange(len(errors)) + (place - (len(methods) - 1) / 2) * width
-        values = [group[method] for group in errors.values()]
-        bars = axis.bar(at, values, 0.92 * width, color=CYCLE[place], label=method)
-        axis.bar_label(bars, [f"{value:.2g}" for value in values], padding=2, fontsize=9)
-    axis.set_yscale("log")
-    axis.set(ylabel="worst error (ulp, logarithmic)", ylim=(0.1, 4 * max(axis.get_ylim())))
-    axis.set_xticks(range(len(errors)), list(errors))
-    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-    axis.yaxis.set_minor_locator(NullLocator())
-    axis.legend(loc="upper left", ncols=len(methods))
+    shift = 0.64 / len(errors)  # groups stand above one another, so that no dot hides another
+    for place, (group, by_method) in enumerate(errors.items()):
+        at = np.arange(len(methods)) + (place - (len(errors) - 1) / 2) * shift
+        values = [by_method[method] for method in methods]
+        axis.plot(values, at, "os^D"[place], color=CYCLE[place], markersize=8, label=group)
+        for value, height in zip(values, at, strict=True):
+            axis.annotate(
+                f"{value:.2g}",
+                (value, height),
+                xytext=(8, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
+    axis.axvline(0.5, color=GRAY, linewidth=1, linestyle="--", label="half a unit: rounded once")
+    axis.set_xscale("log")
+    highest = max(max(by_method.values()) for by_method in errors.values())
+    axis.set(
+        xlabel="worst error (ulp, logarithmic)",
+        xlim=(0.3, 2 * highest),
+        ylim=(len(methods) - 0.5, -0.5),
+    )
+    axis.set_yticks(range(len(methods)), methods)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x")
+    axis.set_axisbelow(True)
+    axis.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 5, 10, 20, 50, 100]))
+    axis.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    axis.xaxis.set_minor_locator(NullLocator())
+    figure.legend(loc="outside lower center", ncols=len(errors) + 1)
     return figure
 
 
@@ -270,35 +292,52 @@ def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
 
 @lesson_style
 def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw logarithms of a weight against the score's gap to the largest; a line ends at -inf."""
+    """Draw logarithms of a weight against the score's gap to the largest, a panel for each way.
+
+    A line ends, and its panel is shaded, where the logarithm is -inf.
+    """
     gaps = np.asarray(gaps, float)
     ends = {name: gaps[np.isfinite(values)].max() for name, values in logs.items()}
     said = ", ".join(
-        f"{name} ends at a gap of {end:.0f}" for name, end in ends.items() if end < gaps.max()
+        f"{name} ends at a gap of {end:.0f} and is minus infinity beyond"
+        if end < gaps.max()
+        else f"{name} goes all the way"
+        for name, end in ends.items()
     )
-    figure, axis = new_figure(
-        "The logarithm of the smaller of two weights against the gap between the scores: "
-        f"one straight line goes all the way, while {said}, beyond which it is minus infinity.",
-        height=3.2,
+    figure, axes = new_figure(
+        "The logarithm of the smaller of two weights against the gap between the scores, the "
+        f"same straight line in each panel: {said}.",
+        height=2.9,
+        ncols=len(logs),
+        sharey=True,
+        squeeze=False,
     )
-    styles = zip(logs.items(), CYCLE, (1.5, 4, 7), strict=False)
-    for (name, values), color, width in styles:
+    for axis, (name, values) in zip(axes[0], logs.items(), strict=True):
         values = np.asarray(values, float)
         finite = np.isfinite(values)
-        axis.plot(
-            gaps[finite], values[finite], color=color, linewidth=width, label=name, zorder=5 - width
-        )
+        axis.plot(gaps[finite], values[finite], color=BLUE)
         if ends[name] < gaps.max():
-            last = values[finite][-1]
-            axis.plot(ends[name], last, "o", color=color, markersize=9)
-            axis.annotate(
-                f"−inf beyond {ends[name]:.0f}",
-                (ends[name], last),
-                xytext=(10, 8),
-                textcoords="offset points",
+            axis.plot(ends[name], values[finite][-1], "o", color=VERMILLION, markersize=7)
+            axis.axvspan(ends[name], gaps.max(), color=VERMILLION, alpha=0.15, linewidth=0)
+            axis.text(
+                (ends[name] + gaps.max()) / 2,
+                -0.06 * gaps.max(),
+                "−inf",
+                color=VERMILLION,
+                ha="center",
+                va="center",
             )
-    axis.set(xlabel="gap between the two scores", ylabel="log of the smaller weight")
-    axis.legend(loc="upper right")
+            early = ends[name] < gaps.max() / 2
+            axis.annotate(
+                f"gap {ends[name]:.0f}",
+                (ends[name], values[finite][-1]),
+                xytext=(8, -2) if early else (-8, -2),
+                textcoords="offset points",
+                ha="left" if early else "right",
+                va="top",
+            )
+        axis.set(title=name, xlabel="gap between the scores", xlim=(0, gaps.max()))
+    axes[0, 0].set_ylabel("log of the smaller weight")
     return figure
 
 

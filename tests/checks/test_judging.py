@@ -11,7 +11,7 @@ import scipy.special
 
 import attention_lib
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.exercises import find
 from tests.checks.judged import right, sentence_of, verdict
@@ -129,9 +129,102 @@ def test_what_is_measured_counts_for_a_grader_too():
     assert "builds an n × n matrix" in report.sentence
 
 
+def _gradient_through_softmax(scores, targets):
+    gradient = attention_lib.softmax(scores)
+    gradient[np.arange(len(targets)), targets] -= 1
+    return gradient / np.asarray(len(targets), gradient.dtype)
+
+
 def test_functions_of_earlier_lessons_are_welcome():
-    report = verdict(lambda s, axis=-1: attention_lib.softmax(s, axis), "stable_softmax")
+    assert verdict(_gradient_through_softmax, "cross_entropy_grad").outcome == "right"
+
+
+def _softmax_of_lesson_01(scores, axis=-1):
+    return attention_lib.softmax(scores, axis)
+
+
+def _masked_by_softmax_of_lesson_01(scores, mask, axis=-1):
+    weights = np.where(mask, np.asarray(scores, np.result_type(scores, np.float32)), -np.inf)
+    weights = weights.astype(np.result_type(scores, np.float32))
+    return np.nan_to_num(attention_lib.softmax(weights, axis))
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "said"),
+    [
+        (
+            _softmax_of_lesson_01,
+            "stable_softmax",
+            "stable_softmax hands its work to attention_lib.softmax, which already subtracts the "
+            "maximum: do that yourself.",
+        ),
+        (
+            _masked_by_softmax_of_lesson_01,
+            "masked_softmax",
+            "masked_softmax hands its work to attention_lib.softmax, which already subtracts the "
+            "maximum: do that yourself, after the mask.",
+        ),
+    ],
+)
+def test_an_earlier_function_that_would_do_all_the_work_is_named(answer, name, said):
+    report = verdict(answer, name)
+    assert (report.outcome, report.sentence) == ("wrong", said)
+    report = judge(find(name), answer, 0, policy=GRADER)
+    assert (report.outcome, report.advice[0]) == ("right", said)
+
+
+def _masked_without_nan(scores, mask, axis=-1):
+    visible = np.where(mask, scores, -np.inf).astype(np.result_type(scores, np.float32))
+    maximum = visible.max(axis=axis, keepdims=True)
+    exponentials = np.exp(visible - np.where(np.isneginf(maximum), 0, maximum))
+    total = exponentials.sum(axis=axis, keepdims=True)
+    return np.nan_to_num(exponentials / np.where(total == 0, 1, total))
+
+
+def _logsumexp_without_nan(scores, axis=-1, keepdims=False):
+    return np.logaddexp.reduce(np.where(scores > -np.inf, scores, -np.inf), axis, keepdims=keepdims)
+
+
+def _entropy_without_nan(weights, axis=-1):
+    return -np.sum(weights * np.log(np.where(weights > 0, weights, 1)), axis, where=weights > 0)
+
+
+HIDES_NAN = {
+    "masked_softmax": _masked_without_nan,
+    "logsumexp": _logsumexp_without_nan,
+    "entropy": _entropy_without_nan,
+}
+
+
+@pytest.mark.parametrize("policy", [LEARNER, GRADER])
+@pytest.mark.parametrize("name", HIDES_NAN)
+def test_a_right_answer_that_hides_nan_gets_a_remark(name, policy):
+    report = judge(find(name), HIDES_NAN[name], 0, policy=policy)
+    assert report.outcome == "right", report.sentence
+    (remark,) = report.advice
+    assert remark.startswith(f"A row with a NaN comes back from {name} without one")
+    assert f"A remark: {remark}" in as_text(report)
+
+
+@pytest.mark.parametrize("name", HIDES_NAN)
+def test_an_answer_that_lets_nan_through_gets_no_remark(name):
+    def plain(*args, **kwargs):
+        return reference(*args, **kwargs)
+
+    reference = find(name).reference
+    report = judge(find(name), plain, 0, policy=GRADER)
     assert report.outcome == "right"
+    assert [remark for remark in report.advice if "NaN" in remark] == []
+
+
+def test_a_remark_that_cannot_be_made_is_left_out():
+    def stops_at_nan(weights, axis=-1):
+        if np.isnan(weights).any():
+            raise ValueError("NaN")
+        return _entropy_without_nan(weights, axis)
+
+    report = verdict(stops_at_nan, "entropy")
+    assert (report.outcome, report.advice) == ("right", ())
 
 
 def test_missing_parameters_show_the_first_line_to_write():

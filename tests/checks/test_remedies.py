@@ -91,3 +91,27 @@ def test_errors_of_numpy_end_with_their_remedy(answer, said):
     report = verdict(answer)
     assert report.outcome == "error"
     assert report.sentence.endswith(said)
+
+
+def _joined_where_filled(left, right):
+    maximum, total = np.maximum(left[0], right[0]), np.zeros_like(left[1])
+    for part, count in (left, right):
+        filled = part > -np.inf
+        total[filled] += count[filled] * np.exp(part[filled] - maximum[filled])
+    return maximum, total
+
+
+def _joined_in_the_dtype_of_the_left(left, right):
+    maximum = np.maximum(left[0], right[0])
+    base = np.where(np.isneginf(maximum), 0, maximum).astype(left[0].dtype)
+    return maximum, left[1] * np.exp(left[0] - base) + right[1] * np.exp(right[0] - base)
+
+
+@pytest.mark.parametrize("answer", [_joined_where_filled, _joined_in_the_dtype_of_the_left])
+def test_an_array_that_is_a_plain_number_has_its_remedy(answer):
+    report = verdict(answer, "merge_softmax_stats")
+    assert report.outcome == "error"
+    assert "' object " in report.sentence
+    assert report.sentence.endswith(
+        "np.asarray(x) makes an array of x, and NumPy's functions take either."
+    )

@@ -44,7 +44,7 @@ def softmaxes():
 
 
 def errors():
-    return plots.error_bars_in_ulps(
+    return plots.errors_in_ulps(
         {"narrow": {"SciPy": 5.93, "ours": 0.5}, "wide": {"SciPy": 31.9, "ours": 0.5}}
     )
 
@@ -120,6 +120,16 @@ def test_the_shared_maximum_reaches_nothing_in_the_lower_row():
     assert lost[own].tolist() == [200]
 
 
+def test_scores_that_nearly_coincide_stand_in_a_pile():
+    shared, own = plots.reach_of_a_maximum(
+        {"study": [200.0, 400.0, 400.0], "please": [1.0, 0.0, 1.0]}, reach=104
+    ).axes
+    for axis in (shared, own):
+        marks = [line for line in axis.lines if line.get_marker() in "ox"]
+        heights = np.concatenate([mark.get_ydata() for mark in marks])
+        assert len(set(heights[np.abs(heights - 1) < 0.5])) == 3
+
+
 def test_nan_is_written_and_not_drawn_as_a_bar():
     as_written, stable = softmaxes().axes
     assert bar_heights(as_written) == [0, 0, 0]
@@ -128,13 +138,23 @@ def test_nan_is_written_and_not_drawn_as_a_bar():
     assert written(stable) == ["1e-30", "0.25", "0.75"]
 
 
-def test_errors_stand_at_their_height_on_a_logarithmic_axis():
+def test_errors_are_dots_on_a_logarithmic_axis():
     figure = errors()
     axis = figure.axes[0]
-    assert axis.get_yscale() == "log"
-    assert bar_heights(axis) == [5.93, 31.9, 0.5, 0.5]
+    assert axis.get_xscale() == "log"
+    dots = {line.get_label(): line.get_xdata() for line in axis.lines if line.get_marker() in "os^"}
+    assert {name: list(values) for name, values in dots.items()} == {
+        "narrow": [5.93, 0.5],
+        "wide": [31.9, 0.5],
+    }
     assert {"5.9", "32", "0.5"} <= set(written(axis))
     assert "wide: SciPy 32, ours 0.5" in figure.alt
+
+
+def test_no_dot_hides_another_of_equal_error():
+    dots = [line for line in errors().axes[0].lines if line.get_marker() in "os^"]
+    places = [place for dot in dots for place in zip(*dot.get_data(), strict=True)]
+    assert len(set(places)) == len(places)
 
 
 def test_the_log_sum_exp_is_furthest_from_the_maximum_at_the_tie():
@@ -145,9 +165,17 @@ def test_the_log_sum_exp_is_furthest_from_the_maximum_at_the_tie():
 
 def test_a_line_that_turns_infinite_is_marked_where_it_ends():
     figure = logarithms()
-    assert written(figure.axes[0]) == ["−inf beyond 103"]
+    straight, cut = figure.axes
+    assert written(straight) == []
+    assert written(cut) == ["−inf", "gap 103"]
     assert "by way of weights ends at a gap of 103" in figure.alt
-    assert "straight ends" not in figure.alt
+    assert "straight goes all the way" in figure.alt
+
+
+def test_each_way_to_a_logarithm_has_a_panel_of_its_own():
+    figure = logarithms()
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["straight", "by way of weights"]
+    assert [len(axis.lines[0].get_xdata()) for axis in figure.axes] == [201, 104]
 
 
 def test_the_frame_stands_on_the_target_and_the_bars_are_the_losses():

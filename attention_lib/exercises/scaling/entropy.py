@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.scaling import entropy
 from attention_lib.lessons.softmax import softmax
@@ -147,4 +148,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    remarks=(remark_on_hidden_nan("entropy", np.array([[np.nan, 0.5, 0.5]])),),
 )

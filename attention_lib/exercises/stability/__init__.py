@@ -7,6 +7,7 @@ from attention_lib.exercises.stability.logsumexp import EXERCISE as LOGSUMEXP
 from attention_lib.exercises.stability.masked_softmax import EXERCISE as MASKED_SOFTMAX
 from attention_lib.exercises.stability.merge_softmax_stats import EXERCISE as MERGE_SOFTMAX_STATS
 from attention_lib.exercises.stability.stable_softmax import EXERCISE as STABLE_SOFTMAX
+from attention_lib.exercises.stability.written_nan import EXERCISE as WRITTEN_NAN
 
 EXERCISES = (
     LARGEST_EXPONENT,
@@ -16,4 +17,5 @@ EXERCISES = (
     CROSS_ENTROPY,
     MASKED_SOFTMAX,
     MERGE_SOFTMAX_STATS,
+    WRITTEN_NAN,
 )

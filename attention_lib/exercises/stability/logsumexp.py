@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.lessons.stability import logsumexp
 
@@ -137,4 +138,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    remarks=(remark_on_hidden_nan("logsumexp", np.array([[np.nan, 1.0, 2.0]])),),
 )

@@ -1,7 +1,7 @@
 """`masked_softmax(scores, mask, axis=-1)` computes softmax over the allowed entries of each row.
 
 The mask is boolean, True where allowed, and broadcasts to the scores. A row with nothing allowed gives all
-zeros, never NaN.
+zeros, never NaN. Lesson 01's `softmax` is already stable, and is not to be called.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import largest_finite
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
@@ -22,7 +23,7 @@ from attention_lib.exercises.parts.softmax import (
     softmax_with_epsilon,
 )
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import masked_softmax, stable_softmax
+from attention_lib.lessons.stability import logsumexp, masked_softmax, stable_softmax
 
 HINTS = (
     "np.where(mask, scores, -np.inf) gives every forbidden entry weight 0: exp(-inf) is 0.",
@@ -69,6 +70,12 @@ def cases(rng: Generator) -> Iterator[Case]:
     )
     yield Case(np.array([[1e300, -1e300, 0.0]]), np.array([[False, True, False]]))
     yield Case(np.array([-500.0, -502.0, -501.0]), np.array([True, True, False]))
+    # Beside such scores the logarithm of a sum is lost; the differences of the scores are exact.
+    yield Case(
+        np.array([[1e8, 1e8, 2e8], [3.0, -3e6, -3e6 + 0.25]], np.float32),
+        np.array([[True, True, False], [False, True, True]]),
+    )
+    yield Case(np.array([[4e15, 4e15 + 1, 4e15 - 2, 0.0]]), np.array([True, True, True, False]))
     # Small weights are right in every digit too.
     yield Case(np.array([[0.0, -30.0, -80.0, 5.0]]), np.array([True, True, True, False]))
     yield Case(np.array([1.0, 9.0, 2.0]), np.array([False, True, True]))
@@ -89,6 +96,12 @@ def masked_by(scores: NDArray, mask: NDArray, axis: int, fill: float) -> NDArray
 def divided_by_sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
     total = exponentials.sum(axis=axis, keepdims=True)
     return exponentials / np.where(total == 0, 1, total)
+
+
+def divided_in_logarithms(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
+    visible = filled(scores, mask, -np.inf)
+    total = logsumexp(visible, axis, keepdims=True)
+    return np.exp(visible - np.where(np.isneginf(total), 0.0, total).astype(total.dtype))
 
 
 def masked_after(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
@@ -184,6 +197,14 @@ MISTAKES = (
         lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
     ),
     Mistake(
+        "The logarithm of the sum is added to the maximum, beside which it is lost when the scores "
+        "are large. Subtract the maximum first, then take exp and divide by the sum.",
+        lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
+        lambda scores, mask, axis=-1: divided_in_logarithms(
+            scores.astype(float), mask, axis
+        ).astype(np.result_type(scores, np.float32)),
+    ),
+    Mistake(
         "A small constant is added to every sum: rows with something allowed no longer sum to 1. "
         "Treat the empty row apart.",
         *(
@@ -204,4 +225,10 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    not_by={softmax: "which already subtracts the maximum: do that yourself, after the mask"},
+    remarks=(
+        remark_on_hidden_nan(
+            "masked_softmax", np.array([[np.nan, 1.0, 2.0]]), np.array([[True, True, False]])
+        ),
+    ),
 )

@@ -47,6 +47,10 @@ def cases(rng: Generator) -> Iterator[Case]:
         stats(rng.normal(0.0, 3.0, (3, 2)).astype(np.float32)),
     )
     yield Case((np.array([2.0]), np.array([1.5])), (np.array([2.0]), np.array([2.5])))
+    yield Case((1, 2), (3, 1))  # plain numbers, as the lesson's example has them
+    yield Case((3.5, 1.25), (-1.0, 2.0))
+    yield Case((-np.inf, 0.0), (2.0, 3.0))
+    yield Case((-np.inf, 0.0), (-np.inf, 0.0))
 
 
 def magnitude(left: SoftmaxStats, right: SoftmaxStats) -> tuple[NDArray, NDArray]:

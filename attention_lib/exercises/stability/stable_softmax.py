@@ -1,7 +1,7 @@
 """`stable_softmax(scores, axis=-1)` computes softmax for every finite score of any size.
 
 Each row is shifted by its own maximum. Scores of `-inf` get weight 0 as long as one score in the row is
-finite.
+finite. Lesson 01's `softmax` would do all of it, and is not to be called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from attention_lib.exercises.parts.softmax import (
     softmax_with_epsilon,
     softmax_with_one_maximum,
 )
-from attention_lib.lessons.stability import log_softmax, stable_softmax
+from attention_lib.lessons.softmax import softmax
+from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
 
 HINTS = (
     "Softmax does not change when the same number is subtracted from every score of a row.",
@@ -53,6 +54,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case((rng.normal(0.0, 3.0, (3, 6)) + 120.0).astype(np.float32))
     yield Case((rng.normal(0.0, 3.0, (3, 6)) - 300.0).astype(np.float32))
     yield Case(rng.normal(0.0, 2.0, (2, 7)))
+    # Beside such scores the logarithm of a sum is lost; the differences of the scores are exact.
+    yield Case(np.array([[1e8, 1e8, 1e8 - 8], [-3e6, -3e6 + 0.25, -3e6 - 2]], np.float32))
+    yield Case(np.array([[4e15, 4e15 + 1, 4e15 - 2], [-5e15, -5e15, -5e15 - 1]]))
     yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.9e307, -8.5e307]]))
     yield Case(np.array([[-1.6e38, 1.6e38], [-9e37, -1.6e38]], np.float32))
 
@@ -145,6 +149,14 @@ MISTAKES = (
         ),
     ),
     Mistake(
+        "The logarithm of the sum is added to the maximum, beside which it is lost when the scores "
+        "are large. Subtract the maximum first, then take exp and divide by the sum.",
+        lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
+        lambda scores, axis=-1: np.exp(
+            scores - logsumexp(scores.astype(float), axis, keepdims=True)
+        ).astype(np.result_type(scores, np.float32)),
+    ),
+    Mistake(
         "These are the logarithms of the weights: return the weights themselves.",
         lambda scores, axis=-1: log_softmax(scores, axis),
     ),
@@ -159,4 +171,5 @@ EXERCISE = Exercise(
     magnitude=weights_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    not_by={softmax: "which already subtracts the maximum: do that yourself"},
 )

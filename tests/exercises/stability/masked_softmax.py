@@ -1,5 +1,7 @@
 """Right and wrong answers to `masked_softmax`."""
 
+import math
+
 import numpy as np
 
 import attention_lib
@@ -24,7 +26,7 @@ def masked_by_loops(scores, mask, axis=-1):
     for index in np.ndindex(rows.shape[:-1]):
         if allowed[index].any():
             kept = rows[index][allowed[index]]
-            out[index][allowed[index]] = softmax_of_lesson_01(kept)
+            out[index][allowed[index]] = stable_textbook(kept)
     return np.moveaxis(out, -1, axis)
 
 
@@ -42,7 +44,8 @@ def masked_row_by_row(scores, mask, axis=-1):
     for index in np.ndindex(rows.shape[:-1]):
         chosen = rows[index][allowed[index]]
         if chosen.size:
-            weights[index][allowed[index]] = softmax_of_lesson_01(chosen - chosen.max())
+            powers = [math.exp(score - chosen.max()) for score in chosen.tolist()]
+            weights[index][allowed[index]] = [power / math.fsum(powers) for power in powers]
     return np.moveaxis(weights, -1, axis)
 
 
@@ -56,8 +59,14 @@ def masked_by_half_the_smallest_number(scores, mask, axis=-1):
 
 def masked_through_logarithms(scores, mask, axis=-1):
     scores = as_float(scores) + np.where(mask, 0, -np.inf).astype(as_float(scores).dtype)
+    maximum = scores.max(axis=axis, keepdims=True)
+    scores = scores - np.where(np.isneginf(maximum), 0, maximum)
+    return through_logarithms(scores, axis)
+
+
+def through_logarithms(scores, axis=-1):
     total = np.logaddexp.reduce(scores, axis=axis, keepdims=True)
-    return np.exp(scores - np.where(np.isneginf(total), 0, total).astype(scores.dtype))
+    return np.exp(scores - np.where(np.isneginf(total), 0, total))
 
 
 def masked_changing_and_restoring(scores, mask, axis=-1):
@@ -157,6 +166,12 @@ WRONG = {
         m, np.maximum(masked_softmax(s, m, axis), 1e-12), 0.0
     ),
     "always float64": lambda s, m, axis=-1: masked_softmax(s.astype(float), m, axis),
+    "lesson 01's softmax": lambda s, m, axis=-1: np.nan_to_num(
+        softmax_of_lesson_01(np.where(m, s, -np.inf).astype(as_float(s).dtype), axis)
+    ),
+    "through logarithms": lambda s, m, axis=-1: through_logarithms(
+        np.where(m, s, -np.inf).astype(as_float(s).dtype), axis
+    ),
     "its own lesson": lambda s, m, axis=-1: attention_lib.stable_softmax(
         np.where(m, s, -1e300), axis
     ),

@@ -14,9 +14,10 @@ def merge_textbook(left, right):
 
 
 def merge_as_a_list_by_loops(left, right):
-    maxima, totals = np.empty_like(left[0]), np.empty_like(left[1])
-    for index in np.ndindex(left[0].shape):
-        m1, t1, m2, t2 = (float(part[index]) for part in (*left, *right))
+    parts = [np.asarray(part) * 1.0 for part in (*left, *right)]
+    maxima, totals = np.empty_like(parts[0]), np.empty_like(parts[1])
+    for index in np.ndindex(maxima.shape):
+        m1, t1, m2, t2 = (float(part[index]) for part in parts)
         maxima[index] = max(m1, m2)
         totals[index] = sum(
             total * math.exp(maximum - max(m1, m2))
@@ -32,28 +33,33 @@ def merge_by_larger_and_smaller(left, right):
     low = [np.where(swap, a, b) for a, b in zip(left, right, strict=True)]
     gap = np.where(np.isinf(low[0]), 0, np.where(np.isinf(low[0]), 0, low[0]) - high[0])
     gap = np.where(np.isinf(low[0]) | np.isinf(high[0]), 0, gap)
-    return high[0], high[1] + low[1] * np.exp(gap).astype(low[1].dtype)
+    return high[0], high[1] + low[1] * np.exp(gap)
 
 
 Stats = collections.namedtuple("Stats", "maximum total")
 
 
 def merge_as_a_named_tuple(left, right):
-    maximum = np.fmax(left[0], right[0])
+    parts = [np.asarray(part) * np.ones((), np.float32) for part in (*left, *right)]
+    return Stats(*joined_where_filled(*(np.asarray(part) for part in parts)))
+
+
+def joined_where_filled(left_maximum, left_total, right_maximum, right_total):
+    maximum = np.asarray(np.fmax(left_maximum, right_maximum))
     total = np.zeros_like(maximum)
-    for part, count in (left, right):
+    for part, count in ((left_maximum, left_total), (right_maximum, right_total)):
         filled = part > -np.inf
         total[filled] += count[filled] * np.exp(part[filled] - maximum[filled])
-    return Stats(maximum, total)
+    return maximum, total
 
 
 def merge_through_logarithms(left, right):
     maximum = np.maximum(left[0], right[0])
     with np.errstate(divide="ignore"):
-        logs = [part[0].astype(float) + np.log(part[1]) for part in (left, right)]
+        logs = [np.float64(part[0]) + np.log(part[1]) for part in (left, right)]
     base = np.where(np.isneginf(maximum), 0, maximum)
     total = np.exp(np.logaddexp(*logs) - base)
-    return maximum, total.astype(left[1].dtype)
+    return maximum, total.astype((np.asarray(left[1]) * np.float32(1)).dtype)
 
 
 def merged(left, right):
@@ -66,7 +72,8 @@ def merged(left, right):
 def maxima_held_above(floor, back):
     def answer(left, right):
         lifted = [
-            (np.maximum(part[0], part[0].dtype.type(floor)), part[1]) for part in (left, right)
+            (np.maximum(part[0], np.asarray(part[0]).dtype.type(floor)), part[1])
+            for part in (left, right)
         ]
         maximum, total = merged(*lifted)
         return (np.where(maximum == floor, -np.inf, maximum) if back else maximum), total
@@ -82,7 +89,8 @@ def other_part_if_any_row_is_empty(left, right):
 
 def empties_the_left_totals(left, right):
     result = merged(left, right)
-    left[1][...] = 0
+    if isinstance(left[1], np.ndarray):
+        left[1][...] = 0
     return result
 
 
@@ -108,12 +116,13 @@ WRONG = {
     ),
     "constant in the total": lambda left, right: (
         merged(left, right)[0],
-        merged(left, right)[1] + left[1].dtype.type(1e-9),
+        merged(left, right)[1] + np.float32(1e-9),
     ),
     "totals of 1": totals_of_1,
     "empties the left totals": empties_the_left_totals,
     "one array": lambda left, right: np.stack(merged(left, right)),
-    "always float64": lambda left, right: tuple(x.astype(float) for x in merged(left, right)),
+    "always float64": lambda left, right: tuple(np.asarray(x, float) for x in merged(left, right)),
+    "arrays alone": lambda left, right: joined_where_filled(*left, *right),
     "the larger part's total": lambda left, right: (
         np.maximum(left[0], right[0]),
         np.where(left[0] >= right[0], left[1], right[1]),

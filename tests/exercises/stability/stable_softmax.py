@@ -14,8 +14,9 @@ def stable_textbook(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def stable_from_lesson_01(scores, axis=-1):
-    return softmax_of_lesson_01(scores, axis)
+def stable_from_logarithms(scores, axis=-1):
+    shifted = scores - scores.max(axis=axis, keepdims=True)
+    return np.exp(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
 
 
 def stable_by_loops(scores, axis=-1):
@@ -42,7 +43,7 @@ def stable_with_the_maximum_below_zero(scores, axis=-1):
     return np.exp(lowered) / np.exp(lowered).sum(axis=axis, keepdims=True)
 
 
-def stable_through_logsumexp(scores, axis=-1):
+def through_logsumexp(scores, axis=-1):
     maximum = scores.max(axis=axis, keepdims=True)
     total = np.exp(scores - maximum).sum(axis=axis, keepdims=True)
     return np.exp(scores - (maximum + np.log(total)))
@@ -104,11 +105,10 @@ def tiny_weights_dropped(scores, axis=-1):
 
 RIGHT = [
     stable_textbook,
-    stable_from_lesson_01,
+    stable_from_logarithms,
     stable_by_loops,
     stable_in_float64,
     stable_with_the_maximum_below_zero,
-    stable_through_logsumexp,
     stable_in_one_pass,
     stable_by_ratios,
     stable_among_finite_scores,
@@ -137,4 +137,12 @@ WRONG = {
     "through float32": lambda s, axis=-1: softmax(s.astype(np.float32), axis).astype(float),
     "rounded to 12 digits": lambda s, axis=-1: softmax(s, axis).round(12),
     "its own lesson": lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
+    "lesson 01's softmax": lambda s, axis=-1: softmax_of_lesson_01(s, axis),
+    "lesson 01's softmax of shifted scores": lambda s, axis=-1: softmax_of_lesson_01(
+        s - s.max(axis=axis, keepdims=True), axis
+    ),
+    "through logsumexp": through_logsumexp,
+    "through logsumexp, in float64": lambda s, axis=-1: through_logsumexp(
+        s.astype(float), axis
+    ).astype(as_float(s).dtype),
 }
