@@ -16,6 +16,7 @@ from attention_lib.plots.style import (
     BLUE,
     CYCLE,
     GRAY,
+    GRID,
     INK,
     PAPER,
     VERMILLION,
@@ -31,6 +32,7 @@ __all__ = [
     "jacobian_map",
     "loss_gradient",
     "pulls_on_scores",
+    "query_step",
     "weights_along_score",
 ]
 
@@ -91,6 +93,8 @@ def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -
         width_ratios=(2, 3),
     )
     drawing.bars(bars, weights, keys)
+    for bar in bars.patches:
+        bar.set_facecolor(GRAY)  # blue and orange mean rises and falls here, in the table
     bars.set(title="weights", ylabel="weight", ylim=(0, 1.15))
     drawing.number_grid(grid, jacobian, drawing.number, vmin=-0.25, vmax=0.25)
     grid.images[0].set_cmap(SIGNED_COLORS)
@@ -182,8 +186,8 @@ def loss_gradient(
         for i, (target, row) in enumerate(zip(targets, gradient, strict=True))
     )
     figure, panels = new_figure(
-        "Two tables, one row an example: the weights, and the gradient of the loss, negative "
-        f"at the right class alone. The gradient is, {rows}.",
+        "Two tables, one row an example: the weights, and the gradient of the loss, the mean over "
+        f"{len(weights)} examples, negative at the right class alone. The gradient is, {rows}.",
         height=0.55 * len(weights) + 1.0,
         ncols=2,
         sharey=True,
@@ -193,10 +197,11 @@ def loss_gradient(
         panels[1], gradient, drawing.number, vmin=-1 / len(weights), vmax=1 / len(weights)
     )
     panels[1].images[0].set_cmap(SIGNED_COLORS)
-    for panel, title in zip(panels, ("weights", "gradient of the loss"), strict=True):
+    titles = ("weights", f"gradient of the loss, the mean of {len(weights)}")
+    for panel, title in zip(panels, titles, strict=True):
         for row, target in enumerate(targets):
             frame = (target - 0.47, row - 0.45)
-            panel.add_patch(Rectangle(frame, 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5))
+            panel.add_patch(Rectangle(frame, 0.94, 0.9, fill=False, ec=INK, lw=2))
         panel.set(title=title, xlabel="class")
         panel.set_xticks(range(len(classes)), classes)
         panel.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
@@ -210,10 +215,10 @@ def gradient_lines(
     curves: Mapping[str, ArrayLike],
     xlabel: str,
     ylabel: str,
-    x_scale: str = "linear",
+    x_base: int | None = None,
     y_scale: str = "log",
 ) -> LessonFigure:
-    """Draw one line a curve over the same x, which may be powers of 2 (`x_scale` "log")."""
+    """Draw one line a curve over the same x, on a logarithmic axis of a base where one is given."""
     x = np.asarray(x, float)
     said = "; ".join(
         f"{name}, from {drawing.short(values[0])} to {drawing.short(values[-1])}"
@@ -229,8 +234,8 @@ def gradient_lines(
             x, values, color=color, linestyle=dashes, linewidth=2.5, label=drawing.typeset(name)
         )
     axis.set_yscale(y_scale)
-    if x_scale == "log":
-        axis.set_xscale("log", base=2)
+    if x_base is not None:
+        axis.set_xscale("log", base=x_base)
         axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set(xlabel=xlabel, ylabel=ylabel)
@@ -240,24 +245,85 @@ def gradient_lines(
 
 
 @lesson_style
+def query_step(
+    query: ArrayLike, key: ArrayLike, grad_scores: ArrayLike, scale: float, keys: Sequence[str]
+) -> LessonFigure:
+    """Draw how each key (n, 2) moves a query (2,) against its gradient, and the sum of all."""
+    query, key = np.asarray(query, float), np.asarray(key, float)
+    shares = -scale * np.asarray(grad_scores, float)[:, None] * key  # (n, 2)
+    step = shares.sum(axis=0)
+    figure, (plane, close) = new_figure(
+        f"On the left the keys of {drawing.words(keys)} as arrows from the origin to "
+        f"{drawing.points(key)}, and the query at {drawing.points([query])}. On the right, larger, what "
+        f"each key adds to the query's step against its gradient: {drawing.points(shares)}. The step "
+        f"itself is their sum, {drawing.points([step])}.",
+        height=3.4,
+        ncols=2,
+    )
+    for place, end in enumerate(key):
+        drawing.arrow(plane, end, CYCLE[place], 4.0)
+        if shares[place].any():
+            drawing.arrow(close, shares[place], CYCLE[place], 4.0)
+    drawing.arrow(plane, query, INK, 1.4)
+    drawing.arrow(close, step, INK, 1.4)
+    for panel, ends in ((plane, [*key, query]), (close, [*shares, step])):
+        ends = np.array([*ends, (0.0, 0.0)])
+        middle = (ends.max(axis=0) + ends.min(axis=0)) / 2
+        reach = 0.6 * np.ptp(ends, axis=0).max()
+        panel.axhline(0, color=GRID, linewidth=0.8, zorder=0)
+        panel.axvline(0, color=GRID, linewidth=0.8, zorder=0)
+        panel.set(
+            xlim=(middle[0] - reach, middle[0] + reach),
+            ylim=(middle[1] - reach, middle[1] + reach),
+            xlabel="first component",
+            ylabel="second component",
+            aspect="equal",
+        )
+    plane.set_title("the query and the keys")
+    close.set_title("the query's step, against $dQ$")
+    handles = [Line2D([], [], color=INK, linewidth=1.4, label="query, and its step")]
+    handles += [
+        Line2D([], [], color=CYCLE[place], linewidth=4, label=f"key of {name}")
+        for place, name in enumerate(keys)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+@lesson_style
 def backward_path() -> LessonFigure:
     """Draw attention as a chain of arrays, and the way of the gradients back through it."""
+    products = {
+        "Q": r"$dQ = \alpha\, dE\, K$",
+        "K": r"$dK = \alpha\, dE^\top Q$",
+        "E": "$dE$: softmax_vjp",
+        "P": r"$dP = dO\, V^\top$",
+        "V": r"$dV = P^\top dO$",
+    }
     figure, axis = new_figure(
         "Attention as a chain of boxes with their shapes. Forward, left to right: Q, L by d_k, "
-        "and K, S by d_k, make the scores S, L by S; softmax makes of them the weights P, L by S; "
+        "and K, S by d_k, make the scores E, L by S; softmax makes of them the weights P, L by S; "
         "P and V, S by d_v, make the output O, L by d_v. Backward, right to left: dO goes back to "
-        "dP and dV, dP to dS, dS to dQ and dK, each in the shape of its array.",
-        height=3.3,
+        "dP = dO Vᵀ and dV = Pᵀ dO, dP through softmax_vjp to dE, and dE to dQ = α dE K and "
+        "dK = α dEᵀ Q, each in the shape of its array.",
+        height=3.7,
     )
     boxes = {
-        "Q": (0.0, 2.0, "(L, d_k)"),
-        "K": (0.0, 0.0, "(S, d_k)"),
-        "S": (2.0, 1.0, "(L, S)"),
-        "P": (4.0, 1.0, "(L, S)"),
-        "V": (4.0, -1.0, "(S, d_v)"),
-        "O": (6.0, 1.0, "(L, d_v)"),
+        "Q": (0.0, 2.3, "(L, d_k)"),
+        "K": (0.0, -0.3, "(S, d_k)"),
+        "E": (2.3, 1.0, "(L, S)"),
+        "P": (4.6, 1.0, "(L, S)"),
+        "V": (4.6, -1.6, "(S, d_v)"),
+        "O": (6.9, 1.0, "(L, d_v)"),
     }
-    steps = (("Q", "S"), ("K", "S"), ("S", "P"), ("P", "O"), ("V", "O"))
+    steps = (("Q", "E"), ("K", "E"), ("E", "P"), ("P", "O"), ("V", "O"))
+    labels = {
+        "Q": (0.25, 1.1),
+        "K": (1.75, -0.25),
+        "E": (3.45, 0.5),
+        "P": (5.5, 0.5),
+        "V": (6.65, -0.75),
+    }
     for name, (x, y, shape) in boxes.items():
         axis.text(
             x,
@@ -285,18 +351,22 @@ def backward_path() -> LessonFigure:
                     "linewidth": 1.8,
                 },
             )
-        middle = np.array([(x0 + x1) / 2, (y0 + y1) / 2]) - 0.42 * across
-        axis.text(*middle, f"d{start}", color=VERMILLION, ha="center", va="center")
+        axis.text(*labels[start], products[start], color=VERMILLION, ha="center", va="center")
     axis.annotate(
         "",
-        (6.05, 0.87),
-        (7.2, 0.87),
-        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "shrinkB": 30, "linewidth": 1.8},
+        (6.95, 0.87),
+        (8.4, 0.87),
+        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "shrinkB": 32, "linewidth": 1.8},
     )
-    axis.text(6.95, 0.58, "dO", color=VERMILLION, ha="center", va="center")
-    for x, label in ((1.0, "dot products,\nscaled"), (3.0, "softmax"), (5.0, "mixing")):
-        axis.text(x, 2.6, label, color=BLUE, ha="center", va="center", fontsize=9)
-    axis.set(xlim=(-0.7, 7.3), ylim=(-1.6, 2.9))
+    axis.text(8.0, 0.5, "$dO$", color=VERMILLION, ha="center", va="center")
+    forward = (
+        (2.3, 1.9, r"$E = \alpha\, Q K^\top$"),
+        (4.6, 1.9, r"$P = \mathrm{softmax}(E)$"),
+        (6.9, 1.9, "$O = P V$"),
+    )
+    for x, y, text in forward:
+        axis.text(x, y, text, color=BLUE, ha="center", va="center")
+    axis.set(xlim=(-0.7, 8.4), ylim=(-2.3, 2.9))
     axis.set_axis_off()
     handles = [
         Line2D([], [], color=BLUE, marker=">", label="forward: the arrays"),

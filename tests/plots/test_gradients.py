@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
+from attention_lib import plots
+from attention_lib.plots.style import GRAY
 from tests.plots.samples.gradients import (
     FIGURES,
     STEPS,
@@ -14,6 +17,7 @@ from tests.plots.samples.gradients import (
     loss,
     path,
     pulls,
+    step,
     valleys,
     written,
 )
@@ -59,6 +63,13 @@ def test_every_derivative_stands_in_its_cell():
     assert "weight of man −0.125, −0.125, 0.25" in figure.alt
 
 
+def test_bars_of_weights_have_no_color_that_means_a_sign_in_the_table_beside_them():
+    bars, table = jacobian().axes
+    signs = {to_hex(table.images[0].cmap(end)) for end in (0.0, 1.0)}
+    assert {to_hex(bar.get_facecolor()) for bar in bars.patches} == {to_hex(GRAY)}
+    assert to_hex(GRAY) not in signs
+
+
 def test_valleys_mark_their_lowest_points():
     figure = valleys()
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
@@ -81,6 +92,12 @@ def test_right_classes_are_framed_in_both_tables():
         assert corners == [(2, 0), (0, 1)]
 
 
+def test_loss_gradient_says_of_how_many_examples_the_loss_is_the_mean():
+    figure = loss()
+    assert figure.axes[1].get_title(loc="left") == "gradient of the loss, the mean of 2"
+    assert "the mean over 2 examples" in figure.alt
+
+
 def test_lines_say_where_they_begin_and_end():
     figure = lines()
     assert "against d_k, from 2 to 8: kept, from 1 to 1; lost, from 1 to 0.002." in figure.alt
@@ -88,7 +105,33 @@ def test_lines_say_where_they_begin_and_end():
     assert figure.axes[0].get_yscale() == "log"
 
 
-def test_path_names_every_array_and_every_gradient():
+@pytest.mark.parametrize(("base", "labels"), [(2, {"2", "8"}), (10, {"10"})])
+def test_lines_count_along_a_logarithmic_axis_in_powers_of_its_base(base, labels):
+    figure = plots.gradient_lines([2, 4, 16], {"kept": [1.0, 1.0, 1.0]}, "steps", "weight", base)
+    figure.canvas.draw()
+    shown = {label.get_text() for label in figure.axes[0].get_xticklabels()}
+    assert labels <= shown
+    assert ("2" in shown) == (base == 2)
+
+
+def test_shares_of_the_keys_add_up_to_the_step_of_the_query():
+    figure = step()
+    ends = [note.xy for note in figure.axes[1].texts]
+    assert ends == [
+        pytest.approx(end) for end in ((-0.0625, 0), (0, -0.625), (0.375, 0.375), (0.3125, -0.25))
+    ]
+    assert "The step itself is their sum, (0.312, −0.25)." in figure.alt
+
+
+def test_path_names_every_array_and_labels_every_backward_arrow_with_its_product():
     texts = " ".join(written(path().axes[0]))
-    for name in ("dQ", "dK", "dV", "dP", "dS", "dO", "(L, d_k)", "(S, d_v)"):
+    for name in ("(L, d_k)", "(S, d_k)", "(L, S)", "(S, d_v)", "(L, d_v)", "$dO$"):
         assert name in texts
+    for product in (
+        r"$dV = P^\top dO$",
+        r"$dP = dO\, V^\top$",
+        "$dE$: softmax_vjp",
+        r"$dQ = \alpha\, dE\, K$",
+        r"$dK = \alpha\, dE^\top Q$",
+    ):
+        assert product in texts

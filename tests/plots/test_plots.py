@@ -89,6 +89,7 @@ SAMPLES = {
     "pulls_on_scores": gradients.pulls,
     "loss_gradient": gradients.loss,
     "gradient_lines": gradients.lines,
+    "query_step": gradients.step,
     "backward_path": gradients.path,
     "two_clocks": gpu.clocks,
     "errors_by_dtype": gpu.errors,

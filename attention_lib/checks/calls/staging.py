@@ -1,6 +1,6 @@
 """Running an answer that cannot be called by itself, in the answer's own process.
 
-A machine with other devices, a simulated clock, a launch for a kernel, autograd.
+A machine with other devices, a simulated clock, a launch for a kernel, strided arrays, autograd.
 Nothing here knows a lesson's answer, and torch is imported when it is used.
 """
 
@@ -10,6 +10,8 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.remote import remote_measurement, remote_staging
@@ -26,6 +28,28 @@ def with_devices(answer: Answer) -> Answer:
             return answer()
 
     return pick_device_where
+
+
+@remote_staging
+def on_strided_arrays(answer: Answer) -> Answer:
+    """Call `answer` with every array as a view: each second column of a wider one.
+
+    Copies of a case's arguments, and arrays sent to another process, are contiguous.
+    """
+
+    def answer_on_views(*args: Any, **kwargs: Any) -> Any:
+        return answer(*map(_every_second_column, args), **kwargs)
+
+    return answer_on_views
+
+
+def _every_second_column(argument: Any) -> Any:
+    if not isinstance(argument, np.ndarray):
+        return argument
+    *leading, columns = argument.shape
+    wide = np.zeros((*leading, 2 * columns + 1), argument.dtype)  # odd: no flat view of two rows
+    wide[..., 1::2] = argument
+    return wide[..., 1::2]
 
 
 @remote_staging

@@ -26,15 +26,15 @@ from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax
 
 HINTS = (
-    "First compute the weights again, as the forward pass did: softmax of query times key "
-    "transposed, over √d_k.",
+    "First compute the weights again, as the forward pass did: "
+    "lib.softmax(lib.scaled_scores(query, key)), of shape (..., L, S).",
     "Then go backward. Through output = weights @ value: grad_value is weights transposed "
-    "times grad_output, and grad_weights is grad_output times value transposed.",
+    "times grad_output, and grad_weights is grad_output times value transposed. Transpose the "
+    "last two axes only: np.swapaxes(value, -1, -2).",
     "Through softmax: grad_scores = softmax_vjp(weights, grad_weights), your own function.",
-    "Through scores = query times key transposed, over √d_k: grad_query is grad_scores times "
-    "key, grad_key is grad_scores transposed times query, both over √d_k.",
-    "Transpose the last two axes only: np.swapaxes(key, -1, -2). For √d_k use math.sqrt or "
-    "** 0.5, which leave float32 as it is; np.sqrt turns it into float64.",
+    "Through the scores: grad_query is grad_scores @ key, grad_key is grad_scores transposed "
+    "@ query, both divided by √d_k, the same number that the scores were divided by.",
+    "For √d_k write query.shape[-1] ** 0.5, which leaves float32 as it is; np.sqrt makes it float64.",
 )
 
 Gradients = tuple[NDArray, NDArray, NDArray]
@@ -348,7 +348,7 @@ MISTAKES = (
 EXERCISE = Exercise(
     name="attention_backward",
     points=4,
-    minutes=15,
+    minutes=20,
     reference=attention_backward,
     signature="attention_backward(query, key, value, grad_output)",
     cases=cases,

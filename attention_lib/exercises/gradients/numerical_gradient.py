@@ -1,7 +1,7 @@
 """`numerical_gradient(f, x, eps=1e-6)` computes the gradient of a function by central differences.
 
-`f` takes an array and returns a number. `x` is float64 of any shape, also transposed, and the result has its
-shape; `x` comes back unchanged.
+`f` takes an array and returns a number. `x` is float64 of any shape, also a transposed or strided view, and
+the result has its shape; `x` comes back unchanged.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.staging import on_strided_arrays
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.lessons.gradients import numerical_gradient
 from attention_lib.lessons.softmax import softmax
@@ -86,6 +87,27 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(loss_with(softmax(rng.normal(size=(2, 5)))), rng.normal(size=(2, 5)))
     # Transposed: here a flat array of the entries is a copy, and in another order than in memory.
     yield Case(weighted_powers_with(rng.uniform(1.0, 3.0, (5, 2)), 3), rng.normal(size=(2, 5)).T)
+
+
+STRIDED_ARRAY = (
+    "The flat array of a strided x is a copy, and moving its entries leaves x as it is: move x[index], for "
+    "index in np.ndindex(x.shape)."
+)
+
+
+def fails_on_a_strided_array(answer: Answer) -> str | None:
+    """Try the answer where x is every second column of a wider array, and the slopes are 2 to 12."""
+    x, coefficients = np.ones((2, 3)), np.arange(1.0, 7.0).reshape(2, 3)
+    try:
+        slopes = on_strided_arrays(answer)(weighted_powers_with(coefficients, 2), x, 0.25)
+    except (AttributeError, ValueError, IndexError):  # such as an array that cannot be reshaped
+        slopes = None
+    if slopes is not None and np.allclose(slopes, 2 * coefficients):
+        return None
+    return (
+        "numerical_gradient is right for an array of its own and for a transposed one, but not where x is "
+        f"every second column of another array. {STRIDED_ARRAY}"
+    )
 
 
 def magnitude(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
@@ -163,6 +185,14 @@ def through_flat_array(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return result.reshape(x.shape)
 
 
+def through_flat_array_in_memory_order(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+    turned = x.flags.f_contiguous and not x.flags.c_contiguous
+    result = through_flat_array(
+        lambda point: f(point.T if turned else point), x.T if turned else x, eps
+    )
+    return result.T if turned else result
+
+
 def entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return np.array([all_at_once(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
 
@@ -172,6 +202,7 @@ def all_at_once(f: Answer, x: NDArray, eps: float = 1e-6) -> float:
 
 
 MISTAKES = (
+    Mistake(STRIDED_ARRAY, through_flat_array_in_memory_order, measured=True),
     Mistake(
         "This difference is one-sided, from x to x + eps or to x − eps: take f at both x + eps "
         "and x − eps.",
@@ -274,6 +305,7 @@ EXERCISE = Exercise(
     reference=numerical_gradient,
     cases=cases,
     magnitude=magnitude,
+    probes=(fails_on_a_strided_array,),
     hints=HINTS,
     mistakes=MISTAKES,
 )

@@ -17,11 +17,12 @@ from attention_lib.lessons.gradients import softmax_jacobian
 from attention_lib.lessons.softmax import softmax
 
 HINTS = (
-    "Write the formula as p_i δ_ik − p_i p_k. The first part is a diagonal matrix, np.eye(n) "
-    "times the weights; what is the second?",
+    "Write the formula as p_i δ_ik − p_i p_k. The first part is a matrix with the weights on its "
+    "diagonal, the second a table of the products of all pairs.",
     "weights[..., :, None] has shape (..., n, 1) and carries p_i; weights[..., None, :] has "
-    "shape (..., 1, n) and carries p_k. Their product has shape (..., n, n).",
-    "np.diag and np.outer know no batch: build both parts with None as above.",
+    "shape (..., 1, n) and carries p_k. Their product has shape (..., n, n): it is the second part.",
+    "The first part is weights[..., :, None] * np.eye(n, dtype=weights.dtype), with n = "
+    "weights.shape[-1]. Without dtype, np.eye makes float64. np.diag and np.outer know no batch.",
 )
 
 
@@ -113,7 +114,7 @@ MISTAKES = (
 EXERCISE = Exercise(
     name="softmax_jacobian",
     points=2,
-    minutes=8,
+    minutes=10,
     reference=softmax_jacobian,
     cases=cases,
     magnitude=magnitude,

@@ -80,7 +80,14 @@ def renormalized(weights):
     return weights / (weights.sum(axis=-1, keepdims=True) + weights.dtype.type(1e-8))
 
 
+def jacobian_by_the_hints(weights):
+    n = weights.shape[-1]
+    diagonal = weights[..., :, None] * np.eye(n, dtype=weights.dtype)
+    return diagonal - weights[..., :, None] * weights[..., None, :]
+
+
 RIGHT = [
+    jacobian_by_the_hints,
     jacobian_by_broadcasting,
     jacobian_of_the_transpose,
     jacobian_by_einsum,

@@ -47,11 +47,18 @@ def loss():
 
 def lines():
     curves = {"kept": [1.0, 1.0, 1.0], "lost": [1.0, 0.1, 0.002]}
-    return plots.gradient_lines([2, 4, 8], curves, "$d_k$", "gradient", x_scale="log")
+    return plots.gradient_lines([2, 4, 8], curves, "$d_k$", "gradient", x_base=2)
+
+
+KEYS = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+
+
+def step():
+    return plots.query_step([2.0, 1.0], KEYS, [0.125, 0.625, -0.75], 0.5, WORDS)
 
 
 def path():
     return plots.backward_path()
 
 
-FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, path]
+FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, step, path]
