@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.context import BaseContext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pebble import ProcessExpired, ProcessPool
 
 from attention_lib.grading import limits
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 PRELOADED = ("attention_lib.grading.batch.batch", "attention_lib.grading.pages.feedback")
 CALLS_PER_WORKER = 2  # the one that it makes, and one that waits for it
@@ -160,7 +162,7 @@ def _start_server() -> None:
 def _nothing() -> None: ...
 
 
-def _context() -> BaseContext:
+def _context() -> ForkServerContext | SpawnContext:
     """Return the way to start processes: fork one that has imported and done nothing else.
 
     Where that is not to be had (Windows), each worker imports for itself.

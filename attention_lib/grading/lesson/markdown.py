@@ -6,12 +6,13 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple
 
 import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from attention_lib.checks.exercise import Exercise
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.lesson.cell_ids import id_of
 
@@ -33,16 +34,6 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 ROLES = ("exercise", "check", "written")
 
 
-class Declared(Protocol):
-    """The fields of an exercise's declaration that this module reads."""
-
-    name: str
-    lesson: str
-    points: int
-    minutes: int
-    kind: Literal["function", "value", "written"]
-
-
 class Part(NamedTuple):
     """A cell that belongs to an exercise: its position and role."""
 
@@ -51,7 +42,7 @@ class Part(NamedTuple):
     name: str
 
 
-def read_lesson(path: Path, exercises: Mapping[str, Declared]) -> NotebookNode:
+def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
     """Expand the lesson at `path` (solutions/NN_name.md) into nbgrader's source notebook.
 
     Raises
@@ -96,7 +87,7 @@ def _find_parts(cells: list[NotebookNode]) -> list[Part]:
 
 
 def _require_declared(
-    parts: list[Part], declared: Mapping[str, Declared], exercises: Mapping[str, Declared]
+    parts: list[Part], declared: Mapping[str, Exercise], exercises: Mapping[str, Exercise]
 ) -> None:
     """Require that the answer cells are the declared exercises, each once, in their order."""
     for part in parts:
@@ -120,7 +111,7 @@ def _require_declared(
         )
 
 
-def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: Declared) -> None:
+def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: Exercise) -> None:
     """Require a heading that agrees, an answer between marks, and a check cell after it."""
     name = exercise.name
     answer = next(part for part in parts if part.role != "check")
@@ -151,7 +142,7 @@ def _require_exercise(cells: list[NotebookNode], parts: list[Part], exercise: De
         raise CourseError(f"the check cell of {name} must be exactly: {_call(name)}")
 
 
-def _require_heading(before: list[NotebookNode], exercise: Declared) -> None:
+def _require_heading(before: list[NotebookNode], exercise: Exercise) -> None:
     """Require that the last exercise heading above the answer states its points and minutes."""
     text = "\n".join(cell.source for cell in before if cell.cell_type == "markdown")
     headings = list(HEADING.finditer(text))
@@ -174,7 +165,7 @@ def _refuse_stray_marks(cells: list[NotebookNode], answers: set[int]) -> None:
             raise CourseError(f"nbgrader's marks stand in a cell that may not: {_start(cell)}")
 
 
-def _expand(cell: NotebookNode, exercise: Declared, role: str) -> NotebookNode:
+def _expand(cell: NotebookNode, exercise: Exercise, role: str) -> NotebookNode:
     """Give an exercise's cell the metadata nbgrader wants, and a check its hidden part."""
     metadata = {
         "grade": role != "exercise",
