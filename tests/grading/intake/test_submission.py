@@ -19,7 +19,7 @@ from attention_lib.grading.intake.submission import (
 from tests.grading.intake.released import RELEASED
 
 LESSON = "01_softmax"
-NOTEBOOK = new_notebook(cells=[new_code_cell("1 + 1")])
+NOTEBOOK = new_notebook(cells=[new_code_cell("1 + 1", id="own")])
 TEXT = nbformat.writes(NOTEBOOK)
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
