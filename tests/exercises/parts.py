@@ -51,8 +51,10 @@ def attend(query, key, value, mask=None, scale=None, weigh=softmax_or_zeros):
     query, key, value = map(as_float, (query, key, value))
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     scores = scores.astype(query.dtype)
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if mask is not None and mask.dtype == bool:
+        scores = np.where(mask, scores, -np.inf)
+    elif mask is not None:
+        scores = scores + mask.astype(scores.dtype)
     weights = weigh(scores)
     return weights @ value, weights
 

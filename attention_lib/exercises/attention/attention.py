@@ -5,9 +5,9 @@ the pair `(output, weights)`, of shapes `(..., L, d_v)` and `(..., L, S)`. The s
 products times `scale`, which is 1/√d_k when None; any number is a scale, also 0 or one below 0.
 
 The mask is broadcast to `(..., L, S)`. A boolean mask is True where attention is allowed; a float
-mask, in the dtype of the rest, is added to the scaled scores, and only -inf forbids. In a row with
-nothing allowed (all False or all -inf) weights and output are zeros. The weights are right for large
-scores too.
+mask is added to the scaled scores, and only -inf forbids. Its dtype may be another than that of the
+rest, and does not change the result's. In a row with nothing allowed (all False or all -inf) weights
+and output are zeros. The weights are right for large scores too.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from attention_lib.exercises.parts.attention import (
     attention_magnitude,
     attention_with,
     dot_products,
+    dtype_under_float64_mask,
     filled_by,
     inverse_root,
     inverted,
     is_boolean,
     masked_by,
+    masked_in_wider_dtype,
     masked_scores,
     only_floats,
     softmax_or_zeros,
@@ -57,7 +59,8 @@ HINTS = (
     "Four steps: scaled scores (..., L, S), the mask, weights along the last axis, and the "
     "weights times the values. You have written each of them in an earlier lesson.",
     "mask.dtype == bool tells the two kinds of mask apart: np.where(mask, scores, -np.inf) for "
-    "booleans, scores + mask for floats. After it, -inf means forbidden for both.",
+    "booleans, scores + mask.astype(scores.dtype) for floats, since a float64 mask would make "
+    "float32 scores float64. After it, -inf means forbidden for both.",
     "With every key forbidden, a row's maximum is -inf and its sum 0. "
     "attention_lib.masked_softmax(scores, scores > -np.inf) knows what to do with it.",
     "math.sqrt(d_k) is a Python number and leaves float32 in float32; np.sqrt(d_k) is a "
@@ -137,6 +140,11 @@ def large_scores(rng: Generator) -> Iterator[Case]:
 
 
 magnitude = attention_magnitude
+
+MASK_SETS_DTYPE = (
+    "A float64 mask makes the results float64 although query, key and value are float32: add "
+    "mask.astype(scores.dtype)."
+)
 
 
 def scaled_by(number: float) -> Answer:
@@ -582,6 +590,7 @@ MISTAKES = (
             *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale
         ),
     ),
+    Mistake(MASK_SETS_DTYPE, attention_with(masked=masked_in_wider_dtype), measured=True),
 )
 
 EXERCISE = Exercise(
@@ -592,6 +601,7 @@ EXERCISE = Exercise(
     signature="attention(query, key, value, mask=None, scale=None)",
     cases=cases,
     magnitude=magnitude,
+    probes=(dtype_under_float64_mask(attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (2, 4, 6)),),
     hints=HINTS,
     mistakes=MISTAKES,
 )

@@ -19,6 +19,8 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
+    dtype_under_float64_mask,
+    masked_in_wider_dtype,
     projected,
     scaled_by_width,
 )
@@ -93,6 +95,11 @@ def made_from(queries: str, keys: str, values: str) -> Answer:
     return answer
 
 
+MASK_SETS_DTYPE = (
+    "A float64 mask makes the output float64 although the other inputs are float32: add "
+    "mask.astype(scores.dtype), or let your attention do so."
+)
+
 MISTAKES = (
     Mistake(
         "The pair (output, weights) is returned: here the output alone is asked for.",
@@ -148,6 +155,7 @@ MISTAKES = (
         "attention_lib.masked_softmax, can see to that.",
         cross_attention_with(weigh=stable_softmax),
     ),
+    Mistake(MASK_SETS_DTYPE, cross_attention_with(masked=masked_in_wider_dtype), measured=True),
 )
 
 EXERCISE = Exercise(
@@ -157,6 +165,7 @@ EXERCISE = Exercise(
     reference=cross_attention,
     cases=cases,
     magnitude=magnitude,
+    probes=(dtype_under_float64_mask(cross_attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (5, 3), (5, 3), (5, 6)),),
     hints=HINTS,
     mistakes=MISTAKES,
 )

@@ -19,6 +19,8 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
+    dtype_under_float64_mask,
+    masked_in_wider_dtype,
     projected,
     scaled_by_width,
     softmax_or_zeros,
@@ -71,6 +73,11 @@ def self_attention_with(**parts: Callable[..., Any]) -> Answer:
     """Make self-attention of an attention made from parts."""
     return within_one_sequence(projected(attention_with(**parts)))
 
+
+MASK_SETS_DTYPE = (
+    "A float64 mask makes the output float64 although the other inputs are float32: add "
+    "mask.astype(scores.dtype), or let your attention do so."
+)
 
 MISTAKES = (
     Mistake(
@@ -150,6 +157,7 @@ MISTAKES = (
         self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
         self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
     ),
+    Mistake(MASK_SETS_DTYPE, self_attention_with(masked=masked_in_wider_dtype), measured=True),
 )
 
 EXERCISE = Exercise(
@@ -159,6 +167,7 @@ EXERCISE = Exercise(
     reference=self_attention,
     cases=cases,
     magnitude=magnitude,
+    probes=(dtype_under_float64_mask(self_attention, MASK_SETS_DTYPE, (2, 4, 5), (5, 3), (5, 3), (5, 6)),),
     hints=HINTS,
     mistakes=MISTAKES,
 )

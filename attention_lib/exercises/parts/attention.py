@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -29,10 +30,17 @@ def dot_products(query: NDArray, key: NDArray) -> NDArray:
 
 
 def masked_scores(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Put -inf where a boolean mask is False, or add a float mask."""
+    """Put -inf where a boolean mask is False, or add a float mask in the dtype of the scores."""
     if mask is None:
         return scores
-    return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if mask.dtype == bool:
+        return np.where(mask, scores, -np.inf)
+    return scores + mask.astype(scores.dtype)
+
+
+def masked_in_wider_dtype(scores: NDArray, mask: NDArray | None) -> NDArray:
+    """Add a float mask as it is, so that float64 makes float32 scores float64."""
+    return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores + mask
 
 
 def softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
@@ -138,6 +146,38 @@ def filled_by(fill: float) -> Masked:
     return lambda scores, mask: (
         filled(scores, mask, fill) if is_boolean(mask) else masked_scores(scores, mask)
     )
+
+
+# What a mask's dtype does to the result's
+
+
+def dtype_under_float64_mask(
+    reference: Answer, sentence: str, *shapes: tuple[int, ...]
+) -> Callable[[Answer], str | None]:
+    """Make the probe of an answer that gets float32 arrays of these shapes and a float64 mask.
+
+    The mask is (4, 4), with rows of numbers, of numbers and -inf, and of -inf alone. `sentence` is
+    returned where a result is not float32.
+    """
+
+    def probe(answer: Answer) -> str | None:
+        rng = np.random.default_rng(5)
+        arrays = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+        mask = np.where(np.tri(4, k=-1, dtype=bool), rng.normal(size=(4, 4)), -np.inf)
+        mask[3, 3] = 0.5
+        results, expected = answer(*arrays, mask), reference(*arrays, mask)
+        if not isinstance(expected, tuple):
+            results, expected = (results,), (expected,)
+        if any(np.asarray(result).dtype != np.float32 for result in results):
+            return sentence
+        if not all(map(functools.partial(np.allclose, rtol=1e-4, atol=1e-5), results, expected)):
+            return (
+                "For float32 inputs and a float64 mask the numbers are not right: floats of any "
+                "dtype are added to the scaled scores."
+            )
+        return None
+
+    return probe
 
 
 # Projections

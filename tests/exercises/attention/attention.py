@@ -17,7 +17,7 @@ def by_earlier_lessons(query, key, value, mask=None, scale=None):
     if mask is None:
         mask = np.ones(scores.shape[-1], bool)
     if mask.dtype != bool:
-        scores, mask = scores + mask, mask > -np.inf
+        scores, mask = (scores + mask).astype(scores.dtype), mask > -np.inf
     weights = masked_softmax(scores, mask)
     return weighted_sum(weights, value), weights
 
@@ -27,8 +27,10 @@ def textbook(query, key, value, mask=None, scale=None):
     scores = np.matmul(query, key.swapaxes(-1, -2)) * (
         1 / math.sqrt(d_k) if scale is None else scale
     )
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if mask is not None and mask.dtype == bool:
+        scores = np.where(mask, scores, -np.inf)
+    elif mask is not None:
+        scores = np.add(scores, mask, dtype=scores.dtype)
     top = scores.max(axis=-1, keepdims=True)
     exponentials = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = exponentials.sum(axis=-1, keepdims=True)
@@ -41,9 +43,9 @@ def as_a_list_by_einsum(query, key, value, mask=None, scale=None):
         scale = query.shape[-1] ** -0.5
     scores = np.einsum("...ld,...sd->...ls", query * scale, key)
     if mask is not None and mask.dtype == bool:
-        mask = np.where(mask, 0.0, -np.inf).astype(scores.dtype)
+        mask = np.where(mask, 0.0, -np.inf)
     if mask is not None:
-        scores = scores + mask
+        scores = scores + np.asarray(mask, scores.dtype)
     empty = np.all(scores == -np.inf, axis=-1, keepdims=True)
     scores = np.where(empty, 0, scores).astype(scores.dtype)
     exponentials = np.exp(scores - np.amax(scores, axis=-1, keepdims=True))
@@ -85,8 +87,10 @@ def by_loops(query, key, value, mask=None, scale=None):
 def with_errstate(query, key, value, mask=None, scale=None):
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = scale * (query @ key.mT)
-    if mask is not None:
-        scores = scores + mask if mask.dtype.kind == "f" else np.where(mask, scores, -np.inf)
+    if mask is not None and mask.dtype.kind == "f":
+        scores += mask
+    elif mask is not None:
+        scores[~np.broadcast_to(mask, scores.shape)] = -np.inf
     with np.errstate(all="ignore"):
         scores = scores - scores.max(axis=-1, keepdims=True)
         weights = np.exp(scores)
@@ -96,13 +100,15 @@ def with_errstate(query, key, value, mask=None, scale=None):
 
 
 def in_logarithms(query, key, value, mask=None, scale=None):
+    """Let the mask's dtype take part, and round to that of the scores at the end."""
     scores = dot_product_scores(query, key)
     scores = scores / math.sqrt(query.shape[-1]) if scale is None else scores * scale
+    dtype = scores.dtype
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     log_total = logsumexp(scores, keepdims=True)
     weights = np.exp(scores - np.where(log_total == -np.inf, 0, log_total))
-    return weights @ value, weights.astype(scores.dtype)
+    return (weights @ value).astype(dtype), weights.astype(dtype)
 
 
 def in_float64_item_by_item(query, key, value, mask=None, scale=None):
@@ -136,7 +142,9 @@ def masked_scores(query, key, mask, scale):
     scores = scaled_scores(query, key, scale)
     if mask is None:
         return scores
-    return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if mask.dtype == bool:
+        return np.where(mask, scores, -np.inf)
+    return scores + mask.astype(scores.dtype)
 
 
 def with_the_keys_first(query, key, value, mask=None, scale=None):
@@ -232,6 +240,14 @@ def mask_transposed_where_square(mask, query):
     return mask.mT if square else mask
 
 
+def mask_taken_as_it_is(query, key, value, mask=None, scale=None):
+    scores = scaled_scores(query, key, scale)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = softmax_or_zeros(scores)
+    return weights @ as_float(value), weights
+
+
 def sizeless_scale(query, key, value, mask=None, scale=None):
     return attend(query, key, value, mask, scale and abs(scale))
 
@@ -306,6 +322,10 @@ class OnlyOnce:
 
 WRONG = {
     "a scale without its sign": sizeless_scale,
+    "results in float64 under a float64 mask": mask_taken_as_it_is,
+    "a mask of another dtype taken for booleans": with_mask(
+        lambda mask, query: mask if mask.dtype == query.dtype else mask.astype(bool)
+    ),
     "a mask as high as the batch taken for padding": with_mask(mask_taken_for_padding),
     "a square mask transposed": with_mask(mask_transposed_where_square),
     "the first item's mask for all": with_mask(lambda mask, query: mask[(0,) * (mask.ndim - 2)]),
