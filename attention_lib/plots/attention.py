@@ -14,6 +14,7 @@ from attention_lib.plots.style import (
     BLUE,
     CYCLE,
     GRAY,
+    GREEN,
     INK,
     PAPER,
     SKY,
@@ -30,29 +31,44 @@ __all__ = [
     "number_tables",
     "one_query",
     "rows_or_nan",
+    "soft_lookup",
 ]
 
 
 @lesson_style
-def number_tables(tables: Mapping[str, ArrayLike], rows: Sequence[str]) -> LessonFigure:
-    """Draw arrays of the same rows side by side, from left to right, with their shapes."""
+def number_tables(
+    tables: Mapping[str, ArrayLike],
+    rows: Sequence[str],
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> LessonFigure:
+    """Draw arrays of the same rows side by side, from left to right, with their shapes.
+
+    `columns` maps a table to the words that its columns stand for, its keys; the columns of other
+    tables are numbered components.
+    """
     tables = {name: np.asarray(table, float) for name, table in tables.items()}
+    columns = columns or {}
     said = "; ".join(
-        f"{name} {'; '.join(f'{row} {drawing.numbers(line)}' for row, line in zip(rows, t, strict=True))}"
+        f"{name}{f' (columns {drawing.words(columns[name])})' if name in columns else ''} "
+        f"{'; '.join(f'{row} {drawing.numbers(line)}' for row, line in zip(rows, t, strict=True))}"
         for name, t in tables.items()
     )
     figure, axes = new_figure(
         f"Tables of numbers side by side, one row a word: {said}.",
-        height=0.75 + 0.5 * len(rows),
+        height=1.15 + 0.5 * len(rows),
         ncols=len(tables),
         sharey=True,
         width_ratios=[max(table.shape[1], 2) for table in tables.values()],
         squeeze=False,
     )
     for axis, (name, table) in zip(axes[0], tables.items(), strict=True):
-        drawing.number_grid(axis, table, drawing.number, vmin=0, vmax=max(1.0, np.abs(table).max()))
+        drawing.number_grid(axis, table, drawing.number)
+        top = max(1.0, np.abs(table).max())
+        axis.images[0].set(cmap=drawing.SIGNED_COLORS, clim=(-top, top))
         axis.set_title(f"{name} {table.shape}")
-        axis.set_xticks([])
+        heads = columns.get(name, range(table.shape[1]))
+        axis.set_xticks(range(table.shape[1]), heads)
+        axis.set_xlabel("key" if name in columns else "component")
         axis.set_yticks(range(len(rows)), rows)
         axis.tick_params(length=0)
     return figure
@@ -110,9 +126,16 @@ def attention_maps(
     label: str = "attention weight",
     row_label: str = "query",
     column_label: str = "key",
+    allowed: Mapping[str, ArrayLike] | None = None,
 ) -> LessonFigure:
-    """Draw several (L, S) arrays as heat maps side by side, on one scale of color."""
+    """Draw several (L, S) arrays as heat maps side by side, on one scale of color.
+
+    `allowed` maps a heat map to its boolean mask: cells that it forbids are gray, without a number.
+    """
     maps = {name: np.asarray(values) for name, values in maps.items()}
+    allowed = {
+        name: np.broadcast_to(mask, maps[name].shape) for name, mask in (allowed or {}).items()
+    }
     said = ". ".join(
         f"{name}: "
         + "; ".join(f"{q} {drawing.numbers(row)}" for q, row in zip(queries, values, strict=True))
@@ -120,8 +143,9 @@ def attention_maps(
     )
     figure, axes = new_figure(
         f"Heat maps of the {label}. Rows, {row_label}: {drawing.words(queries)}. "
-        f"Columns, {column_label}: {drawing.words(keys)}. {said}.",
-        height=0.9 + 0.55 * len(queries),
+        f"Columns, {column_label}: {drawing.words(keys)}. {said}."
+        + (f" Forbidden cells are gray, in {drawing.words(list(allowed))}." if allowed else ""),
+        height=(1.3 if allowed else 0.9) + 0.55 * len(queries),
         ncols=len(maps),
         sharey=True,
         squeeze=False,
@@ -129,6 +153,8 @@ def attention_maps(
     top = max(1.0, *(values.max() for values in maps.values()))
     for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
         image = drawing.weight_cells(axis, values, top)
+        for row, column in np.argwhere(~allowed.get(name, np.ones(values.shape, bool))):
+            _cover(axis, int(row), int(column), values.shape[1])
         axis.set_xticks(range(len(keys)), keys)
         axis.set_yticks(range(len(queries)), queries)
         axis.set(title=name, xlabel=column_label)
@@ -136,7 +162,16 @@ def attention_maps(
         axis.tick_params(length=0)
     axes[0, 0].set_ylabel(row_label)
     figure.colorbar(image, ax=list(axes[0]), label=label, pad=0.02).outline.set_visible(False)
+    if allowed:
+        gray = Rectangle((0, 0), 1, 1, facecolor=GRAY, alpha=0.3, label="forbidden")
+        figure.legend(handles=[gray], loc="outside lower center")
     return figure
+
+
+def _cover(axes: Any, row: int, column: int, width: int) -> None:
+    """Draw a forbidden cell, as `mask_grids` does, in place of its number."""
+    axes.texts[row * width + column].set_text("")
+    drawing.cell(axes, row, column, "–", GRAY)
 
 
 @lesson_style
@@ -161,7 +196,7 @@ def one_query(
         f"{words[row]} listens: bars of its scores {drawing.numbers(np.where(seen, scores[row], -np.inf))} "
         f"and weights {drawing.numbers(weights[row])} for the keys {drawing.words(words)}"
         + (f", {drawing.words(hidden)} forbidden" if hidden else "")
-        + f"; in the plane its mixture lies at ({drawing.numbers(outputs[row])}), among the values "
+        + f"; in the plane its mixture lies at ({drawing.numbers(outputs[row])}), beside the values "
         f"{drawing.points(values)}.",
         height=3.1,
         ncols=3,
@@ -173,7 +208,7 @@ def one_query(
         for place in np.flatnonzero(~seen):
             panel.texts[place].set_text("−inf" if panel is left else "0")
     left.set(title=f"scores of {words[row]}", ylabel="scaled score")
-    left.set_ylim(drawing.room_for_numbers(scores[np.isfinite(scores)]))
+    left.set_ylim(drawing.room_for_numbers(np.append(scores[np.isfinite(scores)], 1.0)))
     middle.set(title="weights", ylabel="weight", ylim=(0, 1.15))
     for panel in (left, middle):
         panel.set_xlabel("key")
@@ -185,7 +220,11 @@ def one_query(
     _names_around(plane, values, words, 14)
     plane.set(title=f"what {words[row]} hears: ◆")
     plane.set(xlabel="first component", ylabel="second component")
-    plane.margins(0.45)
+    low, high = np.minimum(values.min(axis=0), 0), np.maximum(values.max(axis=0), 0)
+    room = 0.3 * (high - low)  # the same for every query, with the origin, where nothing is heard
+    plane.set(
+        xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
+    )
     plane.grid()
     return figure
 
@@ -216,45 +255,88 @@ def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) 
 def bounded_mixtures(
     values: ArrayLike,
     names: Sequence[str],
-    outputs: Mapping[str, ArrayLike],
+    within: Mapping[str, ArrayLike],
+    beyond: Mapping[str, ArrayLike],
     factors: ArrayLike,
     reach: Mapping[str, ArrayLike],
 ) -> LessonFigure:
-    """Draw two ways' outputs (N, 2) among the values, and how far they reach as scores grow.
+    """Draw outputs (N, 2) that stay among the values, others that do not, and how far they reach.
 
-    `reach` maps each way to its largest output component for each of the `factors`.
+    The first panel shows the ways of mixing in `within`, the second those in `beyond`, with all
+    their outputs. `reach` maps ways of both to their largest output component for each of the
+    `factors`.
     """
     values, factors = np.asarray(values), np.asarray(factors, float)
     said = "; ".join(
         f"{name} the largest component goes from {drawing.number(way[0])} to {drawing.number(way[-1])}"
         for name, way in reach.items()
     )
-    figure, (plane, growth) = new_figure(
-        f"On the left the values of {drawing.words(names)} at {drawing.points(values)}, with many outputs "
-        f"around them: {' and '.join(outputs)}. On the right, as scores grow "
+    figure, (near, far, growth) = new_figure(
+        f"On the left the values of {drawing.words(names)} at {drawing.points(values)} with many outputs "
+        f"of {' and '.join(within)} among them. In the middle, on a larger scale, the same triangle with "
+        f"the outputs of {' and '.join(beyond)}, {_extent(beyond)}. On the right, as scores grow "
         f"{factors[-1] / factors[0]:g}-fold, {said}.",
-        height=3.6,
-        ncols=2,
+        height=3.4,
+        ncols=3,
     )
-    low, high = values.min(axis=0), values.max(axis=0)
-    plane.fill(*values.T, facecolor=SKY, alpha=0.25, edgecolor=SKY)
-    styles = zip(outputs.items(), ((BLUE, "."), (VERMILLION, "x")), strict=True)
-    for (name, points), (color, mark) in styles:
-        points = np.asarray(points)
-        plane.plot(*points.T, mark, color=color, markersize=5, label=name, mew=1.2)
-        growth.plot(factors, reach[name], mark, color=color, linestyle="-", markersize=8)
-    plane.plot(*values.T, "o", color=INK, markersize=7, label="values")
-    _names_around(plane, values, names, 9)
-    room = 0.8 * (high - low)
-    plane.set(
-        xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
-    )
-    plane.set(xlabel="first component", ylabel="second component", title="outputs")
-    figure.legend(*plane.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    looks = dict(zip((*within, *beyond), _LOOKS, strict=False))
+    for plane, outputs in ((near, within), (far, beyond)):
+        plane.fill(*values.T, facecolor=SKY, alpha=0.25, edgecolor=SKY)
+        for name, points in outputs.items():
+            color, mark = looks[name]
+            plane.plot(*np.asarray(points).T, mark, color=color, markersize=4, label=name, mew=1.0)
+        plane.plot(*values.T, "o", color=INK, markersize=5, label="values")
+        plane.set(xlabel="first component", ylabel="second component")
+    near.margins(0.3)
+    near.set_title("they stay")
+    far.set_title("they leave")
+    _names_around(near, values, names, 9)
+    for name, way in reach.items():
+        color, mark = looks[name]
+        growth.plot(factors, way, mark, color=color, linestyle="-", markersize=7)
     growth.set(xscale="log", yscale="log", title="how far they reach")
     growth.set(xlabel="factor on the queries", ylabel="largest output component")
     growth.set_ylim(min(np.min(way) for way in reach.values()) / 2, None)
     growth.grid()
+    shown = {}
+    for plane in (near, far):
+        for handle, label in zip(*plane.get_legend_handles_labels(), strict=True):
+            shown.setdefault(label, handle)
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=len(shown))
+    return figure
+
+
+_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"))
+
+
+def _extent(outputs: Mapping[str, ArrayLike]) -> str:
+    """Say between which numbers the components of outputs lie."""
+    everything = np.concatenate([np.ravel(points) for points in outputs.values()])
+    return f"between {drawing.number(everything.min())} and {drawing.number(everything.max())}"
+
+
+@lesson_style
+def soft_lookup(
+    places: ArrayLike, entries: ArrayLike, queries: ArrayLike, answers: Mapping[str, ArrayLike]
+) -> LessonFigure:
+    """Draw stored entries at their places, and what each way of looking up gives in between."""
+    places, entries = np.asarray(places), np.asarray(entries)
+    said = "; ".join(
+        f"{name} from {drawing.number(np.min(way))} to {drawing.number(np.max(way))}"
+        for name, way in answers.items()
+    )
+    figure, axis = new_figure(
+        f"Dots: stored entries {drawing.numbers(entries)} at {drawing.numbers(places)}. Curves of what is "
+        f"looked up between them: {said}.",
+        height=3.0,
+    )
+    styles = zip(answers.items(), CYCLE, ("-", "--", "-.", ":"), strict=False)
+    for (name, way), color, style in styles:
+        axis.plot(queries, way, color=color, linestyle=style, label=name)
+    axis.plot(places, entries, "o", color=INK, markersize=7, label="stored")
+    axis.set(xlabel="angle of the query, in degrees", ylabel="what is looked up")
+    axis.grid()
+    figure.legend(loc="outside right upper")
     return figure
 
 

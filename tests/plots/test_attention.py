@@ -25,7 +25,23 @@ def test_tables_of_unequal_width_show_every_number_with_its_sign():
     assert written(left) == ["1", "−2", "0.5", "0", "3", "4"]
     assert written(right) == ["7", "8"]
     assert left.get_title(loc="left") == "x (2, 3)"
+    assert [tick.get_text() for tick in left.get_xticklabels()] == ["0", "1", "2"]
+    assert left.get_xlabel() == "component"
     assert "y a 7; b 8" in figure.alt
+
+
+def test_negative_numbers_have_a_color_of_their_own():
+    image = plots.number_tables({"x": [[-2.0, 0.0, 2.0]]}, ["a"]).axes[0].images[0]
+    below, zero, above = (image.cmap(image.norm(number)) for number in (-2.0, 0.0, 2.0))
+    assert len({below, zero, above}) == 3
+
+
+def test_the_columns_of_a_table_may_stand_for_keys():
+    figure = plots.number_tables({"w": [[1, 2]], "o": [[3, 4]]}, ["a"], {"w": ["b", "c"]})
+    weights, outputs = figure.axes
+    assert [tick.get_text() for tick in weights.get_xticklabels()] == ["b", "c"]
+    assert (weights.get_xlabel(), outputs.get_xlabel()) == ("key", "component")
+    assert "w (columns b, c) a 1, 2; o a 3, 4" in figure.alt
 
 
 def test_a_table_of_zeros_can_be_drawn():
@@ -59,6 +75,16 @@ def test_maps_side_by_side_share_one_scale():
     assert "large: q 3, 0." in figure.alt
 
 
+def test_forbidden_cells_of_a_map_are_gray_and_hold_no_number():
+    maps = {"free": [[0.5, 0.5]], "masked": [[0.0, 1.0]]}
+    figure = plots.attention_maps(maps, ["q"], ["a", "b"], allowed={"masked": [False, True]})
+    free, masked, _ = figure.axes
+    assert written(free) == ["0.5", "0.5"]
+    assert [text for text in written(masked) if text] == ["1", "–"]
+    assert [patch.get_x() for patch in masked.patches] == [-0.46]
+    assert "Forbidden cells are gray, in masked." in figure.alt
+
+
 def one_query(row):
     scores = np.array([[1.0, 2.0, -np.inf], [0.5, 0.5, 0.5]])
     weights = np.array([[0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
@@ -85,6 +111,16 @@ def test_a_forbidden_score_is_written_and_not_drawn():
     assert "forbidden" not in one_query(1).alt
 
 
+def test_a_query_that_hears_nothing_is_drawn_at_the_origin():
+    scores, nothing = np.full((1, 3), -np.inf), np.zeros((1, 3))
+    figure = plots.one_query(0, scores, nothing, CORNERS + 1, nothing @ CORNERS, WORDS)
+    plane = figure.axes[2]
+    diamond = next(line for line in plane.lines if line.get_marker() == "D")
+    assert np.array_equal(diamond.get_xydata(), [[0, 0]])
+    assert plane.get_xlim()[0] < 0 < plane.get_xlim()[1]
+    assert written(figure.axes[0]) == ["−inf"] * 3
+
+
 def test_nan_is_written_where_its_bar_would_stand():
     figure = plots.rows_or_nan({"a": [np.nan, np.nan, 1], "b": [0.5, 0.5, 0]}, WORDS, "weight")
     first, second = figure.axes
@@ -95,23 +131,46 @@ def test_nan_is_written_where_its_bar_would_stand():
 
 
 def bounded():
-    outputs = {"inside": CORNERS / 2 + 0.5, "outside": 5 * CORNERS}
     reach = {"inside": [2.5, 3.0], "outside": [20.0, 200.0]}
-    return plots.bounded_mixtures(CORNERS, WORDS, outputs, [1, 10], reach)
+    within, beyond = {"inside": CORNERS / 2 + 0.5}, {"outside": 5 * CORNERS}
+    return plots.bounded_mixtures(CORNERS, WORDS, within, beyond, [1, 10], reach)
 
 
 def test_outputs_stand_where_they_lie_and_their_reach_beside_them():
-    plane, growth = bounded().axes
-    inside, outside, values = (line.get_xydata() for line in plane.lines)
+    near, far, growth = bounded().axes
+    inside, values = (line.get_xydata() for line in near.lines)
+    outside, values_again = (line.get_xydata() for line in far.lines)
     assert np.allclose(inside, CORNERS / 2 + 0.5)
     assert np.allclose(outside, 5 * CORNERS)
-    assert np.allclose(values, CORNERS)
+    assert np.array_equal(values, CORNERS)
+    assert np.array_equal(values_again, CORNERS)
     assert [line.get_ydata().tolist() for line in growth.lines] == [[2.5, 3.0], [20.0, 200.0]]
     assert growth.get_yscale() == "log"
 
 
+def test_no_output_is_cut_off():
+    figure = bounded()
+    figure.draw_without_rendering()
+    for plane, shown in zip(figure.axes, (CORNERS / 2 + 0.5, 5 * CORNERS), strict=False):
+        for low, high, column in zip(
+            *np.transpose([plane.get_xlim(), plane.get_ylim()]), shown.T, strict=True
+        ):
+            assert low < column.min() <= column.max() < high
+
+
 def test_the_reach_is_told_in_the_alt_text():
     assert "outside the largest component goes from 20 to 200" in bounded().alt
+    assert "the outputs of outside, between 0 and 20" in bounded().alt
+
+
+def test_what_is_looked_up_stands_beside_what_is_stored():
+    answers = {"soft": [1.2, 1.5, 1.8], "hard": [1.0, 1.0, 2.0]}
+    figure = plots.soft_lookup([0, 90], [1, 2], [0, 45, 90], answers)
+    soft, hard, stored = figure.axes[0].lines
+    assert soft.get_ydata().tolist() == answers["soft"]
+    assert hard.get_ydata().tolist() == answers["hard"]
+    assert np.array_equal(stored.get_xydata(), [[0, 1], [90, 2]])
+    assert "soft from 1.2 to 1.8" in figure.alt
 
 
 @pytest.mark.parametrize("place", range(3))

@@ -106,7 +106,15 @@ SAMPLES = {
     ),
     "rows_or_nan": lambda: plots.rows_or_nan({"a": [np.nan] * 3, "b": SHARES[0]}, KEYS, "weight"),
     "bounded_mixtures": lambda: plots.bounded_mixtures(
-        POINTS, KEYS, {"in": POINTS / 2, "out": 3 * POINTS}, [1, 10], {"in": [2, 2], "out": [6, 60]}
+        POINTS,
+        KEYS,
+        {"in": POINTS / 2},
+        {"out": 3 * POINTS},
+        [1, 10],
+        {"in": [2, 2], "out": [6, 60]},
+    ),
+    "soft_lookup": lambda: plots.soft_lookup(
+        [0, 90], [1, 2], [0, 45, 90], {"soft": [1.2, 1.5, 1.8], "hard": [1, 1, 2]}
     ),
     # lesson 06; tests/test_plots_multihead.py holds these to their numbers
     "one_or_two_heads": lambda: plots.one_or_two_heads(
