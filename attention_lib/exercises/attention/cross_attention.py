@@ -165,7 +165,11 @@ EXERCISE = Exercise(
     reference=cross_attention,
     cases=cases,
     magnitude=magnitude,
-    probes=(dtype_under_float64_mask(cross_attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (5, 3), (5, 3), (5, 6)),),
+    probes=(
+        dtype_under_float64_mask(
+            cross_attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (5, 3), (5, 3), (5, 6)
+        ),
+    ),
     hints=HINTS,
     mistakes=MISTAKES,
 )

@@ -167,7 +167,11 @@ EXERCISE = Exercise(
     reference=self_attention,
     cases=cases,
     magnitude=magnitude,
-    probes=(dtype_under_float64_mask(self_attention, MASK_SETS_DTYPE, (2, 4, 5), (5, 3), (5, 3), (5, 6)),),
+    probes=(
+        dtype_under_float64_mask(
+            self_attention, MASK_SETS_DTYPE, (2, 4, 5), (5, 3), (5, 3), (5, 6)
+        ),
+    ),
     hints=HINTS,
     mistakes=MISTAKES,
 )
