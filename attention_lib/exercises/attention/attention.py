@@ -43,6 +43,7 @@ from attention_lib.exercises.parts.attention import (
     zeroed,
 )
 from attention_lib.exercises.parts.cases import in_float32
+from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
     divided_by_sum,
@@ -62,7 +63,7 @@ HINTS = (
     "booleans, scores + mask.astype(scores.dtype) for floats, since a float64 mask would make "
     "float32 scores float64. After it, -inf means forbidden for both.",
     "With every key forbidden, a row's maximum is -inf and its sum 0. "
-    "attention_lib.masked_softmax(scores, scores > -np.inf) knows what to do with it.",
+    "attention_lib.masked_softmax(scores, scores != -np.inf) knows what to do with it.",
     "math.sqrt(d_k) is a Python number and leaves float32 in float32; np.sqrt(d_k) is a "
     "float64 number and does not.",
 )
@@ -140,6 +141,19 @@ def large_scores(rng: Generator) -> Iterator[Case]:
 
 
 magnitude = attention_magnitude
+
+remark_on_weights = remark_on_hidden_nan(
+    "attention",
+    np.array([[np.nan, 1.0], [1.0, 0.0]]),
+    np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]),
+    np.array([[1.0], [2.0], [3.0]]),
+)
+
+
+def remark(answer: Answer) -> str | None:
+    """Remark on weights without a NaN where a query holds one."""
+    return remark_on_weights(lambda *args: answer(*args)[1])
+
 
 MASK_SETS_DTYPE = (
     "A float64 mask makes the results float64 although query, key and value are float32: add "
@@ -602,6 +616,7 @@ EXERCISE = Exercise(
     cases=cases,
     magnitude=magnitude,
     probes=(dtype_under_float64_mask(attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (2, 4, 6)),),
+    remarks=(remark,),
     hints=HINTS,
     mistakes=MISTAKES,
 )
