@@ -221,7 +221,7 @@ def one_query(
     plane.set(title=f"what {words[row]} hears: ◆")
     plane.set(xlabel="first component", ylabel="second component")
     low, high = np.minimum(values.min(axis=0), 0), np.maximum(values.max(axis=0), 0)
-    room = 0.3 * (high - low)  # the same for every query, with the origin, where nothing is heard
+    room = 0.4 * (high - low)  # the same for every query, with the origin, where nothing is heard
     plane.set(
         xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
     )
