@@ -23,12 +23,12 @@ from attention_lib.lessons.stability import *
 # Names that are imported when first used, and the modules that have them.
 LAZY_EXPORTS = {
     "attention_flops": "attention_lib.lessons.gpu",
-    "check": "attention_lib.checks.commands",
+    "check": "attention_lib.commands",
     "flash_attention": "attention_lib.lessons.gpu.launch",
     "flash_kernel": "attention_lib.lessons.gpu.kernel",
-    "hint": "attention_lib.checks.commands",
+    "hint": "attention_lib.commands",
     "pick_device": "attention_lib.lessons.gpu",
-    "solution": "attention_lib.checks.commands",
+    "solution": "attention_lib.commands",
     "time_milliseconds": "attention_lib.lessons.gpu",
     "torch_attention": "attention_lib.lessons.gpu",
 }

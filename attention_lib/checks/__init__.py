@@ -8,5 +8,4 @@ recognizing   the known mistake that gives the same numbers
 judges        one function for each kind of problem; judging puts them in order, by policy
 values        the same for an answer that is a value
 verdict       the report; panel draws it
-commands      check, hint and solution
 """

@@ -1,1 +1,15 @@
-"""The nbgrader side: lessons become released notebooks, submissions become points."""
+"""The nbgrader side: lessons become released notebooks, submissions become points.
+
+A submission's way, a folder a station:
+
+- `intake` reads an untrusted folder and rebuilds the notebook on the released one;
+- `batch` plans what is due and hands it to worker processes;
+- `sandbox` starts bubblewrap, in which `inside` runs the student's process: all that it sees of the
+  grader lies there;
+- `judge` runs the cells and checks the answers through a proxy;
+- `nbgrader_plugins` give the result to nbgrader, which writes the gradebook of the `classroom`;
+- `pages` makes the feedback.
+
+`lesson` is the way in the other direction, from Markdown to the notebook that nbgrader releases.
+`release` and `grade` are the two commands, `limits` every limit with its unit.
+"""

@@ -17,7 +17,7 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from attention_lib.checks.commands import SEED_VARIABLE
+from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import CUT, Outputs

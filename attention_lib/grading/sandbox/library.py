@@ -49,7 +49,7 @@ def visible_library(lesson: str) -> dict[str, bytes]:
         files.setdefault(f"lessons/{module_of(name)}{stub}", STUB)
     files.setdefault("lessons/fast_flash.py", STUB)
     files["__init__.py"] = _exports(earlier).encode()
-    files["checks/commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()
+    files["commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()
     return files
 
 
@@ -63,7 +63,7 @@ def __getattr__(name):
     return Withheld(f"attention_lib.{name}")
 """
 EXPORTS = """\
-from attention_lib.checks.commands import check, hint, solution
+from attention_lib.commands import check, hint, solution
 from attention_lib.grading.inside.withheld import Withheld
 {imports}
 

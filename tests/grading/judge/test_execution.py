@@ -5,7 +5,7 @@ import pytest
 from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
 
-from attention_lib.checks.commands import SEED_VARIABLE
+from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.judge import execution

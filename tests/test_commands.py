@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention_lib import check, hint, solution
-from attention_lib.checks.commands import CheckFailed
+from attention_lib.commands import CheckFailed
 from attention_lib.exercises import EXERCISES, find
 from tests.checks.judged import right, verdict
 
@@ -51,7 +51,7 @@ def test_the_graders_seed_is_taken_from_the_environment(monkeypatch):
     seeds = []
     monkeypatch.setenv("ATTENTION_LIB_SEED", "77")
     monkeypatch.setattr(
-        "attention_lib.checks.commands.judge",
+        "attention_lib.commands.judge",
         lambda exercise, answer, seed: seeds.append(seed) or verdict(right),
     )
     check("softmax", right, seed=None)

@@ -11,7 +11,6 @@ from typing import Any
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import judge
-from attention_lib.checks.model_answers import model_answer
 from attention_lib.checks.panel import (
     COLORS,
     CheckFailed,
@@ -22,6 +21,7 @@ from attention_lib.checks.panel import (
     present,
 )
 from attention_lib.exercises import find
+from attention_lib.exercises.model_answers import model_answer
 
 __all__ = ["CheckFailed", "check", "hint", "solution"]
 

@@ -7,10 +7,9 @@ import jupytext
 import pytest
 
 from attention_lib import solution
-from attention_lib.checks import model_answers
 from attention_lib.checks.judging import judge
-from attention_lib.checks.model_answers import SOLUTIONS, model_answer
-from attention_lib.exercises import EXERCISES
+from attention_lib.exercises import EXERCISES, model_answers
+from attention_lib.exercises.model_answers import SOLUTIONS, model_answer
 from attention_lib.lessons import LESSONS
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
