@@ -186,7 +186,8 @@ def _match_cells(released: list[NotebookNode], cells: list[Cell]) -> None:
         if index not in matched:
             unmatched[_normalized_released(released_cell.source)].append(index)
     for cell in cells:
-        if cell.released_index is None and unmatched.get(cell.normalized):
+        named = isinstance(cell.name, str)  # after another lesson's exercise, not after one here
+        if cell.released_index is None and not named and unmatched.get(cell.normalized):
             cell.released_index = unmatched[cell.normalized].pop(0)
     for index in sorted(index for indices in unmatched.values() for index in indices):
         if not _is_answer(released[index]):

@@ -270,7 +270,16 @@ def test_answers_are_found_among_many_cells_up_to_the_limit(submitted):
         rebuild(RELEASED, {**submitted, "cells": [*junk, {}, *submitted.cells]})
 
 
-@pytest.mark.parametrize("cells", [None, "none", [], [new_code_cell("1 + 1")]])
+UNANSWERED_ELSEWHERE = new_markdown_cell(
+    "YOUR ANSWER HERE", metadata=marks("another", grade=True, solution=True, points=3)
+)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [None, "none", [], [new_code_cell("1 + 1")], [UNANSWERED_ELSEWHERE]],
+    ids=["none", "text", "empty", "code", "words"],
+)
 def test_notebook_of_another_lesson_is_refused(cells):
     with pytest.raises(ForeignNotebook, match="none of this lesson's answer cells"):
         rebuild(RELEASED, {"cells": cells})
