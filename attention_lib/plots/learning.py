@@ -38,14 +38,16 @@ __all__ = [
 
 MARKS = "osD^vP"
 
+Cells = Sequence[tuple[int, int]]  # (query, key)
+
 
 @lesson_style
 def hand_set_maps(
-    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Sequence[int | None]]
+    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Cells]
 ) -> LessonFigure:
     """Draw small attention maps with their numbers, one beside the other.
 
-    `frames[name][i]` is the key that row i of that map is to look at, or None; it gets a frame.
+    `frames[name]` lists the cells (query, key) of that map that get a frame.
     """
     figure, panels = new_figure(_maps_in_words(maps, words, frames), height=3.2, ncols=len(maps))
     for panel, (name, weights) in zip(np.atleast_1d(panels), maps.items(), strict=True):
@@ -59,7 +61,7 @@ def hand_set_maps(
 def layer_maps(
     maps: Mapping[str, ArrayLike],
     words: Sequence[str],
-    frames: Mapping[str, Sequence[int | None]],
+    frames: Mapping[str, Cells],
     title: str = "",
 ) -> LessonFigure:
     """Draw the attention maps of a model's layers side by side, by color alone.
@@ -68,7 +70,7 @@ def layer_maps(
     """
     alt = _maps_in_words(maps, words, frames)
     figure, panels = new_figure(
-        f"{title}: {alt}" if title else alt, height=3.9, ncols=len(maps), squeeze=False
+        f"{title}: {alt}" if title else alt, height=3.5, ncols=len(maps), squeeze=False
     )
     for panel, (name, weights) in zip(panels[0], maps.items(), strict=True):
         image = panel.imshow(np.asarray(weights, float), cmap=WEIGHT_COLORS, vmin=0, vmax=1)
@@ -90,19 +92,18 @@ def _name_places(panel: Any, name: str, words: Sequence[str]) -> None:
     panel.spines[:].set_visible(False)
 
 
-def _frame(panel: Any, keys: Sequence[int | None]) -> None:
-    for query, key in enumerate(keys):
-        if key is not None:
-            look = {"fill": False, "edgecolor": VERMILLION, "linewidth": 1.2}
-            panel.add_patch(Rectangle((key - 0.5, query - 0.5), 1, 1, **look))
+def _frame(panel: Any, cells: Cells) -> None:
+    for query, key in cells:
+        look = {"fill": False, "edgecolor": VERMILLION, "linewidth": 1.2}
+        panel.add_patch(Rectangle((key - 0.5, query - 0.5), 1, 1, **look))
 
 
 def _maps_in_words(
-    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Sequence[int | None]]
+    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Cells]
 ) -> str:
     parts = []
     for name, weights in maps.items():
-        framed = [(i, key) for i, key in enumerate(frames.get(name, ())) if key is not None]
+        framed = frames.get(name, ())
         mean = np.mean([np.asarray(weights)[cell] for cell in framed]) if framed else 0.0
         parts.append(f"{name}, mean weight of the {len(framed)} framed cells {mean:.2f}")
     return f"Attention maps over the words {' '.join(words)}. {'; '.join(parts)}."

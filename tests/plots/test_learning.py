@@ -6,8 +6,8 @@ import pytest
 from attention_lib import plots
 
 WORDS = list("fbefb")
-BEFORE = [None, 0, 1, 2, 3]
-AFTER = [None, None, None, 1, 2]
+BEFORE = [(1, 0), (2, 1), (3, 2), (4, 3)]
+AFTER = [(3, 1), (4, 2)]
 FIRST = np.eye(5, k=-1)
 FIRST[0, 0] = 1
 SECOND = np.array(
