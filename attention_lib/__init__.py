@@ -15,6 +15,7 @@ from attention_lib import lessons
 from attention_lib.lessons.attention import *
 from attention_lib.lessons.flash import *
 from attention_lib.lessons.gradients import *
+from attention_lib.lessons.learning import *
 from attention_lib.lessons.multihead import *
 from attention_lib.lessons.scaling import *
 from attention_lib.lessons.softmax import *
@@ -39,6 +40,7 @@ __all__ = sorted(
         *lessons.attention.__all__,
         *lessons.flash.__all__,
         *lessons.gradients.__all__,
+        *lessons.learning.__all__,
         *lessons.multihead.__all__,
         *lessons.scaling.__all__,
         *lessons.softmax.__all__,

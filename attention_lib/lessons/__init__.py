@@ -13,6 +13,7 @@ LESSONS = (
     "05_attention",
     "06_multihead",
     "07_flash",
+    "08_learning",
     "09_gpu",
 )
 

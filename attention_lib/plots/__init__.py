@@ -10,6 +10,7 @@ from attention_lib.plots import (
     flash,
     gpu,
     gradients,
+    learning,
     multihead,
     scaling,
     softmax,
@@ -20,6 +21,7 @@ from attention_lib.plots.attention import *
 from attention_lib.plots.flash import *
 from attention_lib.plots.gpu import *
 from attention_lib.plots.gradients import *
+from attention_lib.plots.learning import *
 from attention_lib.plots.multihead import *
 from attention_lib.plots.scaling import *
 from attention_lib.plots.softmax import *
@@ -32,6 +34,7 @@ __all__ = sorted(
         *flash.__all__,
         *gpu.__all__,
         *gradients.__all__,
+        *learning.__all__,
         *multihead.__all__,
         *scaling.__all__,
         *softmax.__all__,

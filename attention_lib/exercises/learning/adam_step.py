@@ -1,0 +1,346 @@
+"""`adam_step(parameter, gradient, mean, square, step, ...)` takes a step of Kingma and Ba's algorithm 1.
+
+`rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8`, and `step` counts from 1 → `(parameter, mean,
+square)`, new arrays in the parameter's dtype, whatever the gradient's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.learning import adam_step
+
+HINTS = (
+    "mean = beta1 * mean + (1 - beta1) * gradient, a new array. square is made in the same way, "
+    "with beta2 and gradient**2.",
+    "Both start at 0, so early on they are too small. mean / (1 - beta1**step) and "
+    "square / (1 - beta2**step) make up for that, in the step only: what you return is mean and "
+    "square themselves.",
+    "The step goes against the gradient: parameter - rate * corrected mean / (root of the "
+    "corrected square + epsilon).",
+    "array.astype(parameter.dtype) for each of the three: the gradient may have another dtype.",
+)
+
+Step = tuple[NDArray, NDArray, NDArray]
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([1.0, 1.0]), np.array([0.5, -40.0]), np.zeros(2), np.zeros(2), 1)
+    yield drawn(rng, (3,), 2)
+    yield drawn(rng, (2, 5), 7, rate=0.1)
+    yield drawn(rng, (3, 3), 1, rate=0.01, beta1=0.5, beta2=0.75)
+    yield drawn(rng, (4,), 3, 0.02, 0.8, 0.9, 0.1)
+    yield drawn(rng, (2, 3, 4), 500, epsilon=1.0)
+    yield drawn(rng, (5,), 10, beta1=0.0)
+    parameter, _, mean, square, _ = drawn(rng, (3, 2), 4).args
+    yield Case(parameter, np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 2)), 4)
+    gradient = 1e-9 * rng.uniform(1.0, 3.0, (3, 2))  # of a size at which epsilon counts
+    yield Case(parameter, gradient, 0.5 * gradient, gradient**2, 3, rate=1.0)
+    yield Case(parameter, np.array([[1, -2], [0, 3], [-1, 1]]), mean, square, 6)
+    single = [array.astype(np.float32) for array in (parameter, parameter + 1, mean, square)]
+    yield Case(*single, 5, rate=0.05)
+    yield Case(single[0], rng.normal(size=(3, 2)), *single[2:], 2, rate=0.05)  # a float64 gradient
+    yield Case(*(a.astype(np.float64) for a in single[:1]), *single[1:], 2)
+
+
+def drawn(
+    rng: Generator, shape: tuple[int, ...], step: int, *settings: float, **named: float
+) -> Case:
+    parameter, gradient, mean = rng.normal(size=(3, *shape))
+    return Case(parameter, gradient, mean, rng.uniform(0.2, 4.0, shape), step, *settings, **named)
+
+
+def magnitude(
+    parameter: NDArray,
+    gradient: NDArray,
+    mean: NDArray,
+    square: NDArray,
+    step: int,
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> Step:
+    mean_size, square_size = np.abs(mean) + np.abs(gradient), square + gradient**2
+    kept1, kept2 = 1 - beta1**step, 1 - beta2**step
+    root = np.sqrt((beta2 * square + (1 - beta2) * gradient**2) / kept2)
+    forward = (beta1 * np.abs(mean) + (1 - beta1) * np.abs(gradient)) / kept1
+    # 1 − β^t has lost digits where β^t is near 1.
+    move = rate * forward / (root + epsilon) * (2 + 1 / kept1 + 1 / kept2)
+    return np.abs(parameter) + move, mean_size, square_size
+
+
+def stepped(
+    *,
+    mean_of: Callable[..., NDArray] = lambda m, g, b: b * m + (1 - b) * g,
+    square_of: Callable[..., NDArray] = lambda v, g, b: b * v + (1 - b) * g**2,
+    correct1: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
+    correct2: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
+    divisor: Callable[[NDArray, float], NDArray] = lambda v, epsilon: np.sqrt(v) + epsilon,
+    sign: float = -1.0,
+    used: Callable[[NDArray, NDArray], NDArray] = lambda new, old: new,
+    end: Callable[..., tuple[NDArray, ...]] = lambda theta, m, v, m_hat, v_hat: (theta, m, v),
+    in_the_parameters_dtype: bool = True,
+) -> Answer:
+    """Make a step from its parts; a mistake replaces one of them."""
+
+    def answer(
+        parameter: NDArray,
+        gradient: NDArray,
+        mean: NDArray,
+        square: NDArray,
+        step: int,
+        rate: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+    ) -> tuple[NDArray, ...]:
+        new_mean, new_square = mean_of(mean, gradient, beta1), square_of(square, gradient, beta2)
+        m_hat = used(new_mean, mean) / correct1(beta1, step)
+        v_hat = used(new_square, square) / correct2(beta2, step)
+        moved = parameter + sign * rate * m_hat / divisor(v_hat, epsilon)
+        results = end(moved, new_mean, new_square, m_hat, v_hat)
+        if not in_the_parameters_dtype:
+            return results
+        return tuple(array.astype(parameter.dtype) for array in results)
+
+    return answer
+
+
+def uncorrected(beta: float, step: int) -> float:
+    return 1.0
+
+
+def with_defaults(**fixed: float) -> Answer:
+    """Take a step that ignores some of its settings."""
+
+    def answer(
+        parameter: NDArray,
+        gradient: NDArray,
+        mean: NDArray,
+        square: NDArray,
+        step: int,
+        rate: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+    ) -> Step:
+        settings = {"rate": rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon} | fixed
+        return adam_step(parameter, gradient, mean, square, step, **settings)
+
+    return answer
+
+
+def betas_exchanged(
+    parameter: NDArray,
+    gradient: NDArray,
+    mean: NDArray,
+    square: NDArray,
+    step: int,
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> Step:
+    return adam_step(parameter, gradient, mean, square, step, rate, beta2, beta1, epsilon)
+
+
+def epsilon_before_correction(
+    parameter: NDArray,
+    gradient: NDArray,
+    mean: NDArray,
+    square: NDArray,
+    step: int,
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> Step:
+    _, mean, square = adam_step(
+        parameter.astype(float), gradient, mean, square, step, rate, beta1, beta2
+    )
+    rate = rate * np.sqrt(1 - beta2**step) / (1 - beta1**step)
+    moved = parameter - rate * mean / (np.sqrt(square) + epsilon)
+    return tuple(array.astype(parameter.dtype) for array in (moved, mean, square))
+
+
+MISTAKES = (
+    Mistake(
+        "The correction for the start at 0 is missing: divide mean by 1 − beta1**step and square by "
+        "1 − beta2**step before the step.",
+        stepped(correct1=uncorrected, correct2=uncorrected),
+    ),
+    Mistake(
+        "square is not corrected for its start at 0: divide it by 1 − beta2**step before the step.",
+        stepped(correct2=uncorrected),
+    ),
+    Mistake(
+        "mean is not corrected for its start at 0: divide it by 1 − beta1**step before the step.",
+        stepped(correct1=uncorrected),
+    ),
+    Mistake(
+        "The corrected mean and square are returned: they serve this step only. Return the running "
+        "means as they are.",
+        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v_hat)),
+        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v)),
+        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m, v_hat)),
+    ),
+    Mistake(
+        "The correction divides by 1 − beta in every step: it is 1 − beta**step, which grows to 1.",
+        stepped(correct1=lambda beta, step: 1 - beta, correct2=lambda beta, step: 1 - beta),
+    ),
+    Mistake(
+        "The correction multiplies: divide by 1 − beta**step, which makes the running means larger.",
+        stepped(
+            correct1=lambda beta, step: 1 / (1 - beta**step),
+            correct2=lambda beta, step: 1 / (1 - beta**step),
+        ),
+    ),
+    Mistake(
+        "The steps are counted from 0 in the correction: step is 1 for the first one, and "
+        "beta**step is taken as it is.",
+        stepped(
+            correct1=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
+            correct2=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
+        ),
+        stepped(
+            correct1=lambda beta, step: 1 - beta ** (step + 1),
+            correct2=lambda beta, step: 1 - beta ** (step + 1),
+        ),
+    ),
+    Mistake(
+        "The step goes uphill: subtract it from the parameter.",
+        stepped(sign=1.0),
+    ),
+    Mistake(
+        "The root is missing: divide by the root of the corrected square, plus epsilon.",
+        stepped(divisor=lambda v, epsilon: v + epsilon),
+    ),
+    Mistake(
+        "epsilon is added under the root: add it to the root.",
+        stepped(divisor=lambda v, epsilon: np.sqrt(v + epsilon)),
+    ),
+    Mistake(
+        "epsilon is missing: add it to the root, so that an entry without gradients divides by no 0.",
+        stepped(divisor=lambda v, epsilon: np.sqrt(v)),
+    ),
+    Mistake(
+        "epsilon is added to the root before the correction: correct square first, then take the "
+        "root and add epsilon.",
+        epsilon_before_correction,
+    ),
+    Mistake(
+        "The gradient is not squared in square: it is the running mean of gradient**2.",
+        stepped(
+            square_of=lambda v, g, b: b * v + (1 - b) * g,
+            divisor=lambda v, e: root_or_nan(v) + e,
+        ),
+        stepped(square_of=lambda v, g, b: b * v + (1 - b) * np.abs(g)),
+    ),
+    Mistake(
+        "The running mean itself is squared: square is the running mean of gradient**2.",
+        lambda parameter, gradient, mean, square, step, *args, **kwargs: square_of_mean(
+            parameter, gradient, mean, square, step, *args, **kwargs
+        ),
+    ),
+    Mistake(
+        "The factor 1 − beta before the gradient is missing: mean = beta1 * mean + (1 - beta1) * "
+        "gradient, and square alike.",
+        stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b: b * v + g**2),
+        stepped(mean_of=lambda m, g, b: b * m + g),
+        stepped(square_of=lambda v, g, b: b * v + g**2),
+    ),
+    Mistake(
+        "beta weighs the new gradient here: it says how much of the old mean is kept.",
+        stepped(
+            mean_of=lambda m, g, b: (1 - b) * m + b * g,
+            square_of=lambda v, g, b: (1 - b) * v + b * g**2,
+        ),
+    ),
+    Mistake(
+        "The step uses mean and square as they were: bring them up to date first.",
+        stepped(used=lambda new, old: old),
+    ),
+    Mistake(
+        "The old mean and square are returned: return the new ones.",
+        lambda parameter, gradient, mean, square, *args, **kwargs: (
+            adam_step(parameter, gradient, mean, square, *args, **kwargs)[0],
+            mean.astype(parameter.dtype),
+            square.astype(parameter.dtype),
+        ),
+    ),
+    Mistake(
+        "This is plain gradient descent: the step is the corrected mean over the root of the "
+        "corrected square, times rate.",
+        lambda parameter, gradient, mean, square, step, rate=1e-3, *args, **kwargs: (
+            (parameter - rate * gradient).astype(parameter.dtype),
+            *adam_step(parameter, gradient, mean, square, step, rate, *args, **kwargs)[1:],
+        ),
+    ),
+    Mistake(
+        "beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
+        betas_exchanged,
+    ),
+    Mistake(
+        "rate, beta1, beta2 or epsilon has its default whatever is passed: use the arguments.",
+        *(
+            with_defaults(**{name: value})
+            for name, value in (
+                ("rate", 1e-3),
+                ("beta1", 0.9),
+                ("beta2", 0.999),
+                ("epsilon", 1e-8),
+            )
+        ),
+    ),
+    Mistake(
+        "Only the parameter is returned: return the three, (parameter, mean, square).",
+        lambda *args, **kwargs: adam_step(*args, **kwargs)[0],
+    ),
+    Mistake(
+        "The three results are in another order: return (parameter, mean, square).",
+        lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (0, 2, 1)),
+        lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (1, 2, 0)),
+    ),
+)
+
+
+def root_or_nan(values: NDArray) -> NDArray:
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(values)
+
+
+def square_of_mean(
+    parameter: NDArray,
+    gradient: NDArray,
+    mean: NDArray,
+    square: NDArray,
+    step: int,
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> Step:
+    new_mean = beta1 * mean + (1 - beta1) * gradient
+    new_square = beta2 * square + (1 - beta2) * new_mean**2
+    root = np.sqrt(new_square / (1 - beta2**step)) + epsilon
+    moved = parameter - rate * new_mean / (1 - beta1**step) / root
+    return tuple(array.astype(parameter.dtype) for array in (moved, new_mean, new_square))
+
+
+EXERCISE = Exercise(
+    name="adam_step",
+    points=2,
+    minutes=8,
+    reference=adam_step,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,204 @@
+"""`attention_layer(x, w_q, w_k, w_v, w_o)` adds to x what causal attention finds for it.
+
+The result is x + causal attention(x w_q, x w_k, x w_v) w_o, scaled by 1/√d_k: `x` `(..., L, D)`,
+`w_q` and `w_k` `(D, d_k)`, `w_v` `(D, d_v)`, `w_o` `(d_v, D)` → `(..., L, D)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts.attention import attention_magnitude
+from attention_lib.exercises.parts.cases import draw_projections, in_float32
+from attention_lib.exercises.parts.softmax import plain_softmax, softmax_with_one_maximum
+from attention_lib.lessons.attention import attention, causal_mask
+from attention_lib.lessons.learning import attention_layer
+from attention_lib.lessons.stability import stable_softmax
+
+HINTS = (
+    "Queries are x @ w_q, keys x @ w_k, values x @ w_v.",
+    "Lesson 05's attention takes a mask: causal_mask(L), with L = x.shape[-2]. It returns a pair, "
+    "and the output comes first.",
+    "The output has vectors of d_v components. @ w_o brings them back to D; then x is added.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    x, w_v, w_o = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [3.0]]), np.array([[2.0, 0]])
+    yield Case(x, np.zeros((2, 2)), np.zeros((2, 2)), w_v, w_o)
+    yield drawn(rng, (3,), 6, 5, 2)
+    yield drawn(rng, (3,), 3, 3, 3)  # square: here a lost transpose or exchange gives numbers
+    yield drawn(rng, (3, 3), 3, 3, 3)
+    yield drawn(rng, (2, 5), 3, 2, 7)
+    yield drawn(rng, (2, 5), 3, 2, 7)  # the same shapes, other numbers
+    yield drawn(rng, (2, 3, 4), 5, 6, 3)
+    yield drawn(rng, (3, 1), 4, 2, 3)
+    yield Case(*in_float32(drawn(rng, (2, 5), 6, 3, 4).args))
+    shapes = ((3, 2), (2, 3), (2, 3), (2, 5), (5, 2))
+    yield Case(*(rng.integers(-1, 3, size=shape) for shape in shapes))
+    # Scores far beyond what exp can take, each row at a height of its own.
+    x = np.array([[1.0, 3000.0], [2.0, 3000.0], [4.0, -3000.0], [1.0, 1000.0]])
+    w_q, w_k = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]), np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0]])
+    yield Case(x, w_q, w_k, np.array([[2.0, -1.0, 1.0], [0.0, 0.0, 0.5]]), rng.normal(size=(3, 2)))
+
+
+def drawn(rng: Generator, shape: tuple[int, ...], d: int, d_k: int, d_v: int) -> Case:
+    """Draw vectors of d components in a shape `(..., L)`, and a layer's matrices."""
+    w_o = rng.normal(size=(d_v, d)) / math.sqrt(d_v)
+    return Case(rng.normal(size=(*shape, d)), *draw_projections(rng, d, d_k, d_v), w_o)
+
+
+def magnitude(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray) -> NDArray:
+    sizes = tuple(np.abs(x) @ np.abs(matrix) for matrix in (w_q, w_k, w_v))
+    mask = causal_mask(x.shape[-2])
+    mixture, _ = attention_magnitude(x @ w_q, x @ w_k, x @ w_v, mask, sizes=sizes)
+    return np.abs(x) + mixture @ np.abs(w_o)
+
+
+def past(scores: NDArray) -> NDArray:
+    return np.tri(scores.shape[-1], dtype=bool)
+
+
+def layer(
+    *,
+    scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
+    allowed: Callable[[NDArray], NDArray] | None = past,
+    fill: float = -np.inf,
+    weigh: Callable[[NDArray], NDArray] = stable_softmax,
+    after_softmax: Callable[[NDArray], NDArray] = lambda weights: weights,
+    values: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+    end: Callable[..., NDArray] = lambda x, mixture, w_o: x + mixture @ w_o,
+) -> Answer:
+    """Make a layer from parts; a mistake replaces one of them."""
+
+    def answer(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray) -> NDArray:
+        scores = (x @ w_q) @ (x @ w_k).mT * scale(x, w_q, w_v)
+        if allowed is not None:
+            scores = np.where(allowed(scores), scores, fill)
+        weights = after_softmax(weigh(scores))
+        return end(x, weights @ values(x, w_v), w_o)
+
+    return answer
+
+
+MISTAKES = (
+    Mistake(
+        "x is not added: the layer returns x plus what attention found.",
+        layer(end=lambda x, mixture, w_o: mixture @ w_o),
+    ),
+    Mistake(
+        "x is added twice: once is enough.",
+        layer(end=lambda x, mixture, w_o: 2 * x + mixture @ w_o),
+    ),
+    Mistake(
+        "x is added before w_o: take attention's output times w_o, then add x.",
+        layer(end=lambda x, mixture, w_o: (x + mixture) @ w_o),
+    ),
+    Mistake(
+        "w_o is missing: attention's output times w_o is what is added to x.",
+        layer(end=lambda x, mixture, w_o: x + mixture),
+    ),
+    Mistake(
+        "The mask is missing: a place may attend to itself and to earlier places only.",
+        layer(allowed=None),
+    ),
+    Mistake(
+        "The mask is reversed: a place may attend to itself and to earlier places, "
+        "causal_mask(L), True where the column is not after the row.",
+        layer(allowed=lambda scores: past(scores).T),
+        layer(allowed=lambda scores: ~past(scores), weigh=lambda s: zero_for_empty(s)),
+    ),
+    Mistake(
+        "A place does not see itself here: causal_mask(L) allows the diagonal too.",
+        layer(
+            allowed=lambda scores: np.tri(scores.shape[-1], k=-1, dtype=bool),
+            weigh=lambda s: zero_for_empty(s),
+        ),
+    ),
+    Mistake(
+        "The mask is applied after softmax: later places still took their share of the sum. Mask "
+        "the scores.",
+        layer(allowed=None, after_softmax=lambda weights: weights * past(weights)),
+    ),
+    Mistake(
+        "A score of 0 in place of a later one still gets weight: use −inf, or attention's mask.",
+        layer(fill=0.0),
+    ),
+    Mistake(
+        "The scores are not scaled: divide them by √d_k, the width of the queries.",
+        layer(scale=lambda x, w_q, w_v: 1.0),
+    ),
+    Mistake(
+        "The scores are divided by √D, the width of x: divide by √d_k, the width of the queries.",
+        layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
+    ),
+    Mistake(
+        "The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+        layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    ),
+    Mistake(
+        "The scores are divided by d_k: divide by its root.",
+        layer(scale=lambda x, w_q, w_v: 1 / w_q.shape[-1]),
+    ),
+    Mistake(
+        "w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
+        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_q, w_v, w_o),
+    ),
+    Mistake(
+        "Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
+        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q, w_q, w_v, w_o),
+        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_k, w_v, w_o),
+    ),
+    Mistake(
+        "The values are not projected: mix x @ w_v, not x.",
+        layer(values=lambda x, w_v: x),
+    ),
+    Mistake(
+        "A matrix is transposed: x (..., L, D) times w_q (D, d_k), and the mixture (..., L, d_v) "
+        "times w_o (d_v, D), as they are.",
+        layer(end=lambda x, mixture, w_o: x + mixture @ w_o.T),
+        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o),
+        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o.T),
+    ),
+    Mistake(
+        "The weights are returned: return x plus attention's output times w_o.",
+        lambda x, w_q, w_k, w_v, w_o: attention(
+            x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2])
+        )[1],
+    ),
+    Mistake(
+        "exp overflows for large scores: subtract the row's maximum first, or use lesson 05's "
+        "attention.",
+        layer(weigh=plain_softmax),
+        layer(weigh=softmax_with_one_maximum),
+    ),
+    Mistake(
+        "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
+        layer(weigh=lambda scores: stable_softmax(scores, -2)),
+    ),
+)
+
+
+def zero_for_empty(scores: NDArray) -> NDArray:
+    """Compute softmax, with zeros in a row of -inf."""
+    empty = np.isneginf(scores).all(axis=-1, keepdims=True)
+    return np.where(empty, 0.0, stable_softmax(np.where(empty, 0.0, scores)))
+
+
+EXERCISE = Exercise(
+    name="attention_layer",
+    points=2,
+    minutes=7,
+    reference=attention_layer,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,180 @@
+"""`induction_score(weights, tokens)` returns how much weight goes to the places after earlier equal words.
+
+`(L, L)` weights of causal attention, `(L,)` integers → over the positions i whose word stood at
+some j < i: the mean of the weight that row i gives to the places j + 1 together (i itself
+included, where a word stands twice in a row), a number; 0 where no word repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.learning import induction_score
+from attention_lib.lessons.softmax import softmax
+
+HINTS = (
+    "Go through the places i. For each, find the earlier places j < i with tokens[j] == tokens[i].",
+    "If there are any, row i counts, with the sum of weights[i, j + 1] over them.",
+    "In the end take the mean over the rows that count, and 0 if there are none.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    weights = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.125, 0.75, 0.125]])
+    yield Case(weights, np.array([4, 9, 4]))
+    yield Case(weights, np.array([4, 9, 7]))  # nothing repeats
+    yield Case(weights, np.array([5, 2, 2]))  # twice in a row: place 2 itself counts
+    yield Case(drawn(rng, 4), np.array([0, 0, 0, 0]))
+    yield Case(drawn(rng, 6), np.array([0, 1, 2, 0, 1, 2]))
+    yield Case(drawn(rng, 9), np.array([0, 1, 2, 0, 1, 2, 0, 1, 2]))  # two earlier places
+    yield Case(drawn(rng, 8), rng.integers(3, size=8))
+    yield Case(drawn(rng, 12), rng.integers(7, size=12))
+    yield Case(drawn(rng, 7).astype(np.float32), np.array([30, 11, 30, 30, 5, 11, 2]))
+    yield Case(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]]), np.array([3, 3, 8]))
+    yield Case(np.array([[1.0]]), np.array([2]))
+
+
+def drawn(rng: Generator, length: int) -> NDArray:
+    scores = rng.normal(0.0, 1.5, (length, length))
+    return softmax(np.where(np.tri(length), scores, -1e30))
+
+
+def magnitude(weights: NDArray, tokens: NDArray) -> NDArray:
+    return np.asarray(1.0)
+
+
+def earlier_equal(i: int, tokens: NDArray) -> list[int]:
+    return [j for j in range(i) if tokens[j] == tokens[i]]
+
+
+def total(row: NDArray, places: list[int]) -> float:
+    return float(sum(row[places]))
+
+
+def scored(
+    *,
+    equal: Callable[[int, NDArray], list[int]] = earlier_equal,
+    places: Callable[[list[int], int], list[int]] = lambda found, i: [j + 1 for j in found],
+    of_row: Callable[[NDArray, list[int]], float] = total,
+    counts: Callable[[list[int]], bool] = bool,
+    end: Callable[[list[float]], Any] = lambda found: float(np.mean(found)) if found else 0.0,
+    transpose: bool = False,
+) -> Answer:
+    """Make a score from its parts; a mistake replaces one of them."""
+
+    def answer(weights: NDArray, tokens: NDArray) -> Any:
+        rows = weights.T if transpose else weights
+        found = [(i, equal(i, tokens)) for i in range(len(tokens))]
+        within = [(i, places(js, i), bool(js)) for i, js in found]
+        return end(
+            [
+                of_row(rows[i], [k for k in ks if 0 <= k < len(tokens)])
+                for i, ks, repeats in within
+                if counts([i] * repeats)
+            ]
+        )
+
+    return answer
+
+
+MISTAKES = (
+    Mistake(
+        "This is the weight on the earlier places of the word itself: the place after each of them "
+        "counts, j + 1.",
+        scored(places=lambda found, i: found),
+    ),
+    Mistake(
+        "This is the weight on the places before the earlier ones: the place after counts, j + 1.",
+        scored(places=lambda found, i: [j - 1 for j in found]),
+    ),
+    Mistake(
+        "Only the latest earlier place counts here: add the weights of all places j + 1.",
+        scored(places=lambda found, i: [j + 1 for j in found[-1:]]),
+    ),
+    Mistake(
+        "Only the first place of the word counts here: add the weights of all places j + 1.",
+        scored(places=lambda found, i: [j + 1 for j in found[:1]]),
+    ),
+    Mistake(
+        "The largest of the weights on the places j + 1 is taken: add them up.",
+        scored(of_row=lambda row, places: float(max(row[places], default=0.0))),
+    ),
+    Mistake(
+        "Within a row the mean over the places j + 1 is taken: add their weights up, and take the "
+        "mean over the rows.",
+        scored(of_row=lambda row, places: float(np.mean(row[places])) if places else 0.0),
+    ),
+    Mistake(
+        "The mean is taken over the pairs of a place and an earlier one: add up within each row, "
+        "then take the mean over the rows.",
+        lambda weights, tokens: (
+            float(np.mean(pairs)) if (pairs := pair_weights(weights, tokens)) else 0.0
+        ),
+    ),
+    Mistake(
+        "The mean is taken over all L places: divide by the number of places whose word stood "
+        "before.",
+        scored(counts=lambda found: True),
+    ),
+    Mistake(
+        "Where a word stands twice in a row, the place after the earlier one is i itself, and it "
+        "counts.",
+        scored(places=lambda found, i: [j + 1 for j in found if j + 1 < i]),
+        scored(
+            equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i]],
+        ),
+    ),
+    Mistake(
+        "Later places of the word are counted as earlier ones: j runs over the places before i.",
+        scored(
+            equal=lambda i, tokens: [
+                j for j in range(len(tokens)) if j != i and tokens[j] == tokens[i]
+            ]
+        ),
+    ),
+    Mistake(
+        "Rows and columns have changed places: weights[i, j] is what place i gives to place j.",
+        scored(transpose=True),
+    ),
+    Mistake(
+        "Where no word repeats, there is nothing to take a mean of, and the score is 0: ask before "
+        "you divide.",
+        scored(end=lambda found: sum(found) / np.float64(len(found))),
+        scored(end=lambda found: np.mean(found)),
+        scored(end=lambda found: None if not found else np.mean(found)),
+    ),
+    Mistake(
+        "The weights are added up over the rows: take the mean over the rows that count.",
+        scored(end=lambda found: float(sum(found))),
+    ),
+    Mistake(
+        "The place before each row is scored: row i asks for its own word, tokens[i].",
+        scored(
+            equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i - 1]],
+        ),
+    ),
+)
+
+
+def pair_weights(weights: NDArray, tokens: NDArray) -> list[float]:
+    """List the weight on the place after each earlier equal word, for all rows."""
+    return [float(weights[i, j + 1]) for i in range(len(tokens)) for j in earlier_equal(i, tokens)]
+
+
+EXERCISE = Exercise(
+    name="induction_score",
+    points=2,
+    minutes=8,
+    reference=induction_score,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

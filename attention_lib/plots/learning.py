@@ -1,0 +1,313 @@
+"""The figures of lesson 08: a loss that drops, the maps of two layers, and what takes them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike, NDArray
+
+from attention_lib.plots.drawing import number, weight_cells
+from attention_lib.plots.style import (
+    BLUE,
+    CYCLE,
+    GRAY,
+    GREEN,
+    INK,
+    ORANGE,
+    PAPER,
+    SKY,
+    VERMILLION,
+    WEIGHT_COLORS,
+    LessonFigure,
+    lesson_style,
+    new_figure,
+)
+
+__all__ = [
+    "hand_set_maps",
+    "layer_maps",
+    "learned_by_score_size",
+    "loss_and_heads",
+    "reading_path",
+    "replaced_maps",
+]
+
+MARKS = "osD^vP"
+
+Cells = Sequence[tuple[int, int]]  # (query, key)
+
+
+@lesson_style
+def hand_set_maps(
+    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Cells]
+) -> LessonFigure:
+    """Draw small attention maps with their numbers, one beside the other.
+
+    `frames[name]` lists the cells (query, key) of that map that get a frame.
+    """
+    figure, panels = new_figure(_maps_in_words(maps, words, frames), height=3.2, ncols=len(maps))
+    for panel, (name, weights) in zip(np.atleast_1d(panels), maps.items(), strict=True):
+        weight_cells(panel, np.asarray(weights, float), 1.0)
+        _frame(panel, frames.get(name, ()))
+        _name_places(panel, name, words)
+    return figure
+
+
+@lesson_style
+def layer_maps(
+    maps: Mapping[str, ArrayLike],
+    words: Sequence[str],
+    frames: Mapping[str, Cells],
+    title: str = "",
+) -> LessonFigure:
+    """Draw the attention maps of a model's layers side by side, by color alone.
+
+    `frames` as in `hand_set_maps`; `title` says when or of which model.
+    """
+    alt = _maps_in_words(maps, words, frames)
+    figure, panels = new_figure(
+        f"{title}: {alt}" if title else alt, height=3.5, ncols=len(maps), squeeze=False
+    )
+    for panel, (name, weights) in zip(panels[0], maps.items(), strict=True):
+        image = panel.imshow(np.asarray(weights, float), cmap=WEIGHT_COLORS, vmin=0, vmax=1)
+        _frame(panel, frames.get(name, ()))
+        _name_places(panel, name, words)
+    bar = figure.colorbar(image, ax=panels, label="attention weight", shrink=0.75)
+    bar.outline.set_visible(False)
+    if title:
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def _name_places(panel: Any, name: str, words: Sequence[str]) -> None:
+    panel.set_title(name, fontsize=10)
+    panel.set(xlabel="key", ylabel="query")
+    panel.set_xticks(range(len(words)), words)
+    panel.set_yticks(range(len(words)), words)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+
+
+def _frame(panel: Any, cells: Cells) -> None:
+    for query, key in cells:
+        look = {"fill": False, "edgecolor": VERMILLION, "linewidth": 1.2}
+        panel.add_patch(Rectangle((key - 0.5, query - 0.5), 1, 1, **look))
+
+
+def _maps_in_words(
+    maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Cells]
+) -> str:
+    parts = []
+    for name, weights in maps.items():
+        framed = frames.get(name, ())
+        mean = np.mean([np.asarray(weights)[cell] for cell in framed]) if framed else 0.0
+        parts.append(f"{name}, mean weight of the {len(framed)} framed cells {mean:.2f}")
+    return f"Attention maps over the words {' '.join(words)}. {'; '.join(parts)}."
+
+
+@lesson_style
+def loss_and_heads(
+    losses: Mapping[str, ArrayLike],
+    steps: Sequence[int],
+    heads: Mapping[str, ArrayLike],
+    levels: Mapping[str, float],
+) -> LessonFigure:
+    """Draw the loss of some runs, and below it on the same time axis how far heads have grown.
+
+    Parameters
+    ----------
+    losses
+        By run, the loss at every step from 1.
+    steps
+        When the heads were looked at.
+    heads
+        By what was measured, a number from 0 to 1 at each of `steps`.
+    levels
+        Losses to mark with a line, by name.
+    """
+    ends = "; ".join(
+        f"{name} from {np.asarray(run)[0]:.2f} to {np.mean(np.asarray(run)[-20:]):.2f}"
+        for name, run in losses.items()
+    )
+    grown = "; ".join(
+        f"{name} from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}, "
+        f"past one half at step {_first_above(steps, values)}"
+        for name, values in heads.items()
+    )
+    figure, (above, below) = new_figure(
+        f"Two panels on one time axis, the training steps. Loss: {ends}. Heads: {grown}.",
+        height=5.0,
+        nrows=2,
+        sharex=True,
+        height_ratios=(3, 2),
+    )
+    for (name, run), color, dashes in zip(losses.items(), CYCLE, ("-", "--", "-."), strict=False):
+        above.plot(np.arange(1, len(run) + 1), run, dashes, color=color, linewidth=1.4, label=name)
+    last = max(len(run) for run in losses.values())
+    for name, level in levels.items():
+        above.axhline(level, color=GRAY, linewidth=1, linestyle=":")
+        above.annotate(
+            name, (last, level), (0, 3), textcoords="offset points", ha="right", fontsize=9
+        )
+    above.set(ylabel="loss (nats a word)", ylim=(0, None))
+    above.legend(loc="lower left")
+    for (name, values), color, mark in zip(heads.items(), (GREEN, VERMILLION), "os", strict=False):
+        below.plot(steps, values, color=color, marker=mark, markersize=3.5, label=name)
+    below.set(ylabel="attention weight", xlabel="training step", ylim=(-0.03, 1.03))
+    below.legend(loc="lower right")
+    for panel in (above, below):
+        panel.grid()
+    return figure
+
+
+def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
+    past = np.flatnonzero(np.asarray(values) > 0.5)
+    return str(steps[past[0]]) if past.size else "none"
+
+
+@lesson_style
+def reading_path(
+    words: Sequence[str], first: ArrayLike, second: ArrayLike, place: int
+) -> LessonFigure:
+    """Draw from where one place reads: in the second layer, and what its sources read before.
+
+    `first` and `second` are the maps of the two layers, (places, places). A line's width is its
+    weight; a weight below 0.05 gets no line.
+    """
+    first, second = np.asarray(first, float), np.asarray(second, float)
+    sources = [key for key in range(place + 1) if second[place, key] >= 0.05]
+    said = ", ".join(
+        f"place {key} ({words[key]}) with {second[place, key]:.2f}, which had read place "
+        f"{first[key].argmax()} ({words[first[key].argmax()]}) with {first[key].max():.2f}"
+        for key in sources
+    )
+    figure, axes = new_figure(
+        f"The words {' '.join(words)} in three rows. In layer 2, place {place} ({words[place]}) "
+        f"reads {said or 'no place with a weight of 0.05 or more'}.",
+        height=2.7,
+    )
+    for key in sources:
+        _line(axes, (place, 2), (key, 1), second[place, key], GREEN)
+        for before in np.flatnonzero(first[key] >= 0.05):
+            weight = second[place, key] * first[key, before]
+            _line(axes, (key, 1), (before, 0), weight, VERMILLION)
+    for row in range(3):
+        for column, word in enumerate(words):
+            active = (row, column) == (2, place) or (row == 1 and column in sources)
+            axes.text(
+                *(column, row, word),
+                ha="center",
+                va="center",
+                color=INK,
+                bbox={
+                    "boxstyle": "circle,pad=0.25",
+                    "facecolor": SKY if active else PAPER,
+                    "edgecolor": GRAY,
+                    "linewidth": 0.8,
+                },
+            )
+    axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-0.45, 2.45), xlabel="place")
+    axes.set_xticks(range(len(words)))
+    axes.set_yticks(range(3), ["words", "after layer 1", "after layer 2"])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def _line(
+    axes: Any, start: tuple[int, int], end: tuple[int, int], weight: float, color: str
+) -> None:
+    axes.plot(*zip(start, end, strict=True), color=color, linewidth=0.5 + 4.5 * weight, zorder=0.5)
+
+
+@lesson_style
+def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFigure:
+    """Draw the share of right answers after each change to a model, a dot for each start."""
+    said = "; ".join(f"{name} {_listed(values)}" for name, values in shares.items())
+    figure, axes = new_figure(
+        f"Share of right words for each change, one dot a start: {said}.",
+        height=0.9 + 0.42 * len(shares),
+    )
+    for row, values in enumerate(shares.values()):
+        axes.plot([0, np.mean(values)], [row, row], color=SKY, linewidth=5, solid_capstyle="butt")
+        for start, value in enumerate(values):
+            # Dots of one row stand a little apart, so that equal ones can be counted.
+            shift = 0.18 * (start - (len(values) - 1) / 2)
+            axes.plot(value, row + shift, MARKS[start], color=CYCLE[start + 2], markersize=5)
+    axes.set_yticks(range(len(shares)), list(shares))
+    axes.set(xlim=(0, 1.03), ylim=(len(shares) - 0.5, -0.5), xlabel=label)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    count = max(len(values) for values in shares.values())
+    handles = [
+        Line2D([], [], linestyle="", marker=MARKS[n], color=CYCLE[n + 2], label=f"start {n}")
+        for n in range(count)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=count)
+    return figure
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(number(value) for value in values)
+
+
+@lesson_style
+def learned_by_score_size(
+    arms: Mapping[str, Sequence[tuple[float, float]]], scaled: Mapping[str, bool]
+) -> LessonFigure:
+    """Draw how much was learned against the size of the scores at the start.
+
+    `arms` maps a name to pairs (standard deviation of the scores at the start, share of right
+    words at the end), one for each start; `scaled` says which arms divide by the root of d_k.
+    """
+    said = "; ".join(
+        f"{name} (scores of {runs[0][0]:.2g}): {_listed([share for _, share in runs])}"
+        for name, runs in arms.items()
+    )
+    figure, axes = new_figure(
+        "Share of right words after training against the standard deviation of the scores at the "
+        f"start, on a logarithmic axis, one mark a start. {said}.",
+        height=4.2,
+    )
+    marks: NDArray = np.array(list(dict.fromkeys(_without_scale(name) for name in arms)))
+    for name, runs in arms.items():
+        mark = "osD^vPX*"[int(np.flatnonzero(marks == _without_scale(name))[0])]
+        color = BLUE if scaled[name] else ORANGE
+        face = color if scaled[name] else "none"
+        axes.plot(
+            *np.transpose(runs),
+            mark,
+            color=color,
+            markerfacecolor=face,
+            markersize=7,
+            markeredgewidth=1.6,
+        )
+    axes.set(
+        xscale="log",
+        ylim=(0, 1.03),
+        xlabel="standard deviation of the scores at the start (logarithmic)",
+        ylabel="right words after training",
+    )
+    axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    axes.grid()
+    handles = [
+        Line2D([], [], linestyle="", marker="o", color=BLUE, label="divided by √d_k"),
+        Line2D(
+            *([], []), linestyle="", marker="o", color=ORANGE, markerfacecolor="none",
+            markeredgewidth=1.6, label="not divided",
+        ),
+        *(
+            Line2D([], [], linestyle="", marker=mark, color=GRAY, label=name)
+            for name, mark in zip(marks, "osD^vPX*", strict=False)
+        ),
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _without_scale(name: str) -> str:
+    return name.removesuffix(", divided").removesuffix(", not divided")

@@ -1,0 +1,79 @@
+"""Right and wrong answers to `attention_layer`."""
+
+import math
+
+import numpy as np
+
+from attention_lib.lessons.attention import attention, causal_mask, self_attention
+from tests.exercises.parts import as_float, remembered_by_shape, softmax
+
+
+def layer_from_the_library(x, w_q, w_k, w_v, w_o):
+    return x + self_attention(x, w_q, w_k, w_v, causal_mask(x.shape[-2])) @ w_o
+
+
+def layer_textbook(x, w_q, w_k, w_v, w_o):
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    scores = query @ np.swapaxes(key, -1, -2) / math.sqrt(query.shape[-1])
+    future = np.triu(np.ones(scores.shape[-2:], dtype=bool), k=1)
+    weights = softmax(np.where(future, -np.inf, scores).astype(scores.dtype))
+    return x + weights @ value @ w_o
+
+
+def layer_with_joined_matrices(x, w_q, w_k, w_v, w_o):
+    """Multiply w_q by w_k and w_v by w_o first, as papers on circuits do."""
+    x, w_q, w_k, w_v, w_o = map(as_float, (x, w_q, w_k, w_v, w_o))
+    scores = x @ (w_q @ w_k.T) @ x.mT * w_q.shape[1] ** -0.5
+    weights = softmax(scores + np.where(np.tri(x.shape[-2]), 0, -np.inf).astype(x.dtype))
+    return x + weights @ (x @ (w_v @ w_o))
+
+
+def layer_word_by_word(x, w_q, w_k, w_v, w_o):
+    x, w_q, w_k, w_v, w_o = map(as_float, (x, w_q, w_k, w_v, w_o))
+    out = x.copy()
+    for t in range(x.shape[-2]):
+        seen = x[..., : t + 1, :]
+        mixture, _ = attention(x[..., t : t + 1, :] @ w_q, seen @ w_k, seen @ w_v)
+        out[..., t : t + 1, :] += mixture @ w_o
+    return out
+
+
+def layer(x, w_q, w_k, w_v, w_o, k=0, residual=1.0, scale=None):
+    x, w_q, w_k, w_v, w_o = map(as_float, (x, w_q, w_k, w_v, w_o))
+    mask = np.tri(x.shape[-2], k=k, dtype=bool)
+    mixture, _ = attention(x @ w_q, x @ w_k, x @ w_v, mask, scale)
+    return residual * x + mixture @ w_o
+
+
+def normalized(x, *matrices):
+    x = as_float(x)
+    return x + layer(x / np.maximum(x.std(axis=-1, keepdims=True), 1e-5), *matrices) - x
+
+
+def changes_x(x, w_q, w_k, w_v, w_o):
+    out = layer(x, w_q, w_k, w_v, w_o)
+    x *= 2
+    return out
+
+
+RIGHT = [
+    layer_from_the_library,
+    layer_textbook,
+    layer_with_joined_matrices,
+    layer_word_by_word,
+]
+
+WRONG = {
+    "no residual": lambda *a: layer(*a, residual=0.0),
+    "residual halved": lambda *a: layer(*a, residual=0.5),
+    "one place ahead": lambda *a: layer(*a, k=1),
+    "without itself": lambda *a: layer(*a, k=-1),
+    "not scaled": lambda *a: layer(*a, scale=1.0),
+    "1 / d_k": lambda *a: layer(*a, scale=1 / a[1].shape[1]),
+    "values unmixed": lambda x, q, k, v, o: x + x @ v @ o,
+    "normalized first": normalized,
+    "keys by w_q": lambda x, q, k, v, o: layer(x, q, q, v, o),
+    "rounded": lambda *a: layer(*a).round(9),
+    "changes x": changes_x,
+    "remembered": remembered_by_shape(layer),
+}
