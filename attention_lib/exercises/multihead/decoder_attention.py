@@ -164,18 +164,17 @@ class Layer(NamedTuple):
 Turn = Callable[[NDArray, NDArray], NDArray]
 
 
-def rotated(x: NDArray, positions: NDArray, rotate: Answer = rotation_with()) -> NDArray:
-    """Rotate as asked for, without the functions that an answer may not call."""
-    return rotate(x, positions).astype(x.dtype, copy=False)
+def rotated_with(rotate: Answer) -> Turn:
+    """Rotate in the dtype of x, without the functions that an answer may not call."""
+    return lambda x, positions: rotate(x, positions).astype(x.dtype, copy=False)
+
+
+rotated = rotated_with(rotation_with())
+rotated_by_halves = rotated_with(rotation_with(take=by_halves, join=side_by_side))
 
 
 def unturned(x: NDArray, positions: NDArray) -> NDArray:
     return x
-
-
-def rotated_by_halves(x: NDArray, positions: NDArray) -> NDArray:
-    """Rotate the pairs (i, i + d/2)."""
-    return rotated(x, positions, rotation_with(take=by_halves, join=side_by_side))
 
 
 def right_cache(new: Layer) -> Cache:
