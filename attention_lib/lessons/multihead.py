@@ -1,4 +1,4 @@
-"""Lesson 06: several heads, heads in groups, positions as rotations, and a cache of keys."""
+"""Lesson 06: several heads, heads in groups, positions as rotations, a cache, and all of it as one layer."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from attention_lib.lessons.attention import attention
 
 __all__ = [
     "decode_step",
+    "decoder_attention",
     "grouped_query_attention",
     "merge_heads",
     "multi_head_attention",
@@ -392,6 +393,89 @@ def decode_step(
     return output, (keys, values)
 
 
+def decoder_attention(
+    x: ArrayLike,
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    w_o: ArrayLike,
+    num_heads: int,
+    num_groups: int,
+    positions: ArrayLike,
+    cache: Cache | None = None,
+) -> tuple[NDArray[np.floating], Cache]:
+    """Compute the attention layer of a decoder: groups of heads, rotary positions and a cache.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., L, D)
+        The vectors of the L newest words.
+    w_q, w_o : array_like, shape (D, D)
+        The projections that make queries of `x`, and the output of the merged heads.
+    w_k, w_v : array_like, shape (D, G · d)
+        The projections that make keys and values of `x`, with d = D / H.
+    num_heads, num_groups : int
+        The numbers H of query heads and G of heads of keys and values: H divides D, G divides
+        H, and d is even.
+    positions : array_like, shape (L,)
+        The positions by which queries and keys are rotated. They decide nothing else.
+    cache : pair of array_like, each of shape (..., G, t − L, d), optional
+        The rotated keys, and the values, of all words before, as the last call returned them.
+        It is not changed.
+
+    Returns
+    -------
+    output : ndarray, shape (..., L, D)
+        In the common dtype of `x` and the projections (float64 for integers). Each word
+        attends to all cached words, to the new ones before it, and to itself.
+    cache : pair of ndarray, each of shape (..., G, t, d)
+        The rotated keys, and the values, of all words so far.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers, `num_heads` or `num_groups` is not an
+        integer, or `cache` is not a pair.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    A text in pieces of any lengths gives what it gives at once. Grouped heads are from Ainslie
+    et al., arXiv:2305.13245 (2023), rotary positions from Su et al., arXiv:2104.09864 (2021);
+    see `grouped_query_attention`, `rotary_embedding` and `decode_step`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import decoder_attention
+    >>> x, one = np.array([[2.0, 0.0], [4.0, 0.0], [9.0, 0.0]]), np.eye(2)
+    >>> zero = np.zeros((2, 2))
+    >>> output, cache = decoder_attention(x[:2], zero, one, one, one, 1, 1, np.array([0, 1]))
+    >>> output
+    array([[2., 0.],
+           [3., 0.]])
+    >>> output, cache = decoder_attention(x[2:], zero, one, one, one, 1, 1, np.array([2]), cache)
+    >>> output, cache[0].shape
+    (array([[5., 0.]]), (1, 3, 2))
+    """
+    (x, w_q, w_k, w_v, w_o), dtype = widened(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
+    _require_square(x, w_q=w_q, w_o=w_o)
+    query = split_heads(x @ w_q, num_heads)
+    _require_groups(w_k, w_v, (x.shape[-1], num_groups * query.shape[-1]))
+    key, value = split_heads(x @ w_k, num_groups), split_heads(x @ w_v, num_groups)
+    query, key = (rotary_embedding(array, positions) for array in (query, key))
+    keys, values = round_to(key, dtype), round_to(value, dtype)
+    if cache is not None:
+        old_keys, old_values = _as_cache(cache)
+        keys = _append(old_keys, keys, "cached keys", "key")
+        values = _append(old_values, values, "cached values", "value")
+    length, total = x.shape[-2], keys.shape[-2]
+    mask = np.tri(length, total, total - length, dtype=bool)  # the last row sees every word
+    output = merge_heads(grouped_query_attention(query, keys, values, mask)) @ w_o
+    return round_to(output, dtype), (keys, values)
+
+
 def _require_square(x: NDArray, **weights: NDArray) -> None:
     require_matrices(x=x)
     for name, weight in weights.items():
@@ -399,6 +483,15 @@ def _require_square(x: NDArray, **weights: NDArray) -> None:
             raise ValueError(
                 f"{name} of shape {weight.shape} does not fit x of shape {x.shape}: "
                 "(..., L, D) needs (D, D)."
+            )
+
+
+def _require_groups(w_k: NDArray, w_v: NDArray, shape: tuple[int, int]) -> None:
+    for name, weight in (("w_k", w_k), ("w_v", w_v)):
+        if weight.shape != shape:
+            raise ValueError(
+                f"{name} must have shape {shape}, (D, G · d) with d = D/H; "
+                f"it has shape {weight.shape}."
             )
 
 

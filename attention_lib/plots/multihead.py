@@ -10,7 +10,6 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
-from attention_lib.plots.drawing import SIGNED_COLORS
 from attention_lib.plots.style import (
     BLUE,
     CYCLE,
@@ -67,9 +66,10 @@ def one_or_two_heads(
     for size, ((text, (first, second)), mixed, color, mark) in zip(
         (13, 7, 5), styles, strict=False
     ):
-        mixing.plot(*values[[first, second]].T, color=color, linewidth=1.2)
+        mixing.plot(*values[[first, second]].T, color=GRAY, linewidth=1.2)
         mixing.plot(*mixed, mark, color=color, markersize=size, label=text)
-        shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 6, "shrinkB": 6}
+        shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 8, "shrinkB": 8}
+        shape["connectionstyle"] = "arc3,rad=0.25"  # there and back are two arrows
         apart.annotate("", values[second], values[first], arrowprops=shape)
     middle = values.mean(axis=0)
     for panel in (mixing, apart):
@@ -109,7 +109,10 @@ def errors_by_share(
     for (name, line), color, style in zip(errors.items(), (BLUE, VERMILLION), "-s", strict=False):
         axes.plot(shares, line, color=color, label=name, marker="o" if style == "-" else "s")
     axes.axhline(reference, color=GREEN, linestyle="--", label=reference_name)
-    axes.set(xlabel="share of the weight that goes to who", ylabel="error of the best matrix")
+    axes.set(
+        xlabel=f"share of the weight that goes to {next(iter(errors))}",
+        ylabel="error of the best matrix",
+    )
     axes.set(ylim=(-0.05, 1.1))
     axes.grid()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -136,9 +139,12 @@ def regrouped(whole: ArrayLike, ways: Mapping[str, ArrayLike]) -> LessonFigure:
     figure, axes = new_figure(
         f"Grids of numbered cells, one color a word, {len(whole)} words: {said}.",
         height=0.9 + 0.42 * len(whole),
-        ncols=1 + heads * len(ways),
-        width_ratios=[whole.shape[1], *[whole.shape[1] / heads] * heads * len(ways)],
+        ncols=1 + (1 + heads) * len(ways),
+        width_ratios=[whole.shape[1], *[0.6, *[whole.shape[1] / heads] * heads] * len(ways)],
     )
+    for spacer in axes[1 :: 1 + heads]:
+        spacer.remove()
+    axes = [axes[0], *(axis for n, axis in enumerate(axes[1:]) if n % (1 + heads))]
     titles = [f"x {whole.shape}"]
     titles += [
         f"{name}\nhead 0" if head == 0 else f"\nhead {head}"
@@ -189,8 +195,13 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
 
 
 @lesson_style
-def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw bytes of cache against the number of tokens, on logarithmic axes, in GiB."""
+def cache_sizes(
+    lengths: ArrayLike, sizes: Mapping[str, ArrayLike], level: tuple[str, float] | None = None
+) -> LessonFigure:
+    """Draw bytes of cache against the number of words, on logarithmic axes, in GiB.
+
+    `level` is the name and the bytes of something that does not grow, drawn as a dashed line.
+    """
     lengths = np.asarray(lengths)
     sizes = {name: np.asarray(line, float) / 2**30 for name, line in sizes.items()}
     said = "; ".join(
@@ -198,7 +209,8 @@ def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFig
     )
     figure, axes = new_figure(
         f"Parallel rising lines of the size of the cache, for {lengths[0]:,} to {lengths[-1]:,} "
-        f"tokens: {said}.",
+        f"words: {said}."
+        + (f" A level line, {level[0]}, at {level[1] / 2**30:.3g} GiB." if level else ""),
         height=3.1,
     )
     for (name, line), mark in zip(sizes.items(), "os^D", strict=False):
@@ -208,7 +220,7 @@ def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFig
             (lengths[-1], line[-1]),
             (8, 0),
             textcoords="offset points",
-            va="center",
+            va="bottom",
         )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
@@ -216,9 +228,12 @@ def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFig
     axes.yaxis.set_major_formatter(
         lambda value, _position: f"{value:g} GiB" if value >= 1 else f"{1024 * value:g} MiB"
     )
-    axes.set(xlabel="tokens kept", ylabel="size of the cache", xlim=(None, lengths[-1] * 1.7))
+    if level:
+        axes.axhline(level[1] / 2**30, color=INK, linestyle="--", linewidth=1.4, label=level[0])
+    axes.set(xlabel="words so far", ylabel="bytes" if level else "size of the cache")
+    axes.set(xlim=(None, lengths[-1] * 1.7))
     axes.grid()
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right" if level else "upper left")
     return figure
 
 
@@ -240,8 +255,9 @@ def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = 
     around = np.linspace(0, 2 * np.pi, 121)
     for number, (dial, speed) in enumerate(zip(dials[0], speeds, strict=True)):
         dial.plot(np.cos(around), np.sin(around), color=GRID, linewidth=1.2)
-        for pairs, color in zip(hands.values(), CYCLE, strict=False):
-            drawing.arrow(dial, pairs[number], color, 2.0)
+        widths = np.linspace(2.0 + 2.5 * (len(hands) - 1), 2.0, len(hands))
+        for pairs, color, width in zip(hands.values(), CYCLE, widths, strict=False):
+            drawing.arrow(dial, pairs[number], color, width)  # a wider one shows below
         dial.set(xlim=(-1.1 * reach, 1.1 * reach), ylim=(-1.1 * reach, 1.1 * reach))
         dial.set(aspect="equal", title=f"pair {number}", xlabel=f"{speed:.3g} rad a step")
         dial.set_xticks([])
@@ -275,9 +291,9 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
         height_ratios=(3, 2),
         squeeze=False,
     )
-    top = max(np.abs(table).max() for table in tables.values())
     for (above, below), (name, table) in zip(axes.T, tables.items(), strict=True):
-        image = above.imshow(table, cmap=SIGNED_COLORS, vmin=-top, vmax=top)
+        image = above.imshow(table, cmap="cividis")  # its own scale, so that the diagonals show
+        figure.colorbar(image, ax=above, label="score", pad=0.03).outline.set_visible(False)
         above.set(title=name, xlabel="position of the key")
         rows, columns = np.indices(table.shape)
         below.plot((rows - columns).ravel(), table.ravel(), ".", color=BLUE, markersize=4)
@@ -285,7 +301,6 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
         below.set(xlabel="distance: query's position − key's")
     axes[0, 0].set_ylabel("position of the query")
     axes[1, 0].set_ylabel("score")
-    figure.colorbar(image, ax=list(axes[0]), label="score", pad=0.02).outline.set_visible(False)
     return figure
 
 
@@ -331,19 +346,21 @@ def cost_of_a_step(
         for name, line in lines.items()
     )
     figure, axes = new_figure(
-        f"The cost of one step for {lengths[0]:,} to {lengths[-1]:,} tokens, on logarithmic axes: "
+        f"The cost of one step for {lengths[0]:,} to {lengths[-1]:,} words, on logarithmic axes: "
         f"{said}.",
         height=3.4,
         ncols=2,
     )
     for axis, (label, (title, lines, unit)) in zip(axes, panels.items(), strict=True):
-        for (name, line), color, mark in zip(lines.items(), (VERMILLION, BLUE), "os", strict=False):
+        colors = VERMILLION, BLUE, GREEN
+        for (name, line), color, mark in zip(lines.items(), colors, "os^", strict=False):
             axis.plot(lengths, unit * np.asarray(line, float), mark + "-", color=color, label=name)
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
         axis.set_xticks(lengths, [f"{length:,}" for length in lengths])
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set(title=title, xlabel="tokens so far", ylabel=label)
+        axis.set(title=title, xlabel="words so far", ylabel=label)
         axis.grid()
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    handles, labels = axes[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure

@@ -52,6 +52,10 @@ def _with_two_letters(scores, axis=-1):
     return np.einsum("ij->ij", right(scores, axis))
 
 
+def _joined_along_another_axis(scores, axis=-1):
+    return np.concatenate([np.atleast_2d(right(scores, axis)), np.zeros((1, 9))])
+
+
 def _added_crosswise(scores, axis=-1):
     return right(scores, axis) if scores.ndim < 2 else scores + scores.T
 
@@ -84,6 +88,11 @@ def _added_crosswise(scores, axis=-1):
         (_with_two_axes, "*batch, length, width = x.shape takes them all."),
         (_with_two_results, "values to unpack (expected 2, got 1)"),
         (_with_two_letters, "and ... stands for any number of batch dimensions."),
+        (
+            _joined_along_another_axis,
+            "np.concatenate joins along the axis that grows, axis=-2 for rows: all other axes must "
+            "be equal, also those before it.",
+        ),
         (_added_crosswise, "could not be broadcast together with shapes (2,3) (3,2)"),
     ],
 )

@@ -11,6 +11,7 @@ from attention_lib import (
     attention,
     causal_mask,
     decode_step,
+    decoder_attention,
     grouped_query_attention,
     merge_heads,
     multi_head_attention,
@@ -295,6 +296,80 @@ class TestRotaryEmbedding:
     def test_what_does_not_fit_is_refused(self, arguments, error, sentence):
         with pytest.raises(error, match=sentence):
             rotary_embedding(*arguments)
+
+
+def layer_arguments(leading, length, heads, groups, size, dtype=np.float64):
+    """Draw x and the four projections of a decoder's layer, and add the numbers of heads."""
+    width = heads * size
+    shapes = (width, width), (width, groups * size), (width, groups * size), (width, width)
+    return [*drawn((*leading, length, width), *shapes, dtype=dtype), heads, groups]
+
+
+class TestDecoderAttention:
+    @given(
+        st.lists(sizes, max_size=2),
+        st.lists(sizes, min_size=1, max_size=4),
+        st.sampled_from([(1, 1), (2, 1), (4, 2), (3, 3)]),
+        st.sampled_from([2, 4]),
+    )
+    def test_a_text_in_pieces_gives_what_it_gives_at_once(self, leading, pieces, heads, size):
+        x, *layer = layer_arguments(leading, sum(pieces), *heads, size)
+        positions = np.arange(sum(pieces)) + 3
+        whole, expected = decoder_attention(x, *layer, positions)
+        cache, outputs, begin = None, [], 0
+        for piece in pieces:
+            words = slice(begin, begin + piece)
+            output, cache = decoder_attention(x[..., words, :], *layer, positions[words], cache)
+            outputs.append(output)
+            begin += piece
+        np.testing.assert_allclose(np.concatenate(outputs, axis=-2), whole, rtol=1e-9, atol=1e-11)
+        for part, right in zip(cache, expected, strict=True):
+            np.testing.assert_allclose(part, right, rtol=1e-12, atol=1e-12)
+
+    def test_is_pytorchs_attention_over_its_parts(self):
+        x, w_q, w_k, w_v, w_o, heads, groups = layer_arguments((2,), 5, 4, 2, 6)
+        positions = np.array([4, 1, 9, 9, 30])
+        query, key = split_heads(x @ w_q, heads), split_heads(x @ w_k, groups)
+        query, key = (rotary_embedding(part, positions) for part in (query, key))
+        value = split_heads(x @ w_v, groups)
+        mixed = scaled_dot_product_attention(
+            *as_torch(query, key, value), is_causal=True, enable_gqa=True
+        )
+        output, cache = decoder_attention(x, w_q, w_k, w_v, w_o, heads, groups, positions)
+        np.testing.assert_allclose(output, merge_heads(mixed.numpy()) @ w_o, rtol=1e-10, atol=1e-11)
+        np.testing.assert_array_equal(cache[0], key)
+        np.testing.assert_array_equal(cache[1], value)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_keeps_the_dtype_and_the_cache_passed_in(self, dtype):
+        x, *layer = layer_arguments((2,), 5, 4, 2, 2, dtype)
+        _, cache = decoder_attention(x, *layer, np.arange(5))
+        before = [part.copy() for part in cache]
+        output, grown = decoder_attention(x[:, :2], *layer, np.array([5, 6]), cache)
+        assert {output.dtype, grown[0].dtype, grown[1].dtype} == {np.dtype(dtype)}
+        for part, old, new in zip(cache, before, grown, strict=True):
+            np.testing.assert_array_equal(part, old)
+            assert not np.shares_memory(part, new)
+
+    @pytest.mark.parametrize(
+        ("name", "replacement", "sentence"),
+        [
+            ("w_q", np.ones((8, 4)), r"w_q of shape \(8, 4\) does not fit x of shape \(3, 8\)"),
+            ("w_k", np.ones((8, 8)), r"w_k must have shape \(8, 4\).*it has shape \(8, 8\)"),
+            ("w_v", np.ones((8, 2)), r"w_v must have shape \(8, 4\).*it has shape \(8, 2\)"),
+            ("num_heads", 3, "not a multiple of 3"),
+            ("num_heads", 8, r"w_k must have shape \(8, 2\)"),
+            ("positions", np.arange(2), r"positions must have shape \(L,\) with L = 3"),
+            ("cache", (np.ones((4, 2, 2)),) * 2, "does not continue cached keys"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, name, replacement, sentence):
+        values = layer_arguments((), 3, 4, 2, 2)
+        names = "x", "w_q", "w_k", "w_v", "w_o", "num_heads", "num_groups"
+        arguments = dict(zip(names, values, strict=True))
+        arguments |= {"positions": np.arange(3), name: replacement}
+        with pytest.raises(ValueError, match=sentence):
+            decoder_attention(**arguments)
 
 
 class TestDecodeStep:

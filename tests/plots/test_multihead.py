@@ -35,6 +35,7 @@ def test_the_error_that_cannot_be_avoided_is_said():
         [0, 0.5, 1], {"one": [1, 0.75, 0], "other": [0, 0.6, 1]}, 0.125, "both"
     )
     assert "never below 0.75; both have 0.125." in figure.alt
+    assert figure.axes[0].get_xlabel() == "share of the weight that goes to one"
     one, other, reference = figure.axes[0].lines
     assert one.get_ydata().tolist() == [1, 0.75, 0]
     assert other.get_ydata().tolist() == [0, 0.6, 1]
@@ -45,7 +46,7 @@ def test_cells_keep_the_color_of_their_word_wherever_they_go():
     whole = 10 * np.arange(2)[:, None] + np.arange(4)
     ways = {"torn": whole.reshape(2, 2, 2), "cut": np.stack([whole[:, :2], whole[:, 2:]])}
     figure = plots.regrouped(whole, ways)
-    _, torn, _, cut, _ = figure.axes
+    _, torn, _, cut, _ = figure.axes  # the gaps between x, torn and cut are no axes
     first, second = (color.lower() for color in plots.CYCLE[:2])
     assert colors_of_cells(torn) == [first] * 4
     assert colors_of_cells(cut) == [first] * 2 + [second] * 2
@@ -70,6 +71,12 @@ def test_bytes_are_drawn_in_gibibytes():
     assert "all from 1 to 4 GiB" in figure.alt
 
 
+def test_what_does_not_grow_is_a_level_line():
+    figure = plots.cache_sizes([1024, 4096], {"all": [2**30, 2**32]}, ("weights", 2**31))
+    assert set(figure.axes[0].lines[1].get_ydata()) == {2}
+    assert "A level line, weights, at 2 GiB." in figure.alt
+
+
 def test_hands_end_at_their_components():
     hands = {"here": [[1, 0], [0.6, 0.8]], "there": [[0, 1], [0, 2]]}
     figure = plots.clock_hands(hands, [1.0, 0.1], "score 7")
@@ -78,6 +85,18 @@ def test_hands_end_at_their_components():
     assert [dial.get_xlabel() for dial in figure.axes] == ["1 rad a step", "0.1 rad a step"]
     assert all(dial.get_xlim()[1] > 2 for dial in figure.axes)
     assert "score 7" in figure.alt
+
+
+def test_hands_of_one_direction_are_of_different_width():
+    figure = plots.clock_hands({"here": [[1, 0]], "there": [[1, 0]]}, [1.0])
+    wide, narrow = (text.arrow_patch.get_linewidth() for text in figure.axes[0].texts)
+    assert wide > narrow + 1
+
+
+def test_each_map_of_scores_has_its_own_scale():
+    bound = np.subtract.outer(np.arange(4.0), np.arange(4.0))
+    figure = plots.scores_by_offset({"large": 100 + bound, "small": bound})
+    assert [axis.images[0].get_clim() for axis in figure.axes[:2]] == [(97, 103), (-3, 3)]
 
 
 def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
@@ -95,6 +114,12 @@ def test_a_cache_leaves_one_new_cell_a_step():
     assert written(anew) == ["new"] * 6
     assert written(cached) == ["new", "kept", "new", "kept", "kept", "new"]
     assert "6 everything anew and 3 with a cache" in figure.alt
+
+
+def test_what_is_measured_alone_has_a_line_in_its_panel_alone():
+    figure = plots.cost_of_a_step([8, 16], {"anew": [64, 256]}, {"anew": [2, 4], "kept": [1, 2]})
+    assert [len(axis.lines) for axis in figure.axes] == [1, 2]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["anew", "kept"]
 
 
 def test_seconds_are_drawn_in_milliseconds_and_growth_is_said():

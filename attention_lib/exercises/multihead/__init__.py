@@ -1,6 +1,7 @@
 """The exercises of lesson 06: heads, groups, positions, caches."""
 
 from attention_lib.exercises.multihead.decode_step import EXERCISE as DECODE_STEP
+from attention_lib.exercises.multihead.decoder_attention import EXERCISE as DECODER_ATTENTION
 from attention_lib.exercises.multihead.grouped_query_attention import (
     EXERCISE as GROUPED_QUERY_ATTENTION,
 )
@@ -16,4 +17,5 @@ EXERCISES = (
     GROUPED_QUERY_ATTENTION,
     ROTARY_EMBEDDING,
     DECODE_STEP,
+    DECODER_ATTENTION,
 )

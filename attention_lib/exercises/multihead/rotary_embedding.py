@@ -25,8 +25,9 @@ HINTS = (
     "x[..., 0::2] has the first components of all pairs, x[..., 1::2] the second ones.",
     "With cos and sin of the angles, (a, b) becomes (a cos − b sin, a sin + b cos). Keep the "
     "old a until b is done.",
-    "Write the results to their places: turned = np.empty(x.shape), turned[..., 0::2] = ... "
-    "and turned[..., 1::2] = ...; float32 in should give float32 out.",
+    "Write the results to their places: turned = np.empty(x.shape, np.result_type(x, np.float32)), "
+    "then turned[..., 0::2] = ... and turned[..., 1::2] = .... That dtype is float32 for float32, "
+    "and float64 for integers.",
 )
 
 
