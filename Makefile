@@ -23,7 +23,7 @@ IN_PARALLEL := -n 2 --dist loadgroup
 
 check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
-	@$(PYTEST) -q --exercise "$(EXERCISE)" $(TEST_FLAGS)
+	@$(PYTEST) -q --tb=short --maxfail=3 --exercise "$(EXERCISE)" $(TEST_FLAGS)
 
 quick: $(READY) style ## check the style and run the tests that take little time
 	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)

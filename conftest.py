@@ -3,6 +3,7 @@
 Collecting every test takes most of a minute, so other files are not even imported.
 """
 
+import traceback
 from functools import cache
 from pathlib import Path
 
@@ -34,16 +35,34 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def _check_name(name: str) -> None:
-    from attention_lib.exercises import find
-
+    try:
+        from attention_lib.exercises import find
+    except Exception as error:
+        raise pytest.UsageError(_where_and_what(error)) from None
     try:
         find(name)
     except ValueError as error:
         problem = str(error)
         for file in ROOT.glob(f"attention_lib/exercises/*/{name}.py"):
             module = file.relative_to(ROOT)
-            problem = f"List the EXERCISE of {module} in {module.with_name('__init__.py')}."
+            problem = (
+                f'Write name="{name}" in the EXERCISE of {module}, and list that EXERCISE in '
+                f"{module.with_name('__init__.py')}."
+            )
         raise pytest.UsageError(problem) from None
+
+
+def _where_and_what(error: Exception) -> str:
+    """Return an import's error in one line, with the last file of the course that it went through."""
+    files = [
+        (Path(frame.filename).relative_to(ROOT), frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(ROOT / "attention_lib")
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
+        files.append((Path(error.filename), error.lineno))
+    file, line = files[-1]
+    return f"{file}, line {line}: {type(error).__name__}: {error}"
 
 
 @cache
@@ -59,6 +78,7 @@ def _files_of(name: str) -> frozenset[Path]:
             *(tests / "exercises").glob("test_*.py"),
             *(tests / "exercises" / lesson).glob("test_*.py"),
             tests / "lessons" / f"test_{lesson}.py",
+            tests / "test_readme.py",
             ROOT / "attention_lib" / "lessons" / f"{lesson}.py",
             *(ROOT / "attention_lib" / "lessons" / lesson).glob("*.py"),
         }

@@ -12,7 +12,7 @@ from attention_lib.lessons import LESSONS, module_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "contracts.md"
-COMMAND = "python -m attention_lib.exercises.contracts"
+COMMAND = ".venv/bin/python -m attention_lib.exercises.contracts"
 PREFACE = f"""\
 # Contracts
 
@@ -50,7 +50,8 @@ def contract_of(exercise: Exercise) -> str:
     name = f"attention_lib.exercises.{module_of(exercise.lesson)}.{exercise.name}"
     contract = inspect.getdoc(importlib.import_module(name))
     if not contract:
-        raise ValueError(f"{name} has no docstring: write there what {exercise.name} asks for.")
+        file = f"{name.replace('.', '/')}.py"
+        raise ValueError(f"{file} has no docstring: write there what {exercise.name} asks for.")
     return contract
 
 

@@ -3,14 +3,7 @@
 Scores of any shape, rows along any axis; the result has the scores' shape.
 """
 
-# A small, complete exercise to copy. What to do for a new one:
-# 1. Write the reference function in its lesson's module, and export it in attention_lib/__init__.py.
-# 2. Copy this file to attention_lib/exercises/<lesson>/<name>.py. The docstring above is the contract:
-#    docs/contracts.md shows it.
-# 3. Add its EXERCISE to EXERCISES in attention_lib/exercises/<lesson>/__init__.py.
-# 4. Copy tests/exercises/template.py to tests/exercises/<lesson>/<name>.py, and write right and wrong
-#    answers there.
-# 5. Add its answer cell and its check cell to the lesson in solutions/.
+# A small, complete exercise to copy: CONTRIBUTING.md says how. The docstring above is the contract.
 
 from __future__ import annotations
 
@@ -31,7 +24,7 @@ HINTS = (
 
 
 def centered(scores: NDArray, axis: int = -1) -> NDArray:
-    """Serve as the reference, which the exercises of the course import from their lesson."""
+    """Serve as the reference. In a copy, delete it: import the reference from its lesson."""
     return scores - scores.mean(axis=axis, keepdims=True)
 
 

@@ -19,12 +19,12 @@ def answers_of(name: str, kind: Literal["RIGHT", "WRONG"]) -> Any:
     return getattr(module, kind, {"RIGHT": [], "WRONG": {}}[kind])
 
 
-def no_right_answers(name: str) -> str:
-    """Say which file to write for an exercise that has no right answers."""
+def write_answers(name: str, which: str) -> str:
+    """Say where to write the answers that an exercise lacks."""
     folder = module_of(EXERCISES[name].lesson)
     return (
-        f"{name} has no right answers: write RIGHT in tests/exercises/{folder}/{name}.py; "
-        "tests/exercises/template.py shows how"
+        f"Write {which} to {name} in tests/exercises/{folder}/{name}.py, as "
+        "tests/exercises/template.py shows."
     )
 
 

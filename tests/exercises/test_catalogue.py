@@ -1,16 +1,25 @@
 """An exercise is complete: what is missing is named, with the file to edit."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 import attention_lib
+from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.contracts import contract_of
 from attention_lib.lessons import LESSONS, module_of
 from tests.exercises.chosen import chosen
 
 FOLDER = Path(attention_lib.__file__).parent / "exercises"
+DEFAULTS = {field.name: field.default for field in dataclasses.fields(Exercise)}
+PARTS = ["reference", "hints", "cases", "mistakes"]
+MAY_LACK = {"function": [], "value": ["cases"], "written": PARTS}
+
+
+def file_of(exercise):
+    return f"attention_lib/exercises/{module_of(exercise.lesson)}/{exercise.name}.py"
 
 
 def pytest_generate_tests(metafunc):
@@ -21,18 +30,35 @@ def pytest_generate_tests(metafunc):
 
 def test_reference_is_exported(exercise):
     if exercise.kind == "function":
+        module = exercise.reference.__module__.replace(".", "/")
         assert exercise.name in attention_lib.__all__, (
-            f"Export {exercise.name} in attention_lib/__init__.py: learners compare with it, and "
-            "later lessons use it."
+            f"Add {exercise.name} to __all__ in {module}.py, or, if it needs PyTorch, to LAZY_EXPORTS "
+            "in attention_lib/__init__.py."
         )
 
 
 def test_contract_begins_with_name(exercise):
-    lesson = module_of(exercise.lesson)
-    assert contract_of(exercise).startswith(f"`{exercise.name}"), (
-        f"The docstring of attention_lib/exercises/{lesson}/{exercise.name}.py is the contract: begin "
-        f"it with `{exercise.name}`, and the parameters of a function."
+    contract = contract_of(exercise)
+    assert contract.startswith(f"`{exercise.name}"), (
+        f"The docstring of {file_of(exercise)} is the contract: begin it with `{exercise.name}`, and "
+        "the parameters of a function."
     )
+
+
+def test_exercise_has_every_part(exercise):
+    missing = [part for part in PARTS if getattr(exercise, part) is DEFAULTS[part]]
+    if missing not in ([], MAY_LACK[exercise.kind]):
+        pytest.fail(f"EXERCISE in {file_of(exercise)} lacks {', '.join(missing)}.")
+
+
+def test_mistake_has_sentence_and_function(exercise):
+    for mistake in exercise.mistakes:
+        assert mistake.variants, (
+            f'Give the mistake "{mistake.sentence}" in {file_of(exercise)} a function that makes it.'
+        )
+        assert mistake.sentence.endswith("."), (
+            f'End "{mistake.sentence}" in {file_of(exercise)} with a period: learners read it.'
+        )
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

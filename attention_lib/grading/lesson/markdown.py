@@ -60,7 +60,7 @@ def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
             _require_exercise(cells, [part for part in parts if part.name == name], exercise)
         _refuse_stray_marks(cells, {part.position for part in parts if part.role == "exercise"})
     except CourseError as problem:
-        raise CourseError(f"{path.name}: {problem}") from None
+        raise CourseError(f"{path.parent.name}/{path.name}: {problem}") from None
     roles = {part.position: part for part in parts}
     expanded = [
         _expand(cell, declared[roles[i].name], roles[i].role) if i in roles else _plain(cell)
@@ -102,7 +102,8 @@ def _require_declared(
     for name in declared:
         if answers.count(name) != 1:
             raise CourseError(
-                f"{name} has {answers.count(name) or 'no'} answer cells; it needs one."
+                f"{name} has {answers.count(name) or 'no'} answer cells; it needs one, marked "
+                f'{"written" if declared[name].kind == "written" else "exercise"}="{name}".'
             )
     if answers != list(declared):
         raise CourseError(

@@ -137,11 +137,11 @@ def test_equal_cells_get_unlike_ids(read):
         ('check="answer"', 'check="answer" exercise="answer"', "both exercise and check"),
     ],
 )
-def test_an_authors_mistake_is_one_clear_sentence(read, old, new, told):
+def test_an_authors_mistake_is_one_clear_sentence(read, tmp_path, old, new, told):
     assert LESSON.count(old) >= 1
     with pytest.raises(CourseError, match=told) as caught:
         read(LESSON.replace(old, new, 1))
-    assert str(caught.value).startswith("01_small.md: ")
+    assert str(caught.value).startswith(f"{tmp_path.name}/01_small.md: ")
     assert "\n" not in str(caught.value)
 
 
