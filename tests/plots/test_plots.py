@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
-from tests.plots.samples import gpu, gradients, scaling
+from tests.plots.samples import gpu, gradients, learning, scaling
 
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
@@ -147,6 +147,12 @@ SAMPLES = {
     "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0], [5.0, 4.0]], 2),
     "tile_by_tile": lambda: plots.tile_by_tile(SCORES, [2, 8, 4], 2, 1, ["here", "there"]),
     "causal_tiles": lambda: plots.causal_tiles(10, 4),
+    "hand_set_maps": learning.by_hand,
+    "layer_maps": learning.by_layer,
+    "loss_and_heads": learning.drop,
+    "reading_path": learning.path,
+    "replaced_maps": learning.changes,
+    "learned_by_score_size": learning.sizes,
     "memory_by_length": lambda: plots.memory_by_length(
         {"square": ([2, 4], [4096, 16384]), "line": ([2, 4, 8], [64, 128, 256])}, "tokens", "memory"
     ),

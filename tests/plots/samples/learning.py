@@ -1,0 +1,71 @@
+"""Samples of the figures of lesson 08, each drawn from small numbers."""
+
+import numpy as np
+
+from attention_lib import plots
+
+WORDS = list("fbefb")
+BEFORE = [(1, 0), (2, 1), (3, 2), (4, 3)]
+AFTER = [(3, 1), (4, 2)]
+FIRST = np.eye(5, k=-1)
+FIRST[0, 0] = 1
+SECOND = np.array(
+    [
+        [1, 0, 0, 0, 0],
+        [0.5, 0.5, 0, 0, 0],
+        [0.25, 0.25, 0.5, 0, 0],
+        [0.04, 0.96, 0, 0, 0],
+        [0, 0, 0.5, 0.5, 0],
+    ]
+)
+MAPS = {"layer 1": FIRST, "layer 2": SECOND}
+FRAMES = {"layer 1": BEFORE, "layer 2": AFTER}
+
+
+def by_hand():
+    return plots.hand_set_maps(MAPS, WORDS, FRAMES)
+
+
+def by_layer():
+    return plots.layer_maps(MAPS, WORDS, FRAMES, "step 20")
+
+
+def drop():
+    losses = {"two layers": np.linspace(3.5, 1.0, 40), "one layer": np.linspace(3.5, 3.0, 40)}
+    heads = {"on the place before": [0.1, 0.6, 0.9], "induction": [0.0, 0.4, 0.8]}
+    return plots.loss_and_heads(losses, [0, 20, 40], heads, {"log 32": 3.47})
+
+
+def path():
+    return plots.reading_path(WORDS, FIRST, SECOND, 4)
+
+
+def path_of_a_long_sequence():
+    weights = np.tri(18) / np.arange(1, 19)[:, None]
+    return plots.reading_path(list("fbekch" * 3), weights, weights, 17)
+
+
+def changes():
+    shares = {
+        "nothing changed": [0.98, 0.97, 0.98],
+        "layer 1: moved by one place": [0.1, 0.1, 0.09],
+    }
+    return plots.replaced_maps(shares, "share of right words")
+
+
+def sizes():
+    return plots.learned_by_score_size(
+        {
+            "small vectors, divided": [(0.5, 0.9), (0.52, 0.95)],
+            "small vectors, not divided": [(3.0, 0.4), (3.1, 0.5)],
+            "rate ÷ 3, divided": [(1.5, 0.7), (1.6, 0.6)],
+        },
+        {
+            "small vectors, divided": True,
+            "small vectors, not divided": False,
+            "rate ÷ 3, divided": True,
+        },
+    )
+
+
+FIGURES = [by_hand, by_layer, drop, path, path_of_a_long_sequence, changes, sizes]
