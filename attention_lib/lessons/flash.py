@@ -22,6 +22,7 @@ from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
 __all__ = [
     "attention_bytes",
+    "merge_attention",
     "online_softmax_stats",
     "tiled_attention",
     "tiled_attention_backward",
@@ -230,6 +231,72 @@ def tiled_causal_attention(
     return outputs
 
 
+def merge_attention(
+    left: tuple[ArrayLike, ArrayLike], right: tuple[ArrayLike, ArrayLike]
+) -> tuple[Array, Array]:
+    r"""Join the attention of the same queries over two different sets of keys.
+
+    Parameters
+    ----------
+    left, right : tuple of array_like, shapes (..., L, d_v) and (..., L)
+        The output and log-sum-exp of the queries over one set of keys. Zeros and ``-inf`` stand
+        for no keys.
+
+    Returns
+    -------
+    output : ndarray, shape (..., L, d_v)
+        The output over all keys of both.
+    logsumexp : ndarray, shape (..., L)
+        The log-sum-exp over all keys of both. Both are in the common dtype of the arguments
+        (float64 for integers).
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    .. math::
+        \ell = \log(e^{\ell_1} + e^{\ell_2}), \qquad
+        o = e^{\ell_1 - \ell}\, o_1 + e^{\ell_2 - \ell}\, o_2
+
+    The operation is associative, so parts may be joined in any grouping. This is how
+    flash decoding joins the parts of a long cache, and ring attention those of several devices:
+    Liu, Zaharia and Abbeel, "Ring Attention with Blockwise Transformers for Near-Infinite
+    Context", arXiv:2310.01889 (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import merge_attention
+    >>> left = np.array([[1.0, 0.0]]), np.log([1.0])
+    >>> right = np.array([[5.0, 4.0]]), np.log([3.0])
+    >>> output, logsumexp = merge_attention(left, right)
+    >>> output
+    array([[4., 3.]])
+    >>> np.exp(logsumexp)
+    array([4.])
+    """
+    if len(left) != 2 or len(right) != 2:
+        raise ValueError("left and right must each be a pair (output, logsumexp).")
+    names = ("the left output", "the left logsumexp", "the right output", "the right logsumexp")
+    parts, dtype = widened(**dict(zip(names, (*left, *right), strict=True)))
+    output, lse, other_output, other_lse = parts
+    if not output.shape[:-1] == lse.shape == other_lse.shape or output.shape != other_output.shape:
+        raise ValueError(
+            "outputs must have one shape (..., L, d_v), and both logsumexp (..., L); they have "
+            f"shapes {output.shape}, {other_output.shape}, {lse.shape} and {other_lse.shape}."
+        )
+    merged = np.logaddexp(lse, other_lse)
+    anchor = np.where(merged == -np.inf, 0, merged)  # no keys on either side
+    shares = np.exp(lse - anchor)[..., None], np.exp(other_lse - anchor)[..., None]
+    joined = shares[0] * output + shares[1] * other_output
+    return round_to(joined, dtype), round_to(merged, dtype)
+
+
 def tiled_attention_backward(
     query: ArrayLike,
     key: ArrayLike,
@@ -318,7 +385,9 @@ def tiled_attention_backward(
     )
 
 
-def attention_bytes(length: int, head_dim: int, itemsize: int) -> tuple[int, int]:
+def attention_bytes(
+    length: int, head_dim: int, itemsize: int, block_rows: int | None = None
+) -> tuple[int, int]:
     r"""Count the bytes that attention moves to and from main memory, naive and tiled.
 
     Parameters
@@ -329,6 +398,9 @@ def attention_bytes(length: int, head_dim: int, itemsize: int) -> tuple[int, int
         The size d of each query, key and value.
     itemsize : int
         Bytes per number: 4 for float32.
+    block_rows : int, optional
+        How many queries a tile has: K and V are read once for each tile, the last of which may
+        be short. Without it they stay in the cache once they are read.
 
     Returns
     -------
@@ -336,32 +408,36 @@ def attention_bytes(length: int, head_dim: int, itemsize: int) -> tuple[int, int
         Q and K are read and the scores written; the scores read and the weights written; the
         weights and V read and the output written: 4 n d + 4 n² numbers.
     tiled : int
-        Q, K and V are read once and the output is written: 4 n d numbers.
+        Q is read once and the output written; K and V are read once, or once for each of the
+        n / `block_rows` tiles.
 
     Raises
     ------
     TypeError
         If an argument is not an integer.
     ValueError
-        If an argument is negative.
+        If an argument is negative, or `block_rows` below 1.
 
     Notes
     -----
-    Both count one head and a cache that holds whatever is used again at once. The n² terms are
-    what a tiled kernel saves; the count is that of Dao et al., "FlashAttention", section 3.2,
-    arXiv:2205.14135 (2022), with Q read once.
+    Both count one head. A cache of M numbers has room for tiles of about M / d queries, so with
+    the largest tiles that fit the count is in the order of n² d² / M: Dao et al.,
+    "FlashAttention", theorem 2, arXiv:2205.14135 (2022).
 
     Examples
     --------
     >>> from attention_lib import attention_bytes
     >>> attention_bytes(length=1024, head_dim=64, itemsize=4)
     (17825792, 1048576)
+    >>> attention_bytes(length=1024, head_dim=64, itemsize=4, block_rows=256)
+    (17825792, 2621440)
     """
     n = as_integer(length, "length", 0)
     d = as_integer(head_dim, "head_dim", 0)
     itemsize = as_integer(itemsize, "itemsize", 0)
+    tiles = 1 if block_rows is None else -(-n // as_integer(block_rows, "block_rows", 1))
     vectors, scores = n * d, n * n
-    return (4 * vectors + 4 * scores) * itemsize, 4 * vectors * itemsize
+    return (4 * vectors + 4 * scores) * itemsize, (2 + 2 * tiles) * vectors * itemsize
 
 
 def _require_saved(shape: tuple[int, ...], output: Array, logsumexp: Array, grad: Array) -> None:

@@ -32,6 +32,8 @@ __all__ = [
     "one_pass",
     "roofline",
     "tile_by_tile",
+    "time_by_block",
+    "way_back_through_a_tile",
 ]
 
 
@@ -116,10 +118,14 @@ def tile_by_tile(
         maximum = scores[:, :stop].max(axis=1)
         exponentials = np.exp(scores[:, :stop] - maximum[:, None])
         total, output = exponentials.sum(axis=1), exponentials @ values[:stop]
+        before = scores[:, :start].max(axis=1, initial=-np.inf)
+        factors = [f"{factor:.3f}" for factor in np.exp(before - maximum)]
     else:
         maximum, total, output = np.full(length, -np.inf), np.zeros(length), np.zeros(length)
+        factors = ["–"] * length
     said = "; ".join(
-        f"{name}: maximum {_short_or_infinite(maximum[i])}, total {total[i]:.3f}, "
+        f"{name}: maximum {_short_or_infinite(maximum[i])}, factor {factors[i]}, "
+        f"total {total[i]:.3f}, "
         f"output {output[i]:.3f}"
         for i, name in enumerate(queries)
     )
@@ -129,7 +135,7 @@ def tile_by_tile(
         height=0.55 * length + 1.5,
         ncols=2,
         sharey=True,
-        width_ratios=(keys, 4.5),
+        width_ratios=(keys, 6.2),
     )
     for row, column in np.ndindex(length, keys):
         here, gone = start <= column < stop, column < start
@@ -150,6 +156,7 @@ def tile_by_tile(
     grid.set_title(f"scores: {what}")
     columns = {
         "maximum": [_short_or_infinite(entry) for entry in maximum],
+        "factor\nfor old": factors,
         "total": [f"{entry:.3f}" for entry in total],
         "output": [f"{entry:.3f}" for entry in output],
         "output\n÷ total": [f"{entry:.3f}" for entry in output / np.where(total, total, np.nan)],
@@ -157,10 +164,10 @@ def tile_by_tile(
     for place, entries in enumerate(columns.values()):
         for row, text in enumerate(entries):
             text = "–" if text == "nan" else text
-            color = BLUE if place == 3 else INK
+            color = BLUE if place == 4 else VERMILLION if place == 1 else INK
             kept.text(place, row, text, ha="center", va="center", color=color)
-    kept.set(xlim=(-0.5, 3.5), title="kept for each query")
-    kept.set_xticks(range(4), list(columns))
+    kept.set(xlim=(-0.5, 4.5), title="kept for each query")
+    kept.set_xticks(range(5), list(columns))
     for axis in (grid, kept):
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
@@ -235,7 +242,12 @@ def memory_by_length(
     every = np.unique(np.concatenate([lengths for lengths, _ in curves.values()]))
     axis.set_xscale("log", base=2)
     axis.set_yscale("log", base=2)
-    axis.set_xticks(every, [f"{length:,}" for length in every])
+    step = -(-len(every) // 8)  # more labels than eight would touch each other
+    labels = [
+        "" if (len(every) - 1 - place) % step else f"{length:,}"
+        for place, length in enumerate(every)
+    ]
+    axis.set_xticks(every, labels)
     axis.yaxis.set_major_formatter(lambda value, _position: _bytes(value))
     axis.yaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_minor_locator(NullLocator())
@@ -270,8 +282,8 @@ def roofline(
     fine = np.geomspace(*reach, 200)
     axis.plot(fine, np.minimum(peak, bandwidth * fine) / 1e9, color=INK, label="the roof")
     axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
-    axis.annotate("waiting for memory", (ridge, 0), (-8, 6), ha="right", **_BY_THE_AXIS)
-    axis.annotate("busy computing", (ridge, 0), (8, 6), ha="left", **_BY_THE_AXIS)
+    axis.annotate("waiting for memory", (ridge, 1), (-8, 4), ha="right", **_BY_THE_AXIS)
+    axis.annotate("busy computing", (ridge, 1), (8, 4), ha="left", **_BY_THE_AXIS)
     for (name, (x, y)), color, mark in zip(
         points.items(),
         itertools.cycle((VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY)),
@@ -290,6 +302,118 @@ def roofline(
     axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
     axis.grid()
     axis.legend(loc="upper left")
+    return figure
+
+
+@lesson_style
+def time_by_block(
+    sizes: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
+) -> LessonFigure:
+    """Draw milliseconds against block sizes, and the time of ways without blocks as levels."""
+    sizes = np.asarray(sizes)
+    curves = {name: np.asarray(times, float) for name, times in curves.items()}
+    said = "; ".join(
+        f"{name}: "
+        + ", ".join(f"{time:.3g} ms at {size:,}" for size, time in zip(sizes, times, strict=True))
+        for name, times in curves.items()
+    )
+    beside = "; ".join(f"{name} {time:.3g} ms" for name, time in levels.items())
+    figure, axis = new_figure(
+        f"Lines of the time against the block size, which has a logarithmic axis. {said}. "
+        f"Level lines: {beside}.",
+        height=3.4,
+    )
+    for (name, times), color, mark in zip(curves.items(), (BLUE, GREEN), "s^", strict=False):
+        axis.plot(sizes, times, mark + "-", color=color, label=name)
+    looks = zip(levels.items(), (VERMILLION, PURPLE), ("--", ":"), strict=False)
+    for (name, time), color, line in looks:
+        axis.axhline(time, color=color, linestyle=line, label=name)
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set(xlabel="keys in a block", ylabel="time (ms)", ylim=(0, None))
+    axis.grid()
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+@lesson_style
+def way_back_through_a_tile() -> LessonFigure:
+    """Draw which arrays one tile of the way back takes in, forms, and adds to."""
+    figure, axis = new_figure(
+        "Three columns. Left, what goes in: for each query Q, dO, the log-sum-exp ℓ and D; for the "
+        "block of keys K and V. Middle, what is formed in the tile, L by block, and let go: the "
+        "scores E from Q and K; the weights P from E and ℓ; dP from dO and V; dE from P, dP and D. "
+        "Right, what comes out: dE K is added to dQ; dE transposed times Q is dK of the block; P "
+        "transposed times dO is dV of the block.",
+        height=3.9,
+    )
+    ins = {
+        "Q": (3.5, "$Q$   (L, d_k)", INK),
+        "K": (2.7, "$K$   (block, d_k)", INK),
+        "l": (1.9, r"$\ell$   (L)", BLUE),
+        "V": (1.1, "$V$   (block, d_v)", INK),
+        "dO": (0.3, "$dO$   (L, d_v)", INK),
+        "D": (-0.5, "$D$   (L)", BLUE),
+    }
+    tiles = {
+        "E": (3.1, r"$E = \alpha\, Q K^\top$"),
+        "P": (2.1, r"$P = e^{E - \ell}$"),
+        "dP": (0.9, r"$dP = dO\, V^\top$"),
+        "dE": (-0.3, r"$dE = P\,(dP - D)$"),
+    }
+    outs = {
+        "dV": (2.1, r"$dV = P^\top dO$"),
+        "dQ": (0.3, r"$dQ$ grows by $\alpha\, dE\, K$"),
+        "dK": (-0.7, r"$dK = \alpha\, dE^\top Q$"),
+    }
+    axis.add_patch(
+        Rectangle((2.05, -0.85), 2.1, 4.5, facecolor=ORANGE, alpha=0.18, edgecolor="none")
+    )
+    spots = {}
+    for name, (y, text, color) in ins.items():
+        spots[name] = axis.text(0.6, y, text, ha="center", va="center", color=color)
+    for name, (y, text) in tiles.items():
+        spots[name] = axis.text(3.1, y, text, ha="center", va="center")
+    for name, (y, text) in outs.items():
+        spots[name] = axis.text(5.6, y, text, ha="center", va="center")
+    across = ("Q E", "K E", "l P", "V dP", "dO dP", "D dE", "P dV", "dE dQ", "dE dK")
+    places = {name: (0.6, y) for name, (y, *_) in ins.items()}
+    places |= {name: (3.1, y) for name, (y, _) in tiles.items()}
+    places |= {name: (5.6, y) for name, (y, _) in outs.items()}
+    for pair in across:
+        start, end = pair.split()
+        (x0, y0), (x1, y1) = places[start], places[end]
+        gaps = (0.95, 0.85) if x0 < 1 else (0.85, 1.05)
+        axis.annotate(
+            "",
+            (x1 - gaps[1], y1),
+            (x0 + gaps[0], y0),
+            arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 0, "shrinkB": 0},
+        )
+    for start, end, bend in (("E", "P", 0), ("dP", "dE", 0), ("P", "dE", -0.45)):
+        (x0, y0), (x1, y1) = places[start], places[end]
+        side = 0.72 if bend else 0
+        axis.annotate(
+            "",
+            (x1 + side, y1 + 0.22),
+            (x0 + side, y0 - 0.22),
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": GRAY,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "connectionstyle": f"arc3,rad={bend}",
+            },
+        )
+    for x, text in (
+        (0.6, "goes in"),
+        (3.1, "formed in the tile,\nthen let go"),
+        (5.6, "comes out"),
+    ):
+        axis.text(x, 4.15, text, ha="center", va="center", color=GRAY)
+    axis.set(xlim=(-0.6, 6.9), ylim=(-1, 4.5))
+    axis.set_axis_off()
     return figure
 
 

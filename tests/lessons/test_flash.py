@@ -14,6 +14,7 @@ from attention_lib import (
     attention_backward,
     attention_bytes,
     logsumexp,
+    merge_attention,
     online_softmax_stats,
     scaled_scores,
     tiled_attention,
@@ -320,12 +321,49 @@ def saved(query, key, value):
     return attention(query, key, value)[0], logsumexp(scaled_scores(query, key))
 
 
+class TestMergeAttention:
+    @pytest.mark.parametrize("dtype", list(TOLERANCE))
+    @pytest.mark.parametrize("places", [(2, 5), (1, 6), (3, 3), (0, 7)])
+    def test_parts_joined_in_any_grouping_are_attention(self, places, dtype):
+        query, key, value = drawn((2, 4, 5), (2, 7, 5), (2, 7, 3), dtype=dtype)
+        tolerance = 8 * TOLERANCE[dtype]
+        cuts = [slice(0, places[0]), slice(*places), slice(places[1], 7)]
+        a, b, c = (saved(query, key[:, cut], value[:, cut]) for cut in cuts)
+        whole = saved(query, key, value)
+        for joined in (
+            merge_attention(merge_attention(a, b), c),
+            merge_attention(a, merge_attention(b, c)),
+        ):
+            for part, expected in zip(joined, whole, strict=True):
+                assert part.dtype == dtype
+                np.testing.assert_allclose(part, expected, rtol=tolerance, atol=tolerance)
+
+    def test_no_keys_on_both_sides_stay_no_keys(self):
+        empty = np.zeros((3, 2)), np.full(3, -np.inf)
+        output, logsumexp = merge_attention(empty, empty)
+        np.testing.assert_array_equal(output, 0)
+        np.testing.assert_array_equal(logsumexp, -np.inf)
+
+    def test_what_does_not_fit_is_refused(self):
+        left = np.ones((3, 2)), np.ones(3)
+        with pytest.raises(ValueError, match="both logsumexp"):
+            merge_attention(left, (np.ones((3, 2)), np.ones((3, 1))))
+        with pytest.raises(ValueError, match="each be a pair"):
+            merge_attention(left, (np.ones((3, 2)),))
+
+
 class TestAttentionBytes:
     @pytest.mark.parametrize(("length", "head_dim", "itemsize"), [(7, 3, 4), (1000, 64, 2)])
     def test_counts_each_array_once_for_each_way(self, length, head_dim, itemsize):
         vectors, scores = length * head_dim * itemsize, length * length * itemsize
         naive = (2 * vectors + scores) + (scores + scores) + (scores + vectors + vectors)
         assert attention_bytes(length, head_dim, itemsize) == (naive, 4 * vectors)
+
+    @pytest.mark.parametrize(("block_rows", "tiles"), [(1, 7), (3, 3), (7, 1), (9, 1)])
+    def test_keys_and_values_are_read_once_for_each_tile(self, block_rows, tiles):
+        naive, tiled = attention_bytes(7, 3, 4, block_rows)
+        assert naive == attention_bytes(7, 3, 4)[0]
+        assert tiled == (2 + 2 * tiles) * 7 * 3 * 4
 
     def test_large_counts_do_not_overflow(self):
         naive, tiled = attention_bytes(np.int32(2**20), np.int32(128), np.int32(4))
@@ -337,6 +375,7 @@ class TestAttentionBytes:
         [
             ((-1, 64, 4), ValueError, "length must be at least 0; it is -1"),
             ((10, 6.4, 4), TypeError, "head_dim must be an integer; it is 6.4"),
+            ((10, 64, 4, 0), ValueError, "block_rows must be at least 1; it is 0"),
             ((10, 64, None), TypeError, "itemsize must be an integer; it is None"),
         ],
     )

@@ -59,9 +59,17 @@ def test_after_the_last_block_output_over_total_is_attention():
     assert written(kept)[:2] == ["2.0", "3.0"]
 
 
+def test_the_factor_for_what_was_there_is_written():
+    first = written(plots.tile_by_tile(SCORES, VALUES, 2, 1, ["here", "there"]).axes[1])
+    assert first[2:4] == ["0.000", "0.000"]
+    second = plots.tile_by_tile(SCORES, VALUES, 2, 2, ["here", "there"])
+    assert written(second.axes[1])[2:4] == [f"{np.exp(-1):.3f}", "1.000"]
+    assert "here: maximum 2.0, factor 0.368" in second.alt
+
+
 def test_before_the_first_block_nothing_is_known():
     figure = plots.tile_by_tile(SCORES, VALUES, 2, 0, ["here", "there"])
-    assert written(figure.axes[1]) == ["−∞"] * 2 + ["0.000"] * 4 + ["–"] * 2
+    assert written(figure.axes[1]) == ["−∞"] * 2 + ["–"] * 2 + ["0.000"] * 4 + ["–"] * 2
 
 
 @pytest.mark.parametrize(
@@ -100,3 +108,11 @@ def test_the_roof_is_the_lower_of_memory_and_arithmetic():
     assert "meets a level one at 10 operations a byte" in figure.alt
     assert "low at 2 operations a byte reaches 10 of at most 20 billion" in figure.alt
     assert "high at 500 operations a byte reaches 60 of at most 100 billion" in figure.alt
+
+
+def test_times_are_drawn_and_said_for_every_block_size():
+    figure = plots.time_by_block([16, 64], {"tiles": [30.0, 20.0]}, {"whole table": 25.0})
+    (axis,) = figure.axes
+    assert list(axis.lines[0].get_ydata()) == [30, 20]
+    assert set(axis.lines[1].get_ydata()) == {25}
+    assert "tiles: 30 ms at 16, 20 ms at 64. Level lines: whole table 25 ms." in figure.alt

@@ -1,13 +1,14 @@
-"""`attention_bytes(length, head_dim, itemsize)` counts the bytes that attention moves, naive and tiled.
+"""`attention_bytes(length, head_dim, itemsize, block_rows=None)` counts the bytes that attention moves.
 
 → `(naive, tiled)`: bytes to and from main memory for one head, L = S = `length`. Naive reads Q and K,
-writes the scores, reads them, writes the weights, reads these and V, writes the output; tiled reads Q, K
-and V once and writes the output.
+writes the scores, reads them, writes the weights, reads these and V, writes the output. Tiled reads Q once
+and writes the output once, and reads K and V once (`block_rows=None`: they stay in the cache) or once for
+each tile of `block_rows` queries, the last of which may be short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from numpy.random import Generator
 
@@ -20,44 +21,72 @@ HINTS = (
     "many of shape (length, length)?",
     "Naive: Q, K, V and the output are four arrays of length × head_dim numbers. The scores "
     "are written and read, and so are the weights. Tiled has no scores in main memory.",
+    "The tiles are -(-length // block_rows), rounded up, and one where block_rows is None. Tiled "
+    "moves Q and the output once, K and V once for each tile.",
     "Each number is itemsize bytes.",
 )
 
 
 def cases(rng: Generator) -> Iterator[Case]:
     yield Case(3, 2, 4)
+    yield Case(6, 2, 1, 3)
+    yield Case(7, 2, 1, block_rows=3)  # the last tile is short
     yield Case(5, 7, 8)
     yield Case(1, 3, 2)
     yield Case(8192, 64, 4)
+    yield Case(5, 3, 2, 8)  # one tile, larger than all queries
     yield Case(length=1000, head_dim=80, itemsize=2)
+    yield Case(length=1000, head_dim=80, itemsize=2, block_rows=1)
+    yield Case(4096, 64, 4, 128)
     yield Case(65_536, 128, 2)  # more bytes than 32 bits count
+    yield Case(65_536, 128, 2, 64)
     yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8)
+    yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8, int(rng.integers(2, 99)))
 
 
-def counted(naive: tuple[int, int], tiled: tuple[int, int]) -> Answer:
-    """Make an answer from how many n × d and n × n arrays are moved."""
+def tiles_of(length: int, block_rows: int | None) -> int:
+    return 1 if block_rows is None else -(-length // block_rows)
 
-    def answer(length: int, head_dim: int, itemsize: int) -> tuple[int, int]:
-        return tuple(
-            (vectors * length * head_dim + squares * length**2) * itemsize
-            for vectors, squares in (naive, tiled)
+
+def counted(
+    naive: tuple[int, int],
+    tiled: tuple[int, int],
+    passes: int = 2,
+    tiles: Callable[[int, int | None], float] = tiles_of,
+) -> Answer:
+    """Make an answer from how many n × d and n × n arrays are moved.
+
+    Tiled moves `passes` arrays of n × d numbers once for each of the `tiles` beside the first.
+    """
+
+    def answer(
+        length: int, head_dim: int, itemsize: int, block_rows: int | None = None
+    ) -> tuple[int, int]:
+        vectors, squares = length * head_dim * itemsize, length**2 * itemsize
+        again = passes * (tiles(length, block_rows) - 1)
+        return (
+            naive[0] * vectors + naive[1] * squares,
+            (tiled[0] + again) * vectors + tiled[1] * squares,
         )
 
     return answer
 
 
+def with_itemsize(change: Callable[[int], int]) -> Answer:
+    return lambda length, head_dim, itemsize, block_rows=None: attention_bytes(
+        length, head_dim, change(itemsize), block_rows
+    )
+
+
 MISTAKES = (
-    Mistake(
-        "The bytes of a number are missing: multiply by itemsize.",
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, 1),
-    ),
+    Mistake("The bytes of a number are missing: multiply by itemsize.", with_itemsize(lambda i: 1)),
     Mistake(
         "These are bits: multiply by itemsize, which is in bytes already.",
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, 8 * itemsize),
+        with_itemsize(lambda i: 8 * i),
     ),
     Mistake(
         "The bytes of a number are counted twice: multiply by itemsize once.",
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize**2),
+        with_itemsize(lambda i: i**2),
     ),
     Mistake(
         "Naive moves four arrays of length × length numbers: the scores are written and read, "
@@ -77,8 +106,38 @@ MISTAKES = (
         counted((3, 4), (3, 0)),
     ),
     Mistake(
-        "Tiled writes the output too: four arrays of length × head_dim numbers.",
+        "Tiled writes the output too: Q is read and the output written once, two arrays of length × "
+        "head_dim numbers, beside K and V.",
         counted((4, 4), (3, 0)),
+    ),
+    Mistake(
+        "block_rows is ignored: where it is given, K and V are read once for each tile of "
+        "block_rows queries.",
+        counted((4, 4), (4, 0), passes=0),
+    ),
+    Mistake(
+        "The last tile may be short, and reads K and V as well: round the number of tiles up.",
+        counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows if rows else 1),
+        counted((4, 4), (4, 0), tiles=lambda n, rows: n / rows if rows else 1),
+        counted((4, 4), (4, 0), tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
+    ),
+    Mistake(
+        "There is one tile too many where block_rows divides length: round length / block_rows up.",
+        counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows + 1 if rows else 1),
+    ),
+    Mistake(
+        "Q and the output are moved once, whatever the tiles: each tile has queries of its own. "
+        "K and V alone are read again.",
+        counted((4, 4), (4, 0), passes=4),
+        counted((4, 4), (4, 0), passes=3),
+    ),
+    Mistake(
+        "Each tile reads both K and V: two arrays of length × head_dim numbers.",
+        counted((4, 4), (4, 0), passes=1),
+    ),
+    Mistake(
+        "block_rows is how many queries a tile has, not how many tiles there are.",
+        counted((4, 4), (4, 0), tiles=lambda n, rows: rows or 1),
     ),
     Mistake(
         "The scores of a tile never go to main memory: tiled moves no array of length × length "
@@ -87,23 +146,23 @@ MISTAKES = (
     ),
     Mistake(
         "The pair is reversed: return (naive, tiled).",
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize)[::-1],
+        lambda *sizes, **named: attention_bytes(*sizes, **named)[::-1],
     ),
     Mistake(
         "Only one of the two is returned: return the pair (naive, tiled).",
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize)[0],
-        lambda length, head_dim, itemsize: attention_bytes(length, head_dim, itemsize)[1],
+        lambda *sizes, **named: attention_bytes(*sizes, **named)[0],
+        lambda *sizes, **named: attention_bytes(*sizes, **named)[1],
     ),
     Mistake(
         "These are numbers of operations: count the bytes that are read and written.",
-        lambda length, head_dim, itemsize: (4 * length**2 * head_dim,) * 2,
+        lambda length, head_dim, itemsize, block_rows=None: (4 * length**2 * head_dim,) * 2,
     ),
 )
 
 EXERCISE = Exercise(
     name="attention_bytes",
     points=1,
-    minutes=6,
+    minutes=8,
     reference=attention_bytes,
     cases=cases,
     hints=HINTS,

@@ -1,15 +1,17 @@
 """`tiled_attention(query, key, value, block_size)` returns attention's output, taking the keys in blocks.
 
 Query `(..., L, d_k)`, key `(..., S, d_k)`, value `(..., S, d_v)` → the output of unmasked attention
-scaled by 1/√d_k, `(..., L, d_v)`, alone. It takes the keys `block_size` at a time; queries may be taken
-in tiles too. Any block size; the last block may be short. The L × S matrix is never held: the check
-measures the memory with S much larger than L, and allows a number of arrays of `L × block_size` however
-many keys there are. It also compares the work for small and large `block_size`, which is how many keys a
-block has.
+scaled by 1/√d_k, `(..., L, d_v)`, alone. It takes the keys `block_size` at a time, in one pass: the score
+of a query and a key is formed once. No more than `L × block_size` scores of a batch item are held, and
+beside them no more than a few arrays of the output's size, however many keys there are: the check
+measures the memory with S much larger than L, counts how often a score is formed, and compares the work
+for small and large `block_size`, which is how many keys a block has. Queries may be taken in tiles too.
+Any block size; the last block may be short.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 
@@ -23,11 +25,14 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
     FIXED_BLOCKS,
+    FORMED_TWICE,
     NUMBER_OF_BLOCKS,
     WRONG_SCALES,
     WRONG_STEPS,
     block_slices,
     first_item_only,
+    forms_scores_twice,
+    growth_in_bytes,
     held_and_allowed,
     ignores_block_size,
     large_scores,
@@ -51,8 +56,9 @@ HINTS = (
     "In each step: the new maximum; correction = np.exp(old - new); the exponentials of scores "
     "- new. Total and output are both multiplied by the correction before the block's part "
     "is added.",
-    "Start with np.full((..., L, 1), -np.inf) and zeros, in the inputs' own floating dtype "
-    "(np.result_type(query, np.float32) is float64 for integers), and divide once, at the end.",
+    "Start with np.full((*query.shape[:-1], 1), -np.inf, dtype) and zeros of that dtype, "
+    "np.result_type(query, np.float32), which is float64 for integers. Scale with math.sqrt, since "
+    "np.sqrt makes float64 of float32. Divide once, at the end.",
 )
 
 
@@ -113,6 +119,27 @@ def holds_the_matrix(answer: Answer) -> str | None:
     )
 
 
+FEW_KEYS, MANY_KEYS, SMALL_BLOCK = 64, 160, 4
+BYTES_ALLOWED_A_KEY = 900  # several copies of a key and its value
+LIST_OF_BLOCKS = (
+    "Add each block to the output so far, corrected when the maximum grows, and let the block go."
+)
+
+
+def keeps_every_block(answer: Answer) -> str | None:
+    """Compare the memory for few and many keys: an output kept for each block would grow with them."""
+    few, many = (long_inputs(128, keys, 8) for keys in (FEW_KEYS, MANY_KEYS))
+    growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
+    allowed = BYTES_ALLOWED_A_KEY * (MANY_KEYS - FEW_KEYS)
+    if growth <= allowed:
+        return None
+    return (
+        "tiled_attention returns the right values but keeps something of every block: for "
+        f"{MANY_KEYS} keys in blocks of {SMALL_BLOCK} it held {growth:,} bytes more than for "
+        f"{FEW_KEYS}, and {allowed:,} more are allowed. {LIST_OF_BLOCKS}"
+    )
+
+
 def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     exponentials = np.exp(scores - row_maximum(scores))
@@ -163,6 +190,38 @@ def block_by_block(join: Callable[[list[NDArray]], NDArray]) -> Answer:
     return answer
 
 
+def in_two_passes(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    """Take the maximum and the total in one loop over the keys, the output in another."""
+    query = query.astype(np.result_type(query, np.float32), copy=False)
+    blocks = block_slices(key.shape[-2], block_size)
+
+    def scores_with(block: slice) -> NDArray:
+        return query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
+
+    maximum = functools.reduce(np.maximum, (row_maximum(scores_with(block)) for block in blocks))
+    total, output = 0.0, 0.0
+    for block in blocks:
+        exponentials = np.exp(scores_with(block) - maximum)
+        total = total + exponentials.sum(-1, keepdims=True)
+        output = output + exponentials @ value[..., block, :]
+    return output / total
+
+
+def outputs_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    """Keep the maximum, total and output of every block, and join them at the end."""
+    query = query.astype(np.result_type(query, np.float32), copy=False)
+    parts = []
+    for block in block_slices(key.shape[-2], block_size):
+        scores = query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
+        maximum = row_maximum(scores)
+        exponentials = np.exp(scores - maximum)
+        total = exponentials.sum(-1, keepdims=True)
+        parts.append((maximum, total, exponentials @ value[..., block, :]))
+    largest = functools.reduce(np.maximum, (maximum for maximum, _, _ in parts))
+    total = sum(total * np.exp(maximum - largest) for maximum, total, _ in parts)
+    return sum(output * np.exp(maximum - largest) for maximum, _, output in parts) / total
+
+
 MISTAKES = (
     Mistake(
         WHOLE_MATRIX,
@@ -172,6 +231,8 @@ MISTAKES = (
         measured=True,
     ),
     Mistake(BLOCKS_OF_QUERIES, blocks_of_queries, measured=True),
+    Mistake(FORMED_TWICE, in_two_passes, measured=True),
+    Mistake(LIST_OF_BLOCKS, outputs_in_a_list, measured=True),
     Mistake(
         FIXED_BLOCKS,
         query_by_query,
@@ -241,6 +302,8 @@ EXERCISE = Exercise(
         holds_the_matrix,
         ignores_block_size("tiled_attention", 30, 100),
         takes_block_size_for_a_count("tiled_attention", 3, 60),
+        keeps_every_block,
+        forms_scores_twice("tiled_attention"),
     ),
     hints=HINTS,
     mistakes=MISTAKES,

@@ -2,9 +2,9 @@
 
 As `tiled_attention`, but causal, with L = S: query `(..., L, d_k)`, key `(..., L, d_k)`, value
 `(..., L, d_v)` → `(..., L, d_v)`, in which query i sees the keys 0 to i. It works in blocks of
-`block_size` queries by `block_size` keys. The `L × L` matrix is never held: the check measures the
-memory. Blocks wholly in the future are never computed, their scores included: the check counts them.
-Computing a block of the past twice is allowed.
+`block_size` queries by `block_size` keys, and holds no strip of scores that grows with L: the check
+measures the memory for a short and a long sequence. Blocks wholly in the future are never computed, their
+scores included: the check counts them. Computing a block of the past twice is allowed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.measuring import overflows, peak_bytes
+from attention_lib.checks.calls.measuring import overflows
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
     FIXED_BLOCKS,
+    HUGE,
     NUMBER_OF_BLOCKS,
     WRONG_SCALES,
     WRONG_STEPS,
     block_slices,
     first_item_only,
-    held_and_allowed,
+    growth_in_bytes,
     ignores_block_size,
     large_scores,
-    long_inputs,
     mistakes_of,
     output_magnitude,
     takes_block_size_for_a_count,
@@ -88,19 +88,27 @@ def magnitude(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> 
     return output_magnitude(query, key, value, block_size, causal_mask(query.shape[-2]))
 
 
-LENGTH, BLOCK = 256, 16
-BYTES_ALLOWED = 11 * 8 * LENGTH * BLOCK
-WHOLE_MATRIX = "Form the scores of one block of queries with one block of keys at a time."
+SHORT, LONG, BLOCK = 192, 320, 64
+BYTES_ALLOWED_A_POSITION = 8 * 60  # several copies of a query, a key, a value and an output
+STRIPS = "Form the scores of one block of queries with one block of keys at a time."
 
 
-def holds_the_matrix(answer: Answer) -> str | None:
-    held = peak_bytes(answer, *long_inputs(LENGTH, LENGTH), BLOCK)
-    if held <= BYTES_ALLOWED:
+def holds_strips(answer: Answer) -> str | None:
+    """Compare the memory for short and long sequences: one strip takes 8 * BLOCK a position."""
+    rng = np.random.default_rng(7)
+    short, long = (tuple(rng.normal(size=(3, length, 1))) for length in (SHORT, LONG))
+    growth = growth_in_bytes(answer, short, long, BLOCK)
+    allowed = BYTES_ALLOWED_A_POSITION * (LONG - SHORT)
+    if growth <= allowed:
         return None
+    if growth >= 8 * (LONG**2 - SHORT**2):
+        what = "the whole L × L matrix"
+    else:
+        what = "more than one block of scores, a strip that grows with L"
     return (
-        "tiled_causal_attention returns the right values but holds the whole L × L matrix: for "
-        f"L = {LENGTH} and block_size = {BLOCK} {held_and_allowed(held, BYTES_ALLOWED)} "
-        f"{WHOLE_MATRIX}"
+        f"tiled_causal_attention returns the right values but holds {what}: in blocks of {BLOCK} "
+        f"it held {growth:,} bytes more for L = {LONG} than for L = {SHORT}, and {allowed:,} more "
+        f"are allowed. {STRIPS}"
     )
 
 
@@ -109,7 +117,6 @@ FUTURE_COMPUTED = (
     "what comes after it needs no masking, it needs no computing."
 )
 BLOCKS, SIDE = 4, 3  # of the sequence in which computed blocks are counted
-HUGE = 1e200  # two such numbers multiplied overflow
 
 
 def computes_the_future(answer: Answer) -> str | None:
@@ -237,6 +244,16 @@ def without_the_short_block(
     return output
 
 
+def strip_by_strip(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
+    """Take a block of queries with its whole past at once."""
+    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
+    for tile in block_slices(query.shape[-2], block_size):
+        past = (array[..., : tile.stop, :] for array in (key, value))
+        mask = np.arange(tile.stop) <= np.arange(tile.start, tile.stop)[:, None]
+        output[..., tile, :] = attention(query[..., tile, :], *past, mask)[0]
+    return output
+
+
 def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
     """Let each block of queries see its own block of keys alone."""
     output = np.zeros((*query.shape[:-1], value.shape[-1]))
@@ -247,10 +264,16 @@ def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: in
 
 
 MISTAKES = (
-    Mistake(WHOLE_MATRIX, masked(causal_mask), textbook, measured=True),
+    Mistake(
+        STRIPS,
+        masked(causal_mask),
+        textbook,
+        strip_by_strip,
+        tiled_over_all_keys(),
+        measured=True,
+    ),
     Mistake(
         FUTURE_COMPUTED,
-        tiled_over_all_keys(),
         tiled_over_queries(to_the_end),
         tiled_over_queries(to_the_end, skip_hidden=True),
         measured=True,
@@ -333,7 +356,7 @@ EXERCISE = Exercise(
     cases=cases,
     magnitude=magnitude,
     probes=(
-        holds_the_matrix,
+        holds_strips,
         ignores_block_size("tiled_causal_attention", 100, 100),
         takes_block_size_for_a_count("tiled_causal_attention", 24, 24),
         computes_the_future,

@@ -11,12 +11,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.measuring import MIB, lines_run
+from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes
 from attention_lib.checks.exercise import Mistake
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.attention import attention
 
 Probe = Callable[[Answer], str | None]
+Arguments = tuple[Any, ...]  # of a tiled function, all but block_size
 Changes = dict[str, Any]  # arguments of `tiled`: the parts that a wrong answer exchanges
 
 
@@ -273,18 +274,25 @@ def held_and_allowed(held: int, allowed: int) -> str:
     )
 
 
-def ignores_block_size(name: str, length: int, keys: int) -> Probe:
+def as_they_are(query: NDArray, key: NDArray, value: NDArray) -> Arguments:
+    return query, key, value
+
+
+def ignores_block_size(
+    name: str, length: int, keys: int, complete: Callable[..., Arguments] = as_they_are
+) -> Probe:
     """Return a probe that asks whether block_size makes any difference at all.
 
     Sums taken in other blocks are rounded otherwise, so among many numbers some differ in
     their last bits. Where not one bit changes, and not one line more is run for smaller
-    blocks, the same work was done.
+    blocks, the same work was done. `complete` makes the answer's arguments, all but block_size,
+    out of query, key and value.
     """
 
     def probe(answer: Answer) -> str | None:
-        arguments = long_inputs(length, keys, 9)
+        arguments = complete(*long_inputs(length, keys, 9))
         sizes = (2, 7, 40)
-        if len({np.asarray(answer(*arguments, size)).tobytes() for size in sizes}) > 1:
+        if len({_bits(answer(*arguments, size)) for size in sizes}) > 1:
             return None
         if len({lines_run(answer, *arguments, size) for size in sizes}) > 1:
             return None
@@ -296,11 +304,19 @@ def ignores_block_size(name: str, length: int, keys: int) -> Probe:
     return probe
 
 
-def takes_block_size_for_a_count(name: str, length: int, keys: int) -> Probe:
+def _bits(result: Any) -> bytes:
+    """Return the bits of one array, or of several one after another."""
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    return b"".join(np.asarray(part).tobytes() for part in parts)
+
+
+def takes_block_size_for_a_count(
+    name: str, length: int, keys: int, complete: Callable[..., Arguments] = as_they_are
+) -> Probe:
     """Return a probe that asks whether more is done for two large blocks than for many small."""
 
     def probe(answer: Answer) -> str | None:
-        arguments, half = long_inputs(length, keys), keys // 2
+        arguments, half = complete(*long_inputs(length, keys)), keys // 2
         many, two = (lines_run(answer, *arguments, size) for size in (2, half))
         if two <= 2 * many:
             return None
@@ -310,3 +326,56 @@ def takes_block_size_for_a_count(name: str, length: int, keys: int) -> Probe:
         )
 
     return probe
+
+
+def growth_in_bytes(answer: Answer, small: Arguments, large: Arguments, block_size: int) -> int:
+    """Return how much more one call holds at a time for the larger of two inputs."""
+    first = peak_bytes(answer, *small, block_size)
+    return peak_bytes(answer, *large, block_size) - first
+
+
+HUGE = 1e200  # two such numbers multiplied overflow
+FORMED_TWICE = (
+    "Form the scores of each block once, and use them up in that step: the maximum, the total and "
+    "the output so far grow side by side."
+)
+
+
+def forms_scores_twice(
+    name: str,
+    remedy: str = FORMED_TWICE,
+    complete: Callable[..., Arguments] = as_they_are,
+) -> Probe:
+    """Return a probe that counts how often one score is formed.
+
+    The score of one query and one key overflows to -inf, which a right answer gives the weight 0
+    like any other, and no other score does. So every operation that forms this score overflows
+    once. A query and a key as large whose product stays small show what else overflows.
+    """
+
+    def probe(answer: Answer) -> str | None:
+        formed, other = (
+            overflows(answer, *complete(*inputs_with_a_huge_score(apart)), 2)
+            for apart in (False, True)
+        )
+        if formed - other < 2:
+            return None
+        return (
+            f"{name} returns the right values but forms the score of one query and one key "
+            f"{formed - other} times, and once is enough. {remedy}"
+        )
+
+    return probe
+
+
+def inputs_with_a_huge_score(apart: bool = False) -> tuple[NDArray, NDArray, NDArray]:
+    """Return query, key and value with one score that overflows to -inf.
+
+    With `apart`, the two large numbers lie in different components, and no score overflows.
+    """
+    rng = np.random.default_rng(3)
+    query, key, value = (rng.normal(size=shape) for shape in ((3, 5), (7, 5), (7, 2)))
+    query[:, :2], key[:, :2] = 0, 0
+    query[1, 0] = -HUGE
+    key[4, 1 if apart else 0] = HUGE
+    return query, key, value

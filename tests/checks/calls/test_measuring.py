@@ -41,6 +41,30 @@ def test_an_overflow_is_seen_that_is_ignored():
     assert np.errstate is errstate
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.matmul,
+        np.dot,
+        lambda left, right: np.inner(left, right.T),
+        lambda left, right: np.tensordot(left, right, 1),
+        lambda left, right: np.einsum("ld,ds->ls", left, right),
+        lambda left, right: np.einsum("ld,ds->ls", left, right, optimize=True),
+        lambda left, right: (left[:, None, :] * right.T).sum(axis=-1),
+    ],
+)
+def test_every_operation_that_overflows_counts_once(form):
+    left, right = np.ones((3, 2)), np.ones((2, 4))
+    left[1, 0], right[0, 2] = -1e200, 1e200
+
+    def twice(left, right):
+        return form(left, right), form(left, right)
+
+    assert overflows(form, left, right) == 1
+    assert overflows(twice, left, right) == 2
+    assert overflows(twice, left, np.ones((2, 4))) == 0
+
+
 def test_peak_leaves_out_what_was_held_before():
     tracemalloc.start()
     try:

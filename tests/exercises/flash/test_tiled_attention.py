@@ -9,7 +9,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
 from attention_lib.exercises.flash.tiled_attention import BYTES_ALLOWED
 from tests.exercises.flash.parts import sentence_of
-from tests.exercises.flash.tiled_attention import tiled_by_hand
+from tests.exercises.flash.tiled_attention import WRONG, tiled_by_hand
 
 
 def in_place_softmax(query, key, value, block_size):
@@ -58,3 +58,23 @@ def test_blocks_of_a_fixed_size_are_recognized(size):
         return tiled_by_hand(query, key, value, size)
 
     assert "ignores block_size" in sentence_of("tiled_attention", stubborn)
+
+
+def test_scores_formed_twice_are_counted():
+    sentence = sentence_of("tiled_attention", WRONG["two passes"])
+    assert "forms the score of one query and one key 2 times" in sentence
+
+
+def test_overflow_of_other_numbers_is_not_taken_for_a_score_formed_twice():
+    def with_norms(query, key, value, block_size):
+        with np.errstate(over="ignore"):
+            norms = (query**2).sum(axis=-1), (key**2).sum(axis=-1)
+        assert norms
+        return tiled_by_hand(query, key, value, block_size)
+
+    assert judge(find("tiled_attention"), with_norms, seed=0).outcome == "right"
+
+
+def test_outputs_kept_for_every_block_are_reported_in_bytes():
+    sentence = sentence_of("tiled_attention", WRONG["blocks in a list"])
+    assert "keeps something of every block" in sentence

@@ -10,7 +10,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
 from attention_lib.lessons.attention import attention
 from tests.exercises.flash.parts import sentence_of
-from tests.exercises.flash.tiled_causal_attention import causal_by_hand
+from tests.exercises.flash.tiled_causal_attention import WRONG, causal_by_hand
 
 
 def causal_up_to(last, mask_values=False, skip=False):
@@ -84,3 +84,8 @@ def test_blocks_of_a_fixed_size_are_recognized(size):
         return causal_by_hand(query, key, value, size)
 
     assert "ignores block_size" in sentence_of("tiled_causal_attention", stubborn)
+
+
+@pytest.mark.parametrize("way", ["whole rows of blocks", "whole columns"])
+def test_strips_that_grow_with_the_sequence_are_recognized(way):
+    assert "a strip that grows with L" in sentence_of("tiled_causal_attention", WRONG[way])

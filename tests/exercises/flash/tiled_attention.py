@@ -72,17 +72,6 @@ def tiled_from_earlier_lessons(query, key, value, block_size):
     return output
 
 
-def tiled_by_attention_and_a_list(query, key, value, block_size):
-    """Collect each block's output and log-sum-exp, and mix them at the end."""
-    outputs, sums = [], []
-    for start in range(0, key.shape[-2], block_size):
-        stop = min(start + block_size, key.shape[-2])
-        outputs.append(attention(query, key[..., start:stop, :], value[..., start:stop, :])[0])
-        sums.append(logsumexp(scored(query, key[..., start:stop, :])))
-    shares = softmax(np.stack(sums), axis=0)
-    return sum(share[..., None] * output for share, output in zip(shares, outputs, strict=True))
-
-
 def tiled_by_broadcasting(query, key, value, block_size):
     """Without a matrix product, the queries and batch items one by one."""
     dtype = np.result_type(query, np.float32)
@@ -212,17 +201,6 @@ def tiled_in_longdouble(query, key, value, block_size):
     return tiled_by_hand(*wide, block_size).astype(dtype)
 
 
-def tiled_in_two_passes(query, key, value, block_size):
-    """Maximum and total first; then the output, from the same scores once more."""
-    blocks = [slice(j, j + block_size) for j in range(0, key.shape[-2], block_size)]
-    stats = (stats_of(scored(query, key[..., block, :])) for block in blocks)
-    maximum, total = (part[..., None] for part in functools.reduce(merge_softmax_stats, stats))
-    return sum(
-        np.exp(scored(query, key[..., block, :]) - maximum) / total @ value[..., block, :]
-        for block in blocks
-    )
-
-
 def tiled_with_a_column_of_ones(query, key, value, block_size):
     """Carry the total as one more column of the output."""
     maximum = output = None
@@ -278,11 +256,53 @@ def tiled_rescaling_seldom(query, key, value, block_size):
     return np.asfortranarray(output / total)
 
 
+def tiled_under_a_bound(query, key, value, block_size):
+    """Where it is safe, subtract a bound on all scores, which no block can pass."""
+    longest = np.sqrt(
+        (floating(query) ** 2).sum(axis=-1).max() * (floating(key) ** 2).sum(axis=-1).max()
+    )
+    if not longest < 100:
+        with np.errstate(all="ignore"):
+            return tiled_by_hand(query, key, value, block_size)
+    bound, total, output = longest / math.sqrt(query.shape[-1]), 0.0, 0.0
+    for start in range(0, key.shape[-2], block_size):
+        exponentials = np.exp(scored(query, key[..., start : start + block_size, :]) - bound)
+        total = total + exponentials.sum(axis=-1, keepdims=True)
+        output = output + exponentials @ value[..., start : start + block_size, :]
+    return output / total
+
+
+def tiled_in_tiles_of_queries_too(query, key, value, block_size):
+    """Take the keys outside and 16 queries at a time inside."""
+    state = nothing_yet(query, value)
+    for start in range(0, key.shape[-2], block_size):
+        block = (..., slice(start, start + block_size), slice(None))
+        for first in range(0, query.shape[-2], 16):
+            rows = (..., slice(first, first + 16), slice(None))
+            scores = scored(query[rows], key[block])
+            new = with_block(tuple(part[rows] for part in state), scores, value[block])
+            for part, entries in zip(state, new, strict=True):
+                part[rows] = entries
+    return state[2] / state[1]
+
+
+def tiled_by_dot_and_outer_products(query, key, value, block_size):
+    """Take the batch items one by one, with np.dot and np.inner."""
+    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
+    for item in np.ndindex(query.shape[:-2]):
+        state = nothing_yet(query[item], value[item])
+        for start in range(0, key.shape[-2], block_size):
+            keys = floating(key[item])[start : start + block_size]
+            scores = np.inner(floating(query[item]), keys) / math.sqrt(key.shape[-1])
+            state = with_block(state, scores, value[item][start : start + block_size])
+        output[item] = state[2] / state[1]
+    return output
+
+
 RIGHT = [
     tiled_by_hand,
     tiled_in_float64_by_einsum,
     tiled_from_earlier_lessons,
-    tiled_by_attention_and_a_list,
     tiled_by_broadcasting,
     tiled_in_pure_python,
     tiled_by_pieces,
@@ -290,10 +310,12 @@ RIGHT = [
     tiled_backwards,
     tiled_key_by_key_within_blocks,
     tiled_in_longdouble,
-    tiled_in_two_passes,
     tiled_with_a_column_of_ones,
     tiled_by_halves,
     tiled_rescaling_seldom,
+    tiled_under_a_bound,
+    tiled_in_tiles_of_queries_too,
+    tiled_by_dot_and_outer_products,
 ]
 
 
@@ -359,7 +381,63 @@ def row_by_row(query, key, value, block_size):
     )
 
 
+def attention_of_each_block_and_a_list(query, key, value, block_size):
+    """Collect each block's output and log-sum-exp, and mix them at the end."""
+    outputs, sums = [], []
+    for start in range(0, key.shape[-2], block_size):
+        stop = min(start + block_size, key.shape[-2])
+        outputs.append(attention(query, key[..., start:stop, :], value[..., start:stop, :])[0])
+        sums.append(logsumexp(scored(query, key[..., start:stop, :])))
+    shares = softmax(np.stack(sums), axis=0)
+    return sum(share[..., None] * output for share, output in zip(shares, outputs, strict=True))
+
+
+def passes_by(score):
+    """Make an answer in two passes: maximum and total first, the output after."""
+
+    def answer(query, key, value, block_size):
+        blocks = [slice(j, j + block_size) for j in range(0, key.shape[-2], block_size)]
+        stats = (stats_of(score(query, key[..., block, :])) for block in blocks)
+        maximum, total = (part[..., None] for part in functools.reduce(merge_softmax_stats, stats))
+        return sum(
+            np.exp(score(query, key[..., block, :]) - maximum) / total @ value[..., block, :]
+            for block in blocks
+        )
+
+    return answer
+
+
+def scored_by_einsum(query, key):
+    query, key = floating(query), floating(key)
+    return np.einsum("...ld,...sd->...ls", query, key) / math.sqrt(query.shape[-1])
+
+
+def scored_by_broadcasting(query, key):
+    query, key = floating(query), floating(key)
+    products = query[..., :, None, :] * key[..., None, :, :]
+    return products.sum(axis=-1) / math.sqrt(query.shape[-1])
+
+
+def blocks_in_a_list(query, key, value, block_size):
+    """Form each score once, and keep every block's maximum, total and output to the end."""
+    parts = []
+    for start in range(0, key.shape[-2], block_size):
+        scores = scored(query, key[..., start : start + block_size, :])
+        maximum, total = stats_of(scores)
+        exponentials = np.exp(scores - maximum[..., None])
+        parts.append((maximum, total, exponentials @ value[..., start : start + block_size, :]))
+    largest = functools.reduce(np.maximum, (maximum for maximum, _, _ in parts))
+    shrink = [np.exp(maximum - largest)[..., None] for maximum, _, _ in parts]
+    total = sum(s * part[1][..., None] for s, part in zip(shrink, parts, strict=True))
+    return sum(s * part[2] for s, part in zip(shrink, parts, strict=True)) / total
+
+
 WRONG = {
+    "two passes": passes_by(scored),
+    "two passes by einsum": passes_by(scored_by_einsum),
+    "two passes by broadcasting": passes_by(scored_by_broadcasting),
+    "attention of each block and a list": attention_of_each_block_and_a_list,
+    "blocks in a list": blocks_in_a_list,
     "the whole matrix": lambda q, k, v, block_size: whole_matrix(q, k, v),
     "room for all scores": room_for_all_scores,
     "scores of all kept": scores_of_all_kept,

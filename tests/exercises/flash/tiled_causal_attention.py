@@ -91,17 +91,6 @@ def causal_query_by_query(query, key, value, block_size):
     return output
 
 
-def causal_in_whole_rows_of_blocks(query, key, value, block_size):
-    """Take a block of queries with its whole past at once: no more than block_size × L scores."""
-    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
-    for i in range(0, query.shape[-2], block_size):
-        stop = min(i + block_size, query.shape[-2])
-        mask = np.arange(stop) <= np.arange(i, stop)[:, None]
-        past = (array[..., :stop, :] for array in (key, value))
-        output[..., i:stop, :] = attention(query[..., i:stop, :], *past, mask)[0]
-    return output
-
-
 def causal_past_blocks_twice(query, key, value, block_size):
     """Two passes over the past: maximum and total first, the mixture after."""
     dtype, length = np.result_type(query, np.float32), query.shape[-2]
@@ -181,7 +170,6 @@ RIGHT = [
     causal_keys_outside,
     causal_past_and_diagonal,
     causal_query_by_query,
-    causal_in_whole_rows_of_blocks,
     causal_past_blocks_twice,
     causal_within_a_bound,
     causal_from_a_list_of_tiles,
@@ -253,7 +241,38 @@ def one_block_scored_in_vain(query, key, value, block_size):
     return np.concatenate(rows, axis=-2)
 
 
+def with_a_mask_of_all_pairs(query, key, value, block_size):
+    """Hold True and False for all pairs of positions, and cut each block's part out of them."""
+    mask = np.tri(query.shape[-2], dtype=bool)
+    exponents = np.where(mask, 0.0, -np.inf)
+    outputs = []
+    for i in range(0, query.shape[-2], block_size):
+        rows = query[..., i : i + block_size, :]
+        state = nothing_yet(rows, value)
+        for j in range(0, i + 1, block_size):
+            block = slice(j, j + block_size)
+            hidden = exponents[i : i + block_size, block].astype(state[0].dtype)
+            state = with_block(
+                state, scored(rows, key[..., block, :]) + hidden, value[..., block, :]
+            )
+        outputs.append(state[2] / state[1])
+    return np.concatenate(outputs, axis=-2)
+
+
+def whole_rows_of_blocks(query, key, value, block_size):
+    """Take a block of queries with its whole past at once: no more than block_size × L scores."""
+    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
+    for i in range(0, query.shape[-2], block_size):
+        stop = min(i + block_size, query.shape[-2])
+        mask = np.arange(stop) <= np.arange(i, stop)[:, None]
+        past = (array[..., :stop, :] for array in (key, value))
+        output[..., i:stop, :] = attention(query[..., i:stop, :], *past, mask)[0]
+    return output
+
+
 WRONG = {
+    "whole rows of blocks": whole_rows_of_blocks,
+    "a mask of all pairs": with_a_mask_of_all_pairs,
     "the whole matrix": lambda q, k, v, block_size: whole_matrix(
         q, k, v, np.tri(q.shape[-2], dtype=bool)
     ),

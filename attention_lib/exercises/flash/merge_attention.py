@@ -1,0 +1,229 @@
+"""`merge_attention(left, right)` joins the attention of the same queries over two sets of keys.
+
+Each is a pair `(output, logsumexp)`, `(..., L, d_v)` and `(..., L)`, of the same queries over different
+keys → the pair over all of them. `(0, -inf)`, no keys, is the identity, also on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.lessons.flash import merge_attention
+
+Pair = tuple[NDArray, NDArray]
+
+HINTS = (
+    "The log-sum-exp over all keys first: log(exp(left) + exp(right)), which NumPy computes "
+    "without overflow as np.logaddexp(left, right).",
+    "The left keys have the share np.exp(left logsumexp - joined logsumexp) of all weights, the "
+    "right ones the rest. The joined output is the average of the two outputs by these shares.",
+    "A share has shape (..., L), an output (..., L, d_v): give the share one more axis with "
+    "share[..., None].",
+    "Where neither side has keys, the joined logsumexp is -inf, and -inf - (-inf) is NaN: subtract "
+    "np.where(joined == -np.inf, 0, joined) there.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    # A single query; the right keys have three times the weight of the left ones.
+    yield Case(
+        (np.array([[1.0, 0.0]]), np.log(np.array([2.0]))),
+        (np.array([[5.0, 4.0]]), np.log(np.array([6.0]))),
+    )
+    yield drawn(rng, (3,), 2)
+    yield drawn(rng, (2, 3), 5)
+    yield drawn(rng, (3, 3), 3)  # square: here a lost axis gives numbers, not an error
+    yield drawn(rng, (3, 2, 5), 7)
+    yield drawn(rng, (5,), 1)
+    # No keys on one side, on the other, and on both.
+    left, right = drawn(rng, (5,), 3).args
+    for pair, rows in ((left, (0, 2)), (right, (1, 2))):
+        pair[0][list(rows)], pair[1][list(rows)] = 0, -np.inf
+    yield Case(left, right)
+    # Log-sum-exps that no exponential takes, near each other and far apart.
+    far = np.array([[2000.0, 2001.0, -3000.0], [-1000.0, 900.0, 5000.0]])
+    near = far + np.array([[1.0, -2.0, 0.5], [-1.0, 2000.0, -4000.0]])
+    yield Case((rng.normal(size=(2, 3, 2)), far), (rng.normal(size=(2, 3, 2)), near))
+    yield Case(*map(in_float32, drawn(rng, (2, 3), 5).args))
+    yield Case(*map(in_float32, (left, right)))
+    yield Case(
+        (rng.integers(-5, 9, (3, 2)), np.array([0, 2, 1])),
+        (rng.integers(-5, 9, (3, 2)), np.array([1, -1, 1])),
+    )
+
+
+def drawn(rng: Generator, rows: tuple[int, ...], d_v: int) -> Case:
+    return Case(
+        *((rng.normal(size=(*rows, d_v)), rng.normal(scale=2, size=rows)) for _ in range(2))
+    )
+
+
+def in_float32(pair: Pair) -> Pair:
+    return pair[0].astype(np.float32), pair[1].astype(np.float32)
+
+
+def magnitude(left: Pair, right: Pair) -> Pair:
+    """Size the shares by the log-sum-exps that are subtracted, and both outputs by their shares."""
+    sizes = [np.abs(np.where(np.isfinite(part[1]), part[1], 0)) for part in (left, right)]
+    reach = 2 + 2 * np.maximum(*sizes)
+    output, _ = merge_attention((np.abs(left[0]), left[1]), (np.abs(right[0]), right[1]))
+    return output * reach[..., None], reach
+
+
+def no_anchor(joined: NDArray) -> NDArray:
+    return joined
+
+
+def finite(joined: NDArray) -> NDArray:
+    return np.where(joined == -np.inf, 0, joined)
+
+
+def merging(
+    *,
+    join: Callable[[NDArray, NDArray], NDArray] = np.logaddexp,
+    anchor: Callable[[NDArray], NDArray] = finite,
+    mix: Callable[..., NDArray] = lambda a, b, left, right: a * left + b * right,
+) -> Answer:
+    """Make an answer from parts; a wrong one exchanges one of them.
+
+    `mix` gets both shares, with the axis of the values, and both outputs.
+    """
+
+    def answer(left: Pair, right: Pair) -> Pair:
+        with np.errstate(all="ignore"):
+            joined = join(left[1], right[1])
+            shares = [np.exp(part[1] - anchor(joined))[..., None] for part in (left, right)]
+            return mix(*shares, left[0], right[0]), joined
+
+    return answer
+
+
+def divided_by_both(a: NDArray, b: NDArray, left: NDArray, right: NDArray) -> NDArray:
+    return (a * left + b * right) / (a + b)
+
+
+def shares_of_log_sums(left: Pair, right: Pair) -> Pair:
+    joined = np.logaddexp(left[1], right[1])
+    a, b = left[1][..., None], right[1][..., None]
+    with np.errstate(all="ignore"):
+        return (a * left[0] + b * right[0]) / (a + b), joined
+
+
+def by_overflowing_sums(left: Pair, right: Pair) -> Pair:
+    with np.errstate(all="ignore"):
+        a, b = np.exp(left[1]), np.exp(right[1])
+        output = (a[..., None] * left[0] + b[..., None] * right[0]) / (a + b)[..., None]
+        return output, np.log(a + b)
+
+
+def cut_to_integers(left: Pair, right: Pair) -> Pair:
+    output, joined = merge_attention(left, right)
+    return output.astype(left[0].dtype), joined
+
+
+MISTAKES = (
+    Mistake(
+        "Without keys on both sides the output is NaN: -inf - (-inf) is NaN. Subtract 0 where the "
+        "joined logsumexp is -inf.",
+        merging(anchor=no_anchor),
+        merging(mix=divided_by_both),
+    ),
+    Mistake(
+        "Without keys on both sides the logsumexp is a number: the join of two empty parts is "
+        "(0, -inf).",
+        lambda left, right: (
+            merge_attention(left, right)[0],
+            np.nan_to_num(merge_attention(left, right)[1], neginf=0.0),
+        ),
+        lambda left, right: (
+            merge_attention(left, right)[0],
+            np.nan_to_num(merge_attention(left, right)[1]),
+        ),
+    ),
+    Mistake(
+        "The two outputs are averaged as if both sides had the same weight: the share of a side is "
+        "exp(its logsumexp - the joined one).",
+        merging(mix=lambda a, b, left, right: (left + right) / 2),
+    ),
+    Mistake(
+        "The two outputs are added as they are: each is an average already. Multiply it by its "
+        "share, exp(its logsumexp - the joined one).",
+        merging(mix=lambda a, b, left, right: left + right),
+    ),
+    Mistake(
+        "The shares have changed sides: each output is multiplied by its own.",
+        merging(mix=lambda a, b, left, right: b * left + a * right),
+    ),
+    Mistake(
+        "One output keeps its whole weight: both are multiplied by their share.",
+        merging(mix=lambda a, b, left, right: left + b * right),
+        merging(mix=lambda a, b, left, right: a * left + right),
+    ),
+    Mistake(
+        "The joined logsumexp is the larger of the two: the sums of exponentials add up, "
+        "log(exp(left) + exp(right)).",
+        merging(join=np.maximum),
+        lambda left, right: (
+            merge_attention(left, right)[0],
+            np.maximum(left[1], right[1]),
+        ),
+    ),
+    Mistake(
+        "The logarithms are added, which multiplies the sums: add the sums themselves, "
+        "log(exp(left) + exp(right)).",
+        merging(join=np.add),
+        lambda left, right: (merge_attention(left, right)[0], left[1] + right[1]),
+    ),
+    Mistake(
+        "The shares are taken from the logarithms: a side's share is exp(its logsumexp - the joined "
+        "one).",
+        shares_of_log_sums,
+    ),
+    Mistake(
+        "exp(logsumexp) overflows, or vanishes: use differences only, as np.logaddexp does.",
+        by_overflowing_sums,
+    ),
+    Mistake(
+        "The output is not an average: its shares add up to 1 when both are taken under the joined "
+        "logsumexp, not under the larger one.",
+        lambda left, right: (
+            merging(join=np.maximum)(left, right)[0],
+            merge_attention(left, right)[1],
+        ),
+    ),
+    Mistake(
+        "The pair is reversed: return (output, logsumexp).",
+        lambda left, right: merge_attention(left, right)[::-1],
+    ),
+    Mistake(
+        "The output alone is returned: return the pair (output, logsumexp).",
+        lambda left, right: merge_attention(left, right)[0],
+    ),
+    Mistake(
+        "Only one side comes back: the result is over the keys of both.",
+        lambda left, right: left,
+        lambda left, right: right,
+    ),
+    Mistake(
+        "For integers the output is cut to whole numbers: make a floating array for it.",
+        cut_to_integers,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="merge_attention",
+    points=2,
+    minutes=10,
+    reference=merge_attention,
+    signature="merge_attention(left, right)",
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)
