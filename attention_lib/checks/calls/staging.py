@@ -91,6 +91,66 @@ def launched(kernel: Any) -> Answer:
     return flash_attention
 
 
+@remote_staging
+def launched_program(program: Any) -> Answer:
+    """Launch an outer kernel on query, key and value (heads, length, d), with an inner loop."""
+
+    def flash_attention(
+        query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
+    ) -> Any:
+        from attention_lib.lessons.gpu import loops
+
+        return _run_program(
+            program, (query, key, value), is_causal, tile, loops.sum_without_maximum
+        )
+
+    return flash_attention
+
+
+@remote_staging
+def counted_program(program: Any) -> Answer:
+    """Launch an outer kernel with a loop that counts the keys it is handed: (heads, L, d)."""
+
+    def count(query: Any, key: Any, value: Any, is_causal: bool, tile: tuple[int, int]) -> Any:
+        from attention_lib.lessons.gpu import loops
+
+        return _run_program(program, (query, key, value), is_causal, tile, loops.count_keys)
+
+    return count
+
+
+WRITES_OUTSIDE = (
+    "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
+    "places of the others."
+)
+ROOM = 2**17  # numbers before and behind each array
+NOT_STORED = -60000.0  # what output holds before the launch, in any dtype
+
+
+def _run_program(
+    program: Any, arrays: Sequence[Any], is_causal: bool, tile: tuple[int, int], kernel: Any
+) -> Any:
+    from attention_lib.lessons.gpu import launch
+
+    _stop_at_a_stub(program)
+    if not launch.INTERPRETED:
+        program = launch.jit(program) if inspect.isfunction(program) else program
+        arrays = [tensor.cuda() for tensor in arrays]
+    query, key, value = (_with_room(tensor, math.nan)[0] for tensor in arrays)
+    output, rooms = _with_room(query, NOT_STORED)
+    output.fill_(NOT_STORED)
+    try:
+        with unwatched():
+            launch.run_program(
+                program, query, key, value, output, is_causal, kernel=kernel, tile=tile
+            )
+    except Exception as error:
+        raise _cause(error) from None
+    if any((room != NOT_STORED).any() for room in rooms):
+        raise IndexError(WRITES_OUTSIDE)
+    return output.cpu()
+
+
 def _stop_at_a_stub(kernel: Any) -> None:
     try:
         source = inspect.getsource(getattr(kernel, "fn", kernel))
@@ -98,6 +158,18 @@ def _stop_at_a_stub(kernel: Any) -> None:
         return
     if "raise NotImplementedError" in source:
         raise NotImplementedError
+
+
+def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
+    """Copy a tensor without gaps to a place with a filler before and behind it.
+
+    What an interpreted kernel stores at wrong places would otherwise destroy other memory.
+    """
+    memory = tensor.new_full((2 * ROOM + tensor.numel(),), filler)
+    before, copy, behind = memory.split([ROOM, tensor.numel(), ROOM])
+    copy = copy.view(tensor.shape)
+    copy.copy_(tensor)
+    return copy, (before, behind)
 
 
 def _among_nan(tensor: Any, beside: int = 0) -> Any:

@@ -259,6 +259,53 @@ def _launch(
         )
 
 
+def run_program(
+    program: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    is_causal: bool = False,
+    *,
+    kernel: Any,
+    tile: tuple[int, int],
+) -> None:
+    """Launch an outer kernel such as `flash_program` on a grid of (tiles, heads).
+
+    query and output (heads, L, d), key and value (heads, S, d), without gaps in memory, d a power
+    of 2 from 16 to 128, S at least 1. `kernel` is its inner loop, and `tile` says how many rows
+    and how many keys are taken at a time. The program writes to `output`.
+    """
+    _require(query, key, value)
+    heads, query_length, head = query.shape
+    arrays = {"query": query, "key": key, "value": value, "output": output}
+    for name, tensor in arrays.items():
+        if not tensor.is_contiguous() or tensor.ndim != 3 or len(tensor) != heads:
+            raise ValueError(f"{name} must be (heads, length, d), of {heads} heads, without gaps.")
+        if tensor.numel() >= 2**31:
+            raise ValueError(f"{name} has 2^31 numbers or more: their places need 64 bits.")
+    if head < 16 or head & (head - 1) or key.shape[-2] == 0:
+        raise ValueError(
+            f"The program needs a head size of 16, 32, 64 or 128, and at least one key; it got "
+            f"{head}, and {key.shape[-2]} keys."
+        )
+    rows, block = tile
+    on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
+    with on_device:
+        program[(triton.cdiv(query_length, rows), heads)](
+            *arrays.values(),
+            query_length,
+            key.shape[-2],
+            math.log2(math.e) / math.sqrt(head),
+            INNER=kernel,
+            HEAD=head,
+            IS_CAUSAL=is_causal,
+            ROWS=rows,
+            BLOCK=block,
+            allowed_dot_input_precisions=("ieee",),
+        )
+
+
 def _tune(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: Any) -> None:
     """Let the tuning look at the first rows only: it runs every configuration several times."""
     first = [tensor[:, :, :TUNED_ON] for tensor in (query, key, value)]

@@ -1,0 +1,66 @@
+"""Lesson 09's inner loops for trying an outer kernel: one attends, one counts the keys."""
+
+from __future__ import annotations
+
+from attention_lib.lessons.gpu.triton import jit, tl
+
+__all__ = ["count_keys", "sum_without_maximum"]
+
+
+@jit
+def sum_without_maximum(
+    query,
+    key_pointers,
+    value_pointers,
+    key_stride,
+    value_stride,
+    start,
+    stop,
+    limit,
+    scale,
+    output,
+    total,
+    maximum,
+    BLOCK: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Attend without a running maximum: right where no exponential overflows.
+
+    2^maximum is added to each weight, which is nothing where maximum begins with -inf.
+    """
+    for first in range(start, stop, BLOCK):
+        columns = first + tl.arange(0, BLOCK)
+        there = columns[:, None] < stop
+        key = tl.load(key_pointers + first * key_stride, mask=there, other=0.0)
+        value = tl.load(value_pointers + first * value_stride, mask=there, other=0.0)
+        weights = tl.exp2(tl.dot(query, tl.trans(key)) * scale) + tl.exp2(maximum)[:, None]
+        if MASKED:
+            weights = tl.where(columns[None, :] < limit[:, None], weights, 0.0)
+        total += tl.sum(weights, axis=1)
+        output += tl.dot(weights.to(value.dtype), value)
+    return output, total, maximum
+
+
+@jit
+def count_keys(
+    query,
+    key_pointers,
+    value_pointers,
+    key_stride,
+    value_stride,
+    start,
+    stop,
+    limit,
+    scale,
+    output,
+    total,
+    maximum,
+    BLOCK: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Count, in place of attending, the keys without a mask in component 0, the others in 1."""
+    components = tl.arange(0, output.shape[1])
+    component = 1 if MASKED else 0
+    keys = tl.maximum(stop - start, 0).to(tl.float32)
+    output += tl.where(components[None, :] == component, keys, 0.0)
+    return output, total * 0.0 + 1.0, maximum
