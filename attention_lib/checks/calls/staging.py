@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_lib.checks.calls.calling import learner_frames
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.remote import remote_measurement, remote_staging
 from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
@@ -184,14 +185,28 @@ def _among_nan(tensor: Any, beside: int = 0) -> Any:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Find what went wrong inside the kernel, below the interpreter's own errors."""
+    """Find what went wrong inside the kernel, below the interpreter's own errors.
+
+    It gets the traceback that ends in the learner's kernel: in a function of Triton that the kernel
+    calls, the interpreter begins another one.
+    """
+    traceback_of_kernel = error.__traceback__
     while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         error = error.__cause__
-    # Nothing was returned, not three things, or one of another shape.
-    texts = ("cannot unpack", "unpack (expected 3", "Expected pointer argument to have shape")
-    if any(text in str(error) for text in texts):
+        if _in_the_kernel(error):
+            traceback_of_kernel = error.__traceback__
+    error = error.with_traceback(traceback_of_kernel)
+    # Nothing was returned, not three things, or one of another shape: the launch stops over it.
+    texts = ("unpack", "is not iterable", "Expected pointer argument to have shape")
+    if not _in_the_kernel(error) and any(text in str(error) for text in texts):
         return ValueError("what it returns must be output, total, maximum, in this order.")
     return error
+
+
+def _in_the_kernel(error: BaseException) -> bool:
+    """Tell whether a learner's line is in an error's traceback."""
+    frames = learner_frames(error)
+    return any("site-packages" not in frame.filename for frame in frames)
 
 
 @remote_measurement

@@ -76,6 +76,7 @@ def forward(
     key,
     value,
     output,
+    logsumexp,  # (batch, heads, row), without gaps; in powers of 2
     query_strides,  # of each array: batch, head, row, component
     key_strides,
     value_strides,
@@ -90,6 +91,7 @@ def forward(
     WIDTH: tl.constexpr,
     PACKED: tl.constexpr,  # whether keys, and values, follow each other without a gap
     IS_CAUSAL: tl.constexpr,
+    KEEPS_LOGSUMEXP: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -147,6 +149,9 @@ def forward(
             block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit,
             scale, result, total, maximum, BLOCK, True,
         )  # fmt: skip
+    if KEEPS_LOGSUMEXP:
+        of_rows = (batch * heads + head) * query_length + rows
+        tl.store(logsumexp + of_rows, maximum + tl.log2(total), mask=rows < query_length)
     result = result / total[:, None]
     tl.store(output_pointers, result.to(output.dtype.element_ty), mask=inside)
 
@@ -198,22 +203,50 @@ def flash_attention(
     bits and cannot multiply it, so there bfloat16 inputs are computed in float32 and rounded
     once at the end.
     """
+    return _attend(query, key, value, bool(is_causal), kernel, tile)[0]
+
+
+def attend_with_logsumexp(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Return `flash_attention`'s output and what a backward pass needs of each row.
+
+    The second, (..., L) in float32, is log2 of the row's sum of 2^(score · log2 e / √d); it is -inf
+    where there is no key.
+    """
+    output, logsumexp = _attend(query, key, value, bool(is_causal), None, None, True)
+    assert logsumexp is not None
+    return output, logsumexp
+
+
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    kernel: Any,
+    tile: tuple[int, int] | None,
+    keeps_logsumexp: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     if kernel is None:
         from attention_lib.lessons.gpu.kernel import flash_kernel as kernel
     _require(query, key, value)
     leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     shape = (*leading, *query.shape[-2:])
+    logsumexp = None
+    if keeps_logsumexp:
+        logsumexp = query.new_full(shape[:-1], -math.inf, dtype=torch.float32)
     if math.prod(shape) == 0 or key.shape[-2] == 0:  # nothing to mix: zeros
-        return query.new_zeros(shape)
+        return query.new_zeros(shape), logsumexp
     dtype = query.dtype
     if INTERPRETED and dtype == torch.bfloat16:
         query, key, value = query.float(), key.float(), value.float()
     output = query.new_empty(_in_four(query, leading).shape)
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
     if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
-        _tune(*arrays, bool(is_causal), kernel)
-    _launch(*arrays, output, bool(is_causal), kernel, tile)
-    return output.reshape(shape).to(dtype)
+        _tune(*arrays, is_causal, kernel)
+    _launch(*arrays, output, is_causal, kernel, tile, logsumexp)
+    return output.reshape(shape).to(dtype), logsumexp
 
 
 def _launch(
@@ -224,6 +257,7 @@ def _launch(
     is_causal: bool,
     kernel: Any,
     tile: tuple[int, int] | None = None,
+    logsumexp: Tensor | None = None,
 ) -> None:
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
@@ -240,6 +274,7 @@ def _launch(
             key,
             value,
             output,
+            output if logsumexp is None else logsumexp,
             query.stride(),
             key.stride(),
             value.stride(),
@@ -254,6 +289,7 @@ def _launch(
             WIDTH=max(16, triton.next_power_of_2(head)),
             PACKED=key.stride(2) == value.stride(2) == head,
             IS_CAUSAL=is_causal,
+            KEEPS_LOGSUMEXP=logsumexp is not None,
             **sizes,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
         )
@@ -346,8 +382,8 @@ def _require(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):
         raise RuntimeError(
-            "The kernel has no backward pass: call it under torch.no_grad(), or train with "
-            "torch_attention."
+            "flash_attention has no backward pass: call it under torch.no_grad(), or train with "
+            "flash_attention_with_gradients or torch_attention."
         )
 
 

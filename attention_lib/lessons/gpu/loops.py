@@ -8,6 +8,18 @@ __all__ = ["count_keys", "sum_without_maximum"]
 
 
 @jit
+def _require_blocks(query, limit, output, total, maximum):
+    """Stop where a number stands for a block, which the interpreter would take and a compiler not."""
+    tl.static_assert(
+        len(query.shape) == 2, "the queries handed to INNER must be a (ROWS, HEAD) block"
+    )
+    tl.static_assert(len(limit.shape) == 1, "limit must be a block of ROWS numbers")
+    tl.static_assert(len(output.shape) == 2, "output must begin as a (ROWS, HEAD) block")
+    tl.static_assert(len(total.shape) == 1, "total must begin as a block of ROWS numbers")
+    tl.static_assert(len(maximum.shape) == 1, "maximum must begin as a block of ROWS numbers")
+
+
+@jit
 def sum_without_maximum(
     query,
     key_pointers,
@@ -28,6 +40,7 @@ def sum_without_maximum(
 
     2^maximum is added to each weight, which is nothing where maximum begins with -inf.
     """
+    _require_blocks(query, limit, output, total, maximum)
     for first in range(start, stop, BLOCK):
         columns = first + tl.arange(0, BLOCK)
         there = columns[:, None] < stop
@@ -59,6 +72,7 @@ def count_keys(
     MASKED: tl.constexpr,
 ):
     """Count, in place of attending, the keys without a mask in component 0, the others in 1."""
+    _require_blocks(query, limit, output, total, maximum)
     components = tl.arange(0, output.shape[1])
     component = 1 if MASKED else 0
     keys = tl.maximum(stop - start, 0).to(tl.float32)
