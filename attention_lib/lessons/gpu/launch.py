@@ -38,10 +38,14 @@ if triton:
     TUNED = [
         triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
         for rows, block, warps, stages in (
+            # Each tile with 8 warps and with 4: which is faster differs between versions of Triton.
             (128, 128, 8, 3),
+            (128, 128, 4, 3),
             (128, 64, 8, 3),
             (128, 64, 4, 3),
+            (64, 128, 8, 2),
             (64, 128, 4, 2),
+            (64, 64, 8, 3),
             (64, 64, 4, 3),
             (64, 32, 4, 3),
             (64, 32, 4, 2),  # from here on for products without tensor cores, number by number
@@ -245,11 +249,11 @@ def _attend(
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
     if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
         _tune(*arrays, is_causal, kernel)
-    _launch(*arrays, output, is_causal, kernel, tile, logsumexp)
+    launch_forward(*arrays, output, is_causal, kernel, tile, logsumexp)
     return output.reshape(shape).to(dtype), logsumexp
 
 
-def _launch(
+def launch_forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -258,7 +262,9 @@ def _launch(
     kernel: Any,
     tile: tuple[int, int] | None = None,
     logsumexp: Tensor | None = None,
+    **options: Any,
 ) -> None:
+    """Launch `forward`; with a tile, without tuning, and with such options as num_warps."""
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
 
@@ -291,6 +297,7 @@ def _launch(
             IS_CAUSAL=is_causal,
             KEEPS_LOGSUMEXP=logsumexp is not None,
             **sizes,
+            **options,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
         )
 
@@ -347,7 +354,7 @@ def _tune(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: An
     first = [tensor[:, :, :TUNED_ON] for tensor in (query, key, value)]
     wanted = (query.dtype, query.shape[-1], is_causal, query.device, kernel)
     if wanted not in _tuned_for:
-        _launch(*first, torch.empty_like(first[0]), is_causal, kernel)
+        launch_forward(*first, torch.empty_like(first[0]), is_causal, kernel)
         _tuned_for.add(wanted)
 
 
