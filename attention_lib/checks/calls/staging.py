@@ -93,6 +93,23 @@ def launched(kernel: Any) -> Answer:
 
 
 @remote_staging
+def launched_without_limit(kernel: Any) -> Answer:
+    """Launch an inner loop on whole blocks, with MASKED False and a limit that hides every key."""
+
+    def flash_attention(query: Any, key: Any, value: Any) -> Any:
+        from attention_lib.lessons.gpu import launch, loops
+
+        tile = (query.shape[-2], 16)
+        inner = kernel
+        if not launch.INTERPRETED and inspect.isfunction(kernel):
+            inner = launch.jit(kernel)
+        program = loops.one_tile_without_limit
+        return _run_program(program, (query, key, value), False, tile, inner)
+
+    return flash_attention
+
+
+@remote_staging
 def launched_program(program: Any) -> Answer:
     """Launch an outer kernel on query, key and value (heads, length, d), with an inner loop."""
 

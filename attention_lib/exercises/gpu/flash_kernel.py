@@ -15,6 +15,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
@@ -84,6 +85,35 @@ def exact_attention(
     query: Any, key: Any, value: Any, is_causal: bool = False, tile: Any = None
 ) -> Any:
     return LazyReference("torch_attention")(query, key, value, is_causal)
+
+
+FINITE_MASK = (
+    "Masked scores become a large negative number, which is a score like any other: below it, real scores lose "
+    "to masked ones. float('-inf') is below them all."
+)
+MASKED_ALWAYS = (
+    "limit is looked at where MASKED is False, too. The result is the same, but each score of each block "
+    "pays for a mask: put it under if MASKED."
+)
+
+
+def remark_on_finite_mask(answer: Any) -> str | None:
+    """Try scores far below any number that masks are made of, float32's smallest apart."""
+    import torch
+
+    query = torch.full((1, 16, 16), 1e10)
+    value = torch.arange(16.0)[:, None].expand(16, 16)[None].contiguous()
+    output = launched(answer)(query, -query, value, is_causal=True, tile=(16, 16))
+    return None if torch.isfinite(output).all() and (output[0, 0] == 0.0).all() else FINITE_MASK
+
+
+def remark_on_mask_without_need(answer: Any) -> str | None:
+    import torch
+
+    query, key, value = draw_heads(np.random.default_rng(3), 1, 16, 32, 16)
+    output = staging.launched_without_limit(kernels.as_kernel(answer))(query, key, value)
+    right = exact_attention(query, key, value)
+    return None if torch.allclose(output, right, rtol=1e-3, atol=1e-3) else MASKED_ALWAYS
 
 
 # Text of attention_lib/lessons/gpu/kernel.py that the mistakes replace; a comment there says so.
@@ -253,4 +283,5 @@ EXERCISE = Exercise(
     probes=(calls_the_library("flash_kernel", "write the loop with Triton's operations."),),
     hints=HINTS,
     mistakes=MISTAKES,
+    remarks=(remark_on_finite_mask, remark_on_mask_without_need),
 )

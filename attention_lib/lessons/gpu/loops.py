@@ -1,10 +1,10 @@
-"""Lesson 09's inner loops for trying an outer kernel: one attends, one counts the keys."""
+"""Lesson 09's kernels for trying others: two inner loops, and a program that gives no limit."""
 
 from __future__ import annotations
 
 from attention_lib.lessons.gpu.triton import jit, tl
 
-__all__ = ["count_keys", "sum_without_maximum"]
+__all__ = ["count_keys", "one_tile_without_limit", "sum_without_maximum"]
 
 
 @jit
@@ -78,3 +78,35 @@ def count_keys(
     keys = tl.maximum(stop - start, 0).to(tl.float32)
     output += tl.where(components[None, :] == component, keys, 0.0)
     return output, total * 0.0 + 1.0, maximum
+
+
+@jit
+def one_tile_without_limit(
+    query,
+    key,
+    value,
+    output,
+    query_length,
+    key_length,
+    scale,
+    INNER: tl.constexpr,
+    HEAD: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Attend with one tile of one head to whole blocks; limit is 0, and MASKED False."""
+    rows, keys = tl.arange(0, ROWS), tl.arange(0, BLOCK)
+    components = tl.arange(0, HEAD)
+    places = rows[:, None] * HEAD + components[None, :]
+    key_places = keys[:, None] * HEAD + components[None, :]
+    result = tl.zeros([ROWS, HEAD], tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    maximum = tl.full([ROWS], float("-inf"), tl.float32)
+    limit = tl.zeros([ROWS], tl.int32)
+    block = tl.load(query + places)
+    result, total, maximum = INNER(
+        block, key + key_places, value + key_places, HEAD, HEAD, 0, key_length, limit, scale,
+        result, total, maximum, BLOCK, False,
+    )  # fmt: skip
+    tl.store(output + places, result / total[:, None])
