@@ -62,3 +62,12 @@ def test_a_speed_axis_that_spans_less_than_a_factor_of_ten_has_labels():
         if low <= label.get_position()[1] <= high
     ]
     assert len([text for text in labels if text]) >= 2
+
+
+def test_points_of_one_intensity_share_a_dashed_line():
+    figure = plots.roofline(
+        1e12, 1e11, {"naive": (4, 1e10), "math": (4, 2e10), "tiles": (64, 5e11)}
+    )
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [4, 64]
+    assert dashed[0].get_ydata()[0] == 10.0
