@@ -97,14 +97,15 @@ def launched_without_limit(kernel: Any) -> Answer:
     """Launch an inner loop on whole blocks, with MASKED False and a limit that hides every key."""
 
     def flash_attention(query: Any, key: Any, value: Any) -> Any:
-        from attention_lib.lessons.gpu import launch, loops
+        from attention_lib.lessons.gpu import launch
+        from attention_lib.lessons.gpu.loops import one_tile_without_limit
 
         tile = (query.shape[-2], 16)
         inner = kernel
         if not launch.INTERPRETED and inspect.isfunction(kernel):
             inner = launch.jit(kernel)
-        program = loops.one_tile_without_limit
-        return _run_program(program, (query, key, value), False, tile, inner)
+        arrays = (query, key, value)
+        return _run_program(one_tile_without_limit, arrays, False, tile, inner)
 
     return flash_attention
 
@@ -116,11 +117,9 @@ def launched_program(program: Any) -> Answer:
     def flash_attention(
         query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
     ) -> Any:
-        from attention_lib.lessons.gpu import loops
+        from attention_lib.lessons.gpu.loops import sum_without_maximum
 
-        return _run_program(
-            program, (query, key, value), is_causal, tile, loops.sum_without_maximum
-        )
+        return _run_program(program, (query, key, value), is_causal, tile, sum_without_maximum)
 
     return flash_attention
 
@@ -130,9 +129,9 @@ def counted_program(program: Any) -> Answer:
     """Launch an outer kernel with a loop that counts the keys it is handed: (heads, L, d)."""
 
     def count(query: Any, key: Any, value: Any, is_causal: bool, tile: tuple[int, int]) -> Any:
-        from attention_lib.lessons.gpu import loops
+        from attention_lib.lessons.gpu.loops import count_keys
 
-        return _run_program(program, (query, key, value), is_causal, tile, loops.count_keys)
+        return _run_program(program, (query, key, value), is_causal, tile, count_keys)
 
     return count
 
