@@ -27,6 +27,7 @@ LAZY_EXPORTS = {
     "check": "attention_lib.commands",
     "flash_attention": "attention_lib.lessons.gpu.launch",
     "flash_kernel": "attention_lib.lessons.gpu.kernel",
+    "flash_program": "attention_lib.lessons.gpu.kernel",
     "hint": "attention_lib.commands",
     "pick_device": "attention_lib.lessons.gpu",
     "solution": "attention_lib.commands",

@@ -169,7 +169,7 @@ def test_what_runs_beside_an_answer_knows_no_solution(path):
     at_the_top = set(own_modules(path, at_the_top=True))
     assert {name for name in at_the_top if not name.startswith("checks.calls")} == set()
     later = set(own_modules(path)) - at_the_top
-    assert later <= {"lessons.gpu.launch"}
+    assert later <= {"lessons.gpu.launch", "lessons.gpu.loops"}
 
 
 SHOWN_TO_SUBMISSIONS = [
@@ -210,6 +210,12 @@ def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
     assert set(own_modules(path, at_the_top=True)) == {"lessons.gpu.triton"}
     assert set(own_modules(path)) == {"lessons.gpu.triton", "lessons.gpu.kernel"}
     assert "def flash_kernel" not in path.read_text(encoding="utf-8")
+
+
+def test_loops_of_the_checks_hold_no_answer():
+    path = LIBRARY / "lessons" / "gpu" / "loops.py"
+    assert set(own_modules(path)) == {"lessons.gpu.triton"}
+    assert "tl.max(" not in path.read_text(encoding="utf-8")
 
 
 def test_no_module_imports_itself_by_way_of_others():

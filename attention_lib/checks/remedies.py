@@ -1,4 +1,4 @@
-"""Advice on NumPy's and Python's error messages that tell a beginner little."""
+"""Advice on messages of NumPy, Python and Triton that tell a beginner little."""
 
 from __future__ import annotations
 
@@ -25,6 +25,25 @@ REMEDIES = {
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
+# The same for a kernel, in Triton's words.
+TRITON = {
+    "make_shape_compatible": "The shapes of two blocks do not fit in this line. A block of one axis becomes a "
+    "column with [:, None], one number for each row, and a row with [None, :].",
+    "has no attribute 'to_tensor'": "A kernel takes operations from tl alone: tl.exp2, tl.maximum and "
+    "tl.where, not np's, torch's or math's.",
+    "equal reduction dimensions": "tl.dot(a, b) sums over the last axis of a and the first of b, which must "
+    "have one length: the keys (BLOCK, d) need tl.trans for the scores.",
+    "Both operands must be same dtype": "tl.dot takes two blocks of one dtype: the weights are float32, "
+    "weights.to(value.dtype) are not.",
+    "Expected pointer argument to have shape": "Pointers and mask need the block's shape. For rows of HEAD "
+    "numbers it is (rows, HEAD), from numbers[:, None] and components[None, :].",
+}
+
+# Python's functions of lists, and shapes without brackets, given to Triton.
+OF_LISTS = re.compile(r"(?<![.\w])(?:max|min|sum)\(")
+IN_A_KERNEL = re.compile(r"\btl\.|\bINNER\(")
+SHAPELESS = re.compile(r"\btl\.(?:zeros|full)\(")
+
 # Errors that come from taking a number for an array.
 PLAIN_NUMBER = re.compile(
     r"'(?:int|float|bool|numpy\.float64|numpy\.int64|numpy\.bool)' object "
@@ -48,4 +67,20 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
             ". The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "
             "makes an array of x, and NumPy's functions take either."
         )
-    return next((f". {advice}" for words, advice in REMEDIES.items() if words in message), "")
+    if "object is not iterable" in message and frames:
+        line = frames[-1].line or ""
+        if OF_LISTS.search(line):
+            return (
+                ". Python's max, min and sum go through a list: arrays have np.max and np.sum, and in a "
+                "kernel tl.max(x, axis=1), tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
+            )
+        if SHAPELESS.search(line):
+            return ". A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
+    if (
+        "'tuple' object has no attribute" in message
+        and frames
+        and IN_A_KERNEL.search(frames[-1].line or "")
+    ):
+        return ". A call of INNER returns three blocks: output, total, maximum = INNER(...) takes them apart."
+    advice_on = REMEDIES | TRITON
+    return next((f". {advice}" for words, advice in advice_on.items() if words in message), "")

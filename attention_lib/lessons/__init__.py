@@ -21,7 +21,7 @@ LESSONS = (
 RENAMED = {"08_gpu": "09_gpu"}
 
 # Modules that a lesson hands to its learners: they rest on no answer to it.
-GIVEN = {"09_gpu": ("gpu.launch", "gpu.triton", "fast_flash")}
+GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.triton", "fast_flash")}
 
 
 def module_of(lesson: str) -> str:

@@ -290,9 +290,13 @@ def roofline(
         itertools.cycle("os^DvPX*"),
         strict=False,
     ):
-        top = min(peak, bandwidth * x)
-        axis.plot([x, x], [y / 1e9, top / 1e9], color=color, linewidth=1, linestyle="--")
         axis.plot(x, y / 1e9, mark, color=color, markersize=9, label=name)
+        shared = [other for place, other in points.values() if place == x]
+        if y == min(shared):  # one line up to the roof for all that stand above one another
+            top = min(peak, bandwidth * x)
+            line_color = color if len(shared) == 1 else GRAY
+            ends = [y / 1e9, top / 1e9]
+            axis.plot([x, x], ends, color=line_color, linewidth=1, linestyle="--", zorder=1)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")

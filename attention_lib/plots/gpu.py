@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from attention_lib.plots.style import (
+    BLUE,
     CYCLE,
     GRAY,
+    GREEN,
     INK,
     ORANGE,
     PAPER,
@@ -25,6 +27,9 @@ from attention_lib.plots.style import (
 __all__ = [
     "cost_by_length",
     "errors_by_dtype",
+    "inside_a_gpu",
+    "published_speeds",
+    "tile_budget",
     "tiles_of_a_launch",
     "two_clocks",
 ]
@@ -135,6 +140,7 @@ def cost_by_length(
         panel.grid()
         panel.xaxis.set_major_formatter(lambda value, _position: _thousands(value))
         panel.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_minor_locator(NullLocator())
     for (name, rows), color, mark in zip(costs.items(), CYCLE * 2, "osD^vPX*" * 2, strict=False):
         style = {"color": color, "marker": mark, "markersize": 5, "label": name}
@@ -194,4 +200,135 @@ def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
     ]
     handles.append(Line2D([], [], color=INK, linewidth=1.2, label="last key a query may see"))
     axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
+    return figure
+
+
+@lesson_style
+def inside_a_gpu(name: str, chip: Mapping[str, str]) -> LessonFigure:
+    """Draw the places where a tile's numbers lie, and the way they take between them.
+
+    `chip` says in words how large `memory`, `cache`, `shared memory`, `registers` and `tensor cores`
+    are, and how many `multiprocessors` there are.
+    """
+    said = "; ".join(f"{what}: {words}" for what, words in chip.items())
+    figure, axes = new_figure(
+        f"A chip, {name}. Memory on the left feeds a cache, the cache feeds the shared memory of a "
+        "multiprocessor. Keys and values go from there into the tensor cores; scores, weights, "
+        f"output, maximum and total stay in registers; the output goes back to memory. {said}.",
+        height=3.9,
+    )
+
+    def box(
+        x: float, y: float, width: float, height: float, what: str, color: str, note: str
+    ) -> None:
+        look = {"facecolor": color, "alpha": 0.28, "edgecolor": GRAY, "linewidth": 1}
+        axes.add_patch(Rectangle((x, y), width, height, **look))
+        words = f"{what}\n{chip[what]}\n\n{note}" if note else f"{what}\n{chip[what]}"
+        axes.text(x + width / 2, y + height / 2, words, ha="center", va="center", fontsize=8.5)
+
+    box(0, 0, 2.1, 6, "memory", GRAY, "Q, K, V and O:\nall tokens")
+    box(2.7, 0, 1.7, 6, "cache", SKY, "K and V of the\nheads in work")
+    look = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.4}
+    axes.add_patch(Rectangle((4.9, -0.25), 6.1, 6.9, **look))
+    axes.text(
+        7.95, 6.3, f"a multiprocessor, one of {chip['multiprocessors']}", ha="center", va="center"
+    )
+    box(5.2, 0.1, 2.1, 5.7, "shared memory", ORANGE, "the tile's Q,\nthe next blocks\nof K and V")
+    box(8.2, 3.7, 2.6, 2.1, "tensor cores", GREEN, "QKᵀ and PV")
+    box(
+        8.2,
+        0.1,
+        2.6,
+        2.7,
+        "registers",
+        BLUE,
+        "scores, weights,\noutput, maximum,\ntotal of the tile",
+    )
+    arrows = (
+        ((2.1, 4), (2.7, 4)), ((4.4, 4), (5.2, 4)), ((7.3, 4.7), (8.2, 4.7)),
+        ((9.1, 3.7), (9.1, 2.8)), ((9.9, 2.8), (9.9, 3.7)), ((8.2, 0.55), (7.3, 0.55)),
+        ((5.2, 0.55), (4.4, 0.55)), ((2.7, 0.55), (2.1, 0.55)),
+    )  # fmt: skip
+    for start, end in arrows:
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.3})
+    axes.set(xlim=(-0.1, 11.1), ylim=(-0.4, 6.8))
+    axes.set_axis_off()
+    axes.set_title(name, fontsize=10)
+    return figure
+
+
+@lesson_style
+def tile_budget(
+    rows: int,
+    block: int,
+    warps: int,
+    needs: Mapping[str, tuple[float, float, str]],
+    intensity: float,
+) -> LessonFigure:
+    """Draw what a tile needs of each resource beside what there is.
+
+    `needs` maps a resource to ``(needed, available, unit)``; `intensity` is the number of operations
+    for each byte of keys and values.
+    """
+    parts = [
+        f"{what} {needed:,.0f} of {room:,.0f} {unit}"
+        for what, (needed, room, unit) in needs.items()
+    ]
+    fits = all(needed <= room for needed, room, _ in needs.values())
+    verdict = "it fits" if fits else "it does not fit"
+    figure, axes = new_figure(
+        f"A tile of {rows} rows and blocks of {block} keys with {warps} warps needs {'; '.join(parts)}: "
+        f"{verdict}. {intensity:,.0f} operations for each byte of keys and values.",
+        height=2.3,
+    )
+    widest = 2.0
+    for place, (needed, room, _) in enumerate(needs.values()):
+        share = needed / room
+        color = BLUE if share <= 1 else VERMILLION
+        axes.barh(place, min(share, widest), 0.55, color=color, alpha=0.85)
+        if share > widest:  # a bar that goes on, marked so, with its number beside it
+            axes.plot(widest, place, ">", color=VERMILLION, markersize=12, clip_on=False)
+        axes.text(
+            0.02, place - 0.42, parts[place] + (f", {share:.1f} times as much" if share > 1 else ""),
+            va="center", ha="left", fontsize=8.5,
+        )  # fmt: skip
+    axes.axvline(1, color=INK, linewidth=1.5)
+    axes.set_xlim(0, widest)
+    axes.set_ylim(len(needs) - 0.6, -0.75)
+    axes.set_yticks([])
+    axes.xaxis.set_major_formatter(lambda value, _position: f"{value:.0%}")
+    axes.set_xlabel("share of what there is (an arrow: more than 200 %)")
+    axes.set_title(
+        f"{rows} × {block}, {warps} warps: {verdict}, {intensity:,.0f} operations a byte",
+        fontsize=10,
+    )
+    return figure
+
+
+@lesson_style
+def published_speeds(speeds: Mapping[str, tuple[float, float | None]], title: str) -> LessonFigure:
+    """Draw published speeds, TFLOP/s without a mask and with a causal one (None: not listed)."""
+    said = "; ".join(
+        f"{name} {full:g} without a mask, "
+        + ("causal not listed" if causal is None else f"{causal:g} causal")
+        for name, (full, causal) in speeds.items()
+    )
+    figure, axes = new_figure(f"Bars of TFLOP/s, {title}: {said}.", height=0.9 + 0.55 * len(speeds))
+    for place, (full, causal) in enumerate(speeds.values()):
+        for value, shift, color in ((full, -0.19, BLUE), (causal, 0.19, ORANGE)):
+            if value is None:
+                axes.text(4, place + shift, "not listed", va="center", fontsize=8)
+                continue
+            axes.barh(place + shift, value, 0.36, color=color)
+            axes.text(value + 4, place + shift, f"{value:g}", va="center", fontsize=8.5)
+    axes.set_yticks(range(len(speeds)), list(speeds))
+    axes.set_ylim(len(speeds) - 0.5, -0.5)
+    axes.set_xlim(0, 1.12 * max(full for full, _ in speeds.values()))
+    axes.set_xlabel("TFLOP/s")
+    handles = [
+        Rectangle((0, 0), 1, 1, color=BLUE, label="no mask"),
+        Rectangle((0, 0), 1, 1, color=ORANGE, label="causal"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    axes.set_title(title, fontsize=10)
     return figure

@@ -9,7 +9,7 @@ from attention_lib.lessons import module_of
 from tests.exercises.answers import as_a_learner_writes_it
 from tests.exercises.chosen import chosen
 
-SLOW = ("flash_kernel",)  # in Triton's interpreter, a second each
+SLOW = ("flash_kernel", "flash_program")  # in Triton's interpreter, a second each
 
 
 def label(exercise, mistake):

@@ -8,7 +8,11 @@ from tests.exercises.answers import answers_of, write_answers
 from tests.exercises.chosen import chosen
 
 SEEDS = 3
-SLOW = {"flash_kernel": 1, "tiled_attention": 2}  # most of a second for each answer and seed
+SLOW = {
+    "flash_kernel": 1,
+    "flash_program": 1,
+    "tiled_attention": 2,
+}  # most of a second for each answer and seed
 
 
 def pytest_generate_tests(metafunc):

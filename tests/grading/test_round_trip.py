@@ -46,7 +46,7 @@ def mistaken(room, number):
         answer = cell_of(notebook, name)
         below = notebook.cells.index(cell_of(notebook, f"check_{name}")) + 1
         notebook.cells.insert(below, new_code_cell(answer.source))
-        if name == "flash_kernel":  # compiled from its text
+        if name in ("flash_kernel", "flash_program"):  # compiled from its text
             answer.source = answer.source.replace("tl.exp2(", "tl.sqrt(")
         elif exercise.kind == "value":
             answer.source += f"\n{name} = [2 * number for number in {name}]"

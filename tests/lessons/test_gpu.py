@@ -1,5 +1,6 @@
 """Lesson 09's functions and its kernel: by the interpreter everywhere, on CUDA where there is one."""
 
+import dataclasses
 import itertools
 import math
 import os
@@ -13,9 +14,15 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import attention_lib
+from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons import gpu
 from attention_lib.lessons.gpu import launch, variants
+from attention_lib.lessons.gpu.backward import (
+    flash_attention_backward,
+    flash_attention_with_gradients,
+)
 from attention_lib.lessons.gpu.launch import flash_attention
+from benchmarks import gpu as benchmark
 
 ROOT = Path(attention_lib.__file__).parent.parent
 STEP = {dtype: torch.finfo(dtype).eps for dtype in launch.DTYPES}
@@ -249,6 +256,99 @@ class TestInterpretedKernel:
             assert not flash_attention(*inputs).requires_grad
 
 
+def gradients(function, inputs, toward, is_causal):
+    inputs = [tensor.detach().clone().requires_grad_() for tensor in inputs]
+    return torch.autograd.grad(function(*inputs, is_causal), inputs, toward)
+
+
+def errors_of_gradients(inputs, toward, is_causal):
+    """Return the largest error of each gradient by our kernels, against torch in float64."""
+    got = gradients(flash_attention_with_gradients, inputs, toward, is_causal)
+    wide = [tensor.double() for tensor in inputs]
+    right = gradients(gpu.torch_attention, wide, toward.double(), is_causal)
+    assert all(one.dtype == tensor.dtype for one, tensor in zip(got, inputs, strict=True))
+    return [error(one, exact.cpu()) for one, exact in zip(got, right, strict=True)]
+
+
+@needs_triton
+@interpreted
+class TestInterpretedBackward:
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(
+        ("length", "keys", "size"), [(3, 2, 32), (17, 15, 32), (15, 40, 40), (32, 32, 64)]
+    )
+    def test_gradients_agree_with_float64(self, length, keys, size, is_causal, dtype):
+        inputs = qkv((1, 2), length, keys, size, dtype)
+        toward = drawn(1, 2, length, size, dtype=dtype, seed=4)
+        assert max(errors_of_gradients(inputs, toward, is_causal)) < 8 * STEP[dtype]
+
+    def test_keys_that_no_query_sees_get_no_gradient(self):
+        inputs = qkv((1,), 5, 40, 16, torch.float32)
+        got = gradients(flash_attention_with_gradients, inputs, torch.ones(1, 5, 16), True)
+        assert torch.equal(got[1][:, 5:], torch.zeros(1, 35, 16))
+        assert torch.equal(got[2][:, 5:], torch.zeros(1, 35, 16))
+
+    def test_the_log_of_each_total_is_kept(self):
+        query, key, value = qkv((2,), 7, 19, 32, torch.float32)
+        _, logsumexp = launch.attend_with_logsumexp(query, key, value)
+        scores = query.double() @ key.double().mT / math.sqrt(32)
+        right = torch.logsumexp(scores, dim=-1) * math.log2(math.e)
+        assert (logsumexp - right).abs().max() < 1e-5
+
+    def test_strides_and_overflowing_exponentials(self):
+        inputs = [t.mT.contiguous().mT for t in qkv((2,), 20, 33, 32, torch.float32)]
+        inputs[0] = 40.0 * inputs[0]
+        toward = drawn(32, 20, 2, dtype=torch.float32, seed=4).permute(2, 1, 0)
+        assert max(errors_of_gradients(inputs, toward, False)) < 1e-4
+
+    def test_no_keys_or_no_queries_give_zeros(self):
+        some, none = torch.ones(2, 3, 16), torch.ones(2, 0, 16)
+        for inputs in ((some, none, none), (none, some, some)):
+            for got in gradients(flash_attention_with_gradients, inputs, inputs[0], False):
+                assert not got.any()
+
+    def test_what_does_not_fit_is_refused_in_one_sentence(self):
+        some = torch.ones(2, 3, 16)
+        with pytest.raises(ValueError, match="equal leading dimensions"):
+            flash_attention_with_gradients(some, some[0], some[0])
+        with pytest.raises(ValueError, match=r"logsumexp must have shape \(2, 3\)"):
+            flash_attention_backward(some, some, some, some, some[..., :2, 0], some)
+
+
+class TestLaunchOfAProgram:
+    @needs_triton
+    @interpreted
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(("length", "keys"), [(45, 45), (18, 50), (50, 21)])
+    def test_our_program_and_loop_agree_with_numpy(self, length, keys, is_causal):
+        inputs = [tensor.contiguous() for tensor in qkv((3,), length, keys, 32, torch.float32)]
+        output = torch.empty_like(inputs[0])
+        launch.run_program(
+            attention_lib.flash_program,
+            *inputs,
+            output,
+            is_causal,
+            kernel=attention_lib.flash_kernel,
+            tile=(16, 32),
+        )
+        assert error(output, exact(*inputs, is_causal)) < 1e-6
+
+    @needs_triton
+    @interpreted
+    @pytest.mark.parametrize(
+        ("tensor", "words"),
+        [
+            (torch.ones(1, 6, 32)[:, ::2], "query must be .* without gaps"),
+            (torch.ones(1, 3, 24), "head size of 16, 32, 64 or 128"),
+            (torch.ones(1, 0, 32), "at least one key"),
+        ],
+    )
+    def test_what_a_program_would_get_wrong_is_refused(self, tensor, words):
+        with pytest.raises(ValueError, match=words):
+            launch.run_program(None, *[tensor] * 4, kernel=None, tile=(16, 16))
+
+
 def in_a_fresh_process(code, **environment):
     kept = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     result = subprocess.run(
@@ -305,15 +405,26 @@ class Driver:
     get_current_target = staticmethod(lambda: GPUTarget("cuda", {capability}, 32))
 
 driver.set_active(Driver())
-from attention_lib import flash_kernel
+from attention_lib import flash_kernel, flash_program
+from attention_lib.lessons.gpu.backward import grad_key_value_kernel, grad_query_kernel
 from attention_lib.lessons.gpu.launch import forward
 
 def compiled(dtype, rows, block, is_causal):
     tensor = torch.empty(1, 2, 512, 64, dtype=dtype)
     strides = [tensor.stride()] * 4
     return forward.fn.warmup(
-        *[tensor] * 4, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
-        WIDTH=64, PACKED=True, IS_CAUSAL=is_causal, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
+        *[tensor] * 5, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
+        WIDTH=64, PACKED=True, IS_CAUSAL=is_causal,
+        KEEPS_LOGSUMEXP=True, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
+        allowed_dot_input_precisions=("ieee",), grid=(1,),
+    )
+
+def backward(kernel, results, dtype, rows, block):
+    tensor = torch.empty(2, 512, 64, dtype=dtype)
+    of_rows = torch.empty(2, 512)
+    return kernel.fn.warmup(
+        *[tensor] * 4, of_rows, of_rows, *[tensor] * results, 512, 512, 0.18, 10, HEAD=64, WIDTH=64,
+        IS_CAUSAL=True, ROWS=rows, BLOCK=block, num_warps=8, num_stages=2,
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
 
@@ -324,11 +435,21 @@ def assembled(ptx):
     command = [folder / "ptxas", "-v", f"--gpu-name={target}", "-o", os.devnull, "-"]
     return subprocess.run(command, input=ptx, capture_output=True, text=True, check=True).stderr
 
-half = compiled(torch.bfloat16, 64, 64, True).asm["ptx"]
+kernel_in_half = compiled(torch.bfloat16, 64, 64, True)
+half = kernel_in_half.asm["ptx"]
 single = compiled(torch.float32, 32, 32, False).asm["ptx"]
 print("{instruction}" in half, "ex2.approx" in half, "cp.async" in half, "tf32" in single)
 said = assembled(half)
 print("Used" in said, "serialized" in said)
+for kernel, results in ((grad_query_kernel, 1), (grad_key_value_kernel, 2)):
+    ptx = backward(kernel, results, torch.bfloat16, 128, 64).asm["ptx"]
+    said = assembled(ptx)
+    print("{instruction}" in ptx, "ex2.approx" in ptx, "spill" in said and "0 bytes spill" not in said)
+program = flash_program.warmup(
+    *[torch.empty(2, 512, 64, dtype=torch.bfloat16)] * 4, 512, 512, 0.18, INNER=flash_kernel, HEAD=64,
+    IS_CAUSAL=True, ROWS=64, BLOCK=64, grid=(1,),
+)
+print("{instruction}" in program.asm["ptx"], kernel_in_half.metadata.shared)
 """
 
 
@@ -352,7 +473,15 @@ class TestTriton:
         said = in_a_fresh_process(code, TRITON_CACHE_DIR=str(tmp_path))
         # Tensor cores, the hardware's own power of 2, loads that run ahead; no float32 cut short.
         # And products that do not wait for each other.
-        assert said.split() == ["True", "True", "True", "False", "True", "False"]
+        forward, (program, shared) = said.split()[:6], said.split()[-2:]
+        assert forward == ["True", "True", "True", "False", "True", "False"]
+        # Tensor cores and powers of 2 in the backward pass, and registers enough.
+        assert said.split()[6:12] == ["True", "True", "False"] * 2
+        assert program == "True"
+        if (
+            capability == 90
+        ):  # what lesson 09 counts: the queries, and two stages of keys and values
+            assert int(shared) == 2 * 64 * 64 + 2 * 2 * (2 * 64 * 64)
 
 
 def test_without_triton_the_lesson_says_so():
@@ -365,7 +494,11 @@ class TestVariants:
     def test_every_way_there_is_agrees_and_the_others_say_why_not(self):
         device = torch.device("cpu")
         found = variants.variants(device, torch.float32, 64)
-        assert [way.name for way in found][:2] == ["naive torch", "SDPA math"]
+        assert [way.name for way in found][:3] == [
+            "naive torch",
+            "naive, torch.compile",
+            "SDPA math",
+        ]
         assert "not there on cpu" in {way.problem for way in found}
         inputs = qkv((1, 2), 20, 37, 64, torch.float32)
         for way in found:
@@ -382,6 +515,19 @@ class TestVariants:
         assert row.operations == 2 * 2 * 64 * 64 * 64
         assert row.tflops == pytest.approx(row.operations / (row.median * 1e-3) / 1e12)
         assert row.variant in variants.text_table([row])
+
+    def test_backward_pass_is_timed_without_the_forward_pass(self):
+        calls = []
+
+        def prepare(query, key, value, is_causal):
+            return lambda: calls.append("forward") or gpu.torch_attention(query, key, value)
+
+        way = variants.Variant("counted", prepare)
+        inputs = qkv((1, 2), 64, 64, 64, torch.float32)
+        row = variants.measure(way, inputs, repeats=3, is_backward=True)
+        assert calls == ["forward"]
+        assert row.operations == 5 * 2 * 2 * 64 * 64 * 64
+        assert "back" in variants.text_table([row])
 
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process held")
     def test_memory_that_is_used_again_counts_again(self):
@@ -428,9 +574,9 @@ class TestVariants:
         monkeypatch.setattr(variants, "_free_memory", lambda: 2.0**30)
         ways = variants.variants(torch.device("cpu"), torch.float32, 8)
         inputs = [torch.zeros(1, 1, 65_536, 8) for _ in range(3)]
-        for way in ways[:2]:
+        for way in (ways[0], ways[2]):
             row = variants.measure(way, inputs)
-            assert row.problem == "out of memory: needs about 48 GiB, 1 GiB are free"
+            assert row.problem == "not tried: it needs about 48 GiB, and 1 GiB are free"
 
     def test_stored_rows_come_back(self, tmp_path):
         rows = [
@@ -445,6 +591,54 @@ class TestVariants:
 
     def test_ceilings_are_positive(self):
         assert min(variants.ceilings(torch.device("cpu"), torch.float32, 64)) > 0
+
+
+class TestGatesOfTheBenchmark:
+    @staticmethod
+    def row(name, milliseconds, is_causal, is_backward=False, length=4096, held=2**20):
+        sizes = (1, 16, length, 64, is_causal, "bfloat16")
+        return variants.Row(name, *sizes, [milliseconds], held, is_backward=is_backward)
+
+    def rows(self):
+        ours, other = variants.KERNEL, "SDPA Flash"
+        return [
+            *(self.row(ours, 1.0, False), self.row(ours, 0.55, True)),
+            *(self.row(other, 0.95, False), self.row(other, 0.5, True)),
+            *(self.row(ours, 3.0, False, True), self.row(ours, 2.0, True, True)),
+            *(self.row(other, 2.2, False, True), self.row(other, 1.4, True, True)),
+            self.row(ours, 100.0, True, length=benchmark.MILLION),
+        ]
+
+    def test_each_gate_passes_where_it_is_met(self):
+        said = list(benchmark.targets(self.rows()))
+        assert all(passed for _, passed in said), said
+        assert "4096 tokens, backward, no mask: 0.73 of SDPA Flash's speed; at least 0.65" in dict(
+            said
+        )
+
+    @pytest.mark.parametrize(
+        ("place", "change", "words"),
+        [
+            (0, {"milliseconds": [1.2]}, "forward, no mask"),
+            (1, {"milliseconds": [0.65]}, "causal 1.54 times as fast"),
+            (5, {"milliseconds": [2.5]}, "backward, causal"),
+            (4, {"peak_bytes": 2**29}, "backward: holds 21.33 times its inputs"),
+            (8, {"problem": "out of memory"}, "1,048,576 tokens: out of memory"),
+        ],
+    )
+    def test_a_missed_gate_is_named(self, place, change, words):
+        rows = self.rows()
+        rows[place] = dataclasses.replace(rows[place], **change)
+        missed = [line for line, passed in benchmark.targets(rows) if not passed]
+        assert any(words in line for line in missed), missed
+
+    def test_without_a_gpu_no_gate_is_missed(self):
+        assert [passed for _, passed in benchmark.targets([])] == [True]
+
+    @needs_triton
+    def test_specialized_loop_replaces_text_that_the_kernel_has(self):
+        loop = Edited("flash_kernel", (benchmark.LOOP, benchmark.SPECIALIZED))
+        assert loop.kernel is not None
 
 
 @pytest.mark.gpu
@@ -504,6 +698,35 @@ class TestCompiledKernel:
     def test_another_device(self):
         with pytest.raises(ValueError, match="needs tensors on a CUDA device"):
             flash_attention(*torch.zeros(3, 2, 32))
+
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    @pytest.mark.parametrize("is_causal", [False, True])
+    @pytest.mark.parametrize(
+        ("length", "keys", "size"), [(3, 2, 32), (128, 128, 64), (129, 127, 64), (333, 500, 40)]
+    )
+    def test_gradients_agree_with_float64(self, length, keys, size, is_causal, dtype):
+        inputs = [tensor.cuda() for tensor in qkv((2, 3), length, keys, size, dtype)]
+        toward = drawn(2, 3, length, size, dtype=dtype, seed=4).cuda()
+        assert max(errors_of_gradients(inputs, toward, is_causal)) < 16 * STEP[dtype]
+
+    def test_the_backward_pass_never_holds_the_scores(self):
+        inputs = [torch.randn(1, 4, 8192, 64, device="cuda").bfloat16() for _ in range(3)]
+        output, logsumexp = launch.attend_with_logsumexp(*inputs)
+
+        def call():
+            return flash_attention_backward(*inputs, output, logsumexp, output)
+
+        call()  # tunes
+        held = variants.peak_bytes(call, inputs[0].device)
+        assert held <= 10 * inputs[0].numel() * 2
+
+    @pytest.mark.parametrize("is_causal", [False, True])
+    def test_our_program_and_loop_agree_with_numpy(self, is_causal):
+        inputs = [tensor.cuda() for tensor in qkv((3,), 300, 500, 64, torch.float16)]
+        output = torch.empty_like(inputs[0])
+        kernels = attention_lib.flash_program, attention_lib.flash_kernel
+        launch.run_program(kernels[0], *inputs, output, is_causal, kernel=kernels[1], tile=(64, 32))
+        assert error(output, exact(*inputs, is_causal)) < 8 * STEP[torch.float16]
 
     def test_every_way_there_is_agrees(self):
         inputs = [t.cuda() for t in qkv((1, 2), 200, 333, 64, torch.float16)]

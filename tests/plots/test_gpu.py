@@ -3,7 +3,7 @@
 import pytest
 
 from attention_lib import plots
-from tests.plots.samples.gpu import FIGURES, clocks, costs, errors, tiles
+from tests.plots.samples.gpu import FIGURES, budget, clocks, costs, errors, published, tiles
 
 
 @pytest.mark.parametrize("draw", FIGURES)
@@ -40,3 +40,34 @@ def test_lengths_stay_on_the_axis_where_a_measure_is_missing():
 def test_every_block_of_a_launch_is_counted_once():
     # Tile 0 has 2 masked blocks and 3 it never sees; tile 1 has 2, 2 and 1; tile 2 has 4 and 1.
     assert "6 no mask, 5 masked, 4 never computed" in tiles().alt
+
+
+def test_a_tile_that_does_not_fit_says_so():
+    assert "registers 160 of 255 a thread" in budget().alt
+    assert "it does not fit" in budget().alt
+
+
+def test_what_is_not_listed_is_not_drawn_as_zero():
+    assert "another 321 without a mask, causal not listed" in published().alt
+
+
+def test_a_speed_axis_that_spans_less_than_a_factor_of_ten_has_labels():
+    rows = [(256, 1.5, 0.14, 2**21), (1024, 20.0, 0.31, 2**25)]
+    figure = plots.cost_by_length({"naive torch": rows}, "a CPU")
+    figure.draw_without_rendering()
+    low, high = figure.axes[1].get_ylim()
+    labels = [
+        label.get_text()
+        for label in figure.axes[1].get_yticklabels()
+        if low <= label.get_position()[1] <= high
+    ]
+    assert len([text for text in labels if text]) >= 2
+
+
+def test_points_of_one_intensity_share_a_dashed_line():
+    figure = plots.roofline(
+        1e12, 1e11, {"naive": (4, 1e10), "math": (4, 2e10), "tiles": (64, 5e11)}
+    )
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [4, 64]
+    assert dashed[0].get_ydata()[0] == 10.0

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_lib.checks.calls.calling import learner_frames
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.remote import remote_measurement, remote_staging
 from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
@@ -91,6 +92,82 @@ def launched(kernel: Any) -> Answer:
     return flash_attention
 
 
+@remote_staging
+def launched_without_limit(kernel: Any) -> Answer:
+    """Launch an inner loop on whole blocks, with MASKED False and a limit that hides every key."""
+
+    def flash_attention(query: Any, key: Any, value: Any) -> Any:
+        from attention_lib.lessons.gpu import launch
+        from attention_lib.lessons.gpu.loops import one_tile_without_limit
+
+        tile = (query.shape[-2], 16)
+        inner = kernel
+        if not launch.INTERPRETED and inspect.isfunction(kernel):
+            inner = launch.jit(kernel)
+        arrays = (query, key, value)
+        return _run_program(one_tile_without_limit, arrays, False, tile, inner)
+
+    return flash_attention
+
+
+@remote_staging
+def launched_program(program: Any) -> Answer:
+    """Launch an outer kernel on query, key and value (heads, length, d), with an inner loop."""
+
+    def flash_attention(
+        query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
+    ) -> Any:
+        from attention_lib.lessons.gpu.loops import sum_without_maximum
+
+        return _run_program(program, (query, key, value), is_causal, tile, sum_without_maximum)
+
+    return flash_attention
+
+
+@remote_staging
+def counted_program(program: Any) -> Answer:
+    """Launch an outer kernel with a loop that counts the keys it is handed: (heads, L, d)."""
+
+    def count(query: Any, key: Any, value: Any, is_causal: bool, tile: tuple[int, int]) -> Any:
+        from attention_lib.lessons.gpu.loops import count_keys
+
+        return _run_program(program, (query, key, value), is_causal, tile, count_keys)
+
+    return count
+
+
+WRITES_OUTSIDE = (
+    "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
+    "places of the others."
+)
+ROOM = 2**17  # numbers before and behind each array
+NOT_STORED = -60000.0  # what output holds before the launch, in any dtype
+
+
+def _run_program(
+    program: Any, arrays: Sequence[Any], is_causal: bool, tile: tuple[int, int], kernel: Any
+) -> Any:
+    from attention_lib.lessons.gpu import launch
+
+    _stop_at_a_stub(program)
+    if not launch.INTERPRETED:
+        program = launch.jit(program) if inspect.isfunction(program) else program
+        arrays = [tensor.cuda() for tensor in arrays]
+    query, key, value = (_with_room(tensor, math.nan)[0] for tensor in arrays)
+    output, rooms = _with_room(query, NOT_STORED)
+    output.fill_(NOT_STORED)
+    try:
+        with unwatched():
+            launch.run_program(
+                program, query, key, value, output, is_causal, kernel=kernel, tile=tile
+            )
+    except Exception as error:
+        raise _cause(error) from None
+    if any((room != NOT_STORED).any() for room in rooms):
+        raise IndexError(WRITES_OUTSIDE)
+    return output.cpu()
+
+
 def _stop_at_a_stub(kernel: Any) -> None:
     try:
         source = inspect.getsource(getattr(kernel, "fn", kernel))
@@ -98,6 +175,18 @@ def _stop_at_a_stub(kernel: Any) -> None:
         return
     if "raise NotImplementedError" in source:
         raise NotImplementedError
+
+
+def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
+    """Copy a tensor without gaps to a place with a filler before and behind it.
+
+    What an interpreted kernel stores at wrong places would otherwise destroy other memory.
+    """
+    memory = tensor.new_full((2 * ROOM + tensor.numel(),), filler)
+    before, copy, behind = memory.split([ROOM, tensor.numel(), ROOM])
+    copy = copy.view(tensor.shape)
+    copy.copy_(tensor)
+    return copy, (before, behind)
 
 
 def _among_nan(tensor: Any, beside: int = 0) -> Any:
@@ -112,14 +201,28 @@ def _among_nan(tensor: Any, beside: int = 0) -> Any:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Find what went wrong inside the kernel, below the interpreter's own errors."""
+    """Find what went wrong inside the kernel, below the interpreter's own errors.
+
+    It gets the traceback that ends in the learner's kernel: in a function of Triton that the kernel
+    calls, the interpreter begins another one.
+    """
+    traceback_of_kernel = error.__traceback__
     while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         error = error.__cause__
-    # Nothing was returned, not three things, or one of another shape.
-    texts = ("cannot unpack", "unpack (expected 3", "Expected pointer argument to have shape")
-    if any(text in str(error) for text in texts):
+        if _in_the_kernel(error):
+            traceback_of_kernel = error.__traceback__
+    error = error.with_traceback(traceback_of_kernel)
+    # Nothing was returned, not three things, or one of another shape: the launch stops over it.
+    texts = ("unpack", "is not iterable", "Expected pointer argument to have shape")
+    if not _in_the_kernel(error) and any(text in str(error) for text in texts):
         return ValueError("what it returns must be output, total, maximum, in this order.")
     return error
+
+
+def _in_the_kernel(error: BaseException) -> bool:
+    """Tell whether a learner's line is in an error's traceback."""
+    frames = learner_frames(error)
+    return any("site-packages" not in frame.filename for frame in frames)
 
 
 @remote_measurement

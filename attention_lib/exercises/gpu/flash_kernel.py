@@ -12,16 +12,17 @@ It is compiled on CUDA, and run by Triton's interpreter elsewhere. float32, floa
 from __future__ import annotations
 
 import functools
-import inspect
-import linecache
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.parts import kernels
+from attention_lib.exercises.parts.kernels import calls_the_library, changed
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     cuda_is_available,
@@ -45,7 +46,7 @@ HINTS = (
 
 def launched(answer: Any) -> Answer:
     """Launch a kernel, or the edited text of the library's."""
-    return staging.launched(answer.kernel if isinstance(answer, Edited) else answer)
+    return staging.launched(kernels.as_kernel(answer))
 
 
 def cases(rng: Generator) -> Iterator[Case]:
@@ -86,50 +87,33 @@ def exact_attention(
     return LazyReference("torch_attention")(query, key, value, is_causal)
 
 
-def calls_the_library(answer: Any) -> str | None:
-    """Refuse a kernel that hands its work to the library's."""
-    from attention_lib.lessons.gpu import kernel
-
-    function = getattr(answer, "fn", answer)
-    code = getattr(function, "__code__", None)
-    names = code.co_names if code else ()
-    reached = [getattr(function, "__globals__", {}).get(name) for name in names]
-    reached += [getattr(module, n, None) for module in reached for n in names]
-    reached += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    if answer is kernel.flash_kernel or any(one is kernel.flash_kernel for one in reached):
-        return (
-            "flash_kernel calls attention_lib.flash_kernel, the course's own solution: write the "
-            "loop with Triton's operations."
-        )
-    return None
+FINITE_MASK = (
+    "Masked scores become a large negative number, which is a score like any other: below it, real scores lose "
+    "to masked ones. float('-inf') is below them all."
+)
+MASKED_ALWAYS = (
+    "limit is looked at where MASKED is False, too. The result is the same, but each score of each block "
+    "pays for a mask: put it under if MASKED."
+)
 
 
-class Edited:
-    """The library's kernel with some of its text replaced, compiled when it is first used."""
+def remark_on_finite_mask(answer: Any) -> str | None:
+    """Try scores far below any number that masks are made of, float32's smallest apart."""
+    import torch
 
-    def __init__(self, *changes: tuple[str, str]) -> None:
-        self._changes = changes
+    query = torch.full((1, 16, 16), 1e10)
+    value = torch.arange(16.0)[:, None].expand(16, 16)[None].contiguous()
+    output = launched(answer)(query, -query, value, is_causal=True, tile=(16, 16))
+    return None if torch.isfinite(output).all() and (output[0, 0] == 0.0).all() else FINITE_MASK
 
-    @functools.cached_property
-    def kernel(self) -> Any:
-        from attention_lib.lessons.gpu import kernel
 
-        source = inspect.getsource(EXERCISE.reference)
-        for old, new in self._changes:
-            if old not in source:
-                raise ValueError(
-                    f"A known mistake of flash_kernel replaces {old!r}, which is not in "
-                    f"{kernel.__file__}: change the text in {__file__}, too."
-                )
-            source = source.replace(old, new)
-        name = f"<flash_kernel with {self._changes}>"
-        linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for Triton
-        namespace = dict(vars(kernel))
-        exec(compile(source, name, "exec", dont_inherit=True), namespace)
-        return namespace["flash_kernel"]
+def remark_on_mask_without_need(answer: Any) -> str | None:
+    import torch
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel(*args, **kwargs)
+    query, key, value = draw_heads(np.random.default_rng(3), 1, 16, 32, 16)
+    output = staging.launched_without_limit(kernels.as_kernel(answer))(query, key, value)
+    right = exact_attention(query, key, value)
+    return None if torch.allclose(output, right, rtol=1e-3, atol=1e-3) else MASKED_ALWAYS
 
 
 # Text of attention_lib/lessons/gpu/kernel.py that the mistakes replace; a comment there says so.
@@ -149,11 +133,7 @@ NEXT_VALUES = "        value_pointers += BLOCK * value_stride\n"
 RESULTS = "return output, total, maximum"
 
 
-def changed(anchor: str, old: str, new: str) -> tuple[str, str]:
-    """Return an anchor, and the same with a part of it replaced."""
-    return anchor, anchor.replace(old, new)
-
-
+Edited = functools.partial(kernels.Edited, "flash_kernel")
 SAME_TOTAL = changed(TOTAL, " * shrink", "")
 SAME_OUTPUT = changed(OUTPUT, " * shrink[:, None]", "")
 UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
@@ -300,7 +280,8 @@ EXERCISE = Exercise(
     run_as="def flash_attention(query, key, value, is_causal=False, tile=(16, 32))",
     cases=cases,
     magnitude=magnitude,
-    probes=(calls_the_library,),
+    probes=(calls_the_library("flash_kernel", "write the loop with Triton's operations."),),
     hints=HINTS,
     mistakes=MISTAKES,
+    remarks=(remark_on_finite_mask, remark_on_mask_without_need),
 )

@@ -160,6 +160,10 @@ def attention_with(
     return answer
 
 
+def root_in_float32(query: Any, key: Any, value: Any) -> float:
+    return float(np.sqrt(np.float32(query.shape[-1])))
+
+
 right_answer = attention_with()
 
 
@@ -287,6 +291,11 @@ MISTAKES = (
     Mistake(
         "NaN: the exponentials overflow. torch.softmax subtracts each row's maximum first.",
         attention_with(shift=False),
+    ),
+    Mistake(
+        "The square root has the 7 digits of float32, and float64 inputs lose the others: torch.tensor(6) becomes "
+        "float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all digits.",
+        attention_with(scale=root_in_float32),
     ),
     Mistake(
         "float64 inputs are computed in float32, and half of their digits are lost: keep the "

@@ -1,14 +1,14 @@
-"""Lesson 09's kernel: the inner loop of a FlashAttention forward pass in Triton."""
+"""Lesson 09's kernels: a FlashAttention forward pass in Triton, the loop and the program around it."""
 
 from __future__ import annotations
 
 from attention_lib.lessons.gpu.triton import jit, tl
 
-__all__ = ["flash_kernel"]
+__all__ = ["flash_kernel", "flash_program"]
 
 
-# The known mistakes of this exercise replace lines of this function by their text. Who changes
-# one changes it in attention_lib/exercises/gpu/flash_kernel.py, too.
+# The known mistakes of both exercises replace lines of these functions by their text. Who changes
+# a line changes it in attention_lib/exercises/gpu/flash_kernel.py or flash_program.py, too.
 @jit
 def flash_kernel(
     query,
@@ -53,3 +53,58 @@ def flash_kernel(
         key_pointers += BLOCK * key_stride
         value_pointers += BLOCK * value_stride
     return output, total, maximum
+
+
+@jit
+def flash_program(
+    query,
+    key,
+    value,
+    output,
+    query_length,
+    key_length,
+    scale,
+    INNER: tl.constexpr,
+    HEAD: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Compute ROWS rows of one head's output; INNER, a loop such as flash_kernel, takes the keys.
+
+    query and output (heads, query_length, HEAD), key and value (heads, key_length, HEAD) arrive as
+    the addresses of their first numbers and lie in memory without gaps. Program (tile, head) has
+    the rows tile * ROWS to tile * ROWS + ROWS - 1 of its head, of which the last may not be there.
+    If IS_CAUSAL, row i sees the keys 0 to i. HEAD is a power of 2, at least 16.
+    """
+    tile = tl.program_id(0)
+    head = tl.program_id(1)
+    rows = tile * ROWS + tl.arange(0, ROWS)
+    components = tl.arange(0, HEAD)
+    inside = rows[:, None] < query_length
+    places = (head * query_length + rows)[:, None] * HEAD + components[None, :]
+    block = tl.load(query + places, mask=inside, other=0.0)
+    keys = head * key_length + tl.arange(0, BLOCK)
+    key_places = keys[:, None] * HEAD + components[None, :]
+
+    limit = tl.zeros([ROWS], tl.int32) + key_length  # row i may see the keys below limit[i]
+    seen_by_all = key_length
+    stop = key_length
+    if IS_CAUSAL:
+        limit = tl.minimum(key_length, rows + 1)
+        seen_by_all = tl.minimum(key_length, tile * ROWS + 1)
+        stop = tl.minimum(key_length, tile * ROWS + ROWS)  # no block wholly in the future
+    unmasked = seen_by_all // BLOCK * BLOCK  # whole blocks that every row sees
+
+    result = tl.zeros([ROWS, HEAD], tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    maximum = tl.full([ROWS], float("-inf"), tl.float32)
+    result, total, maximum = INNER(
+        block, key + key_places, value + key_places, HEAD, HEAD, 0, unmasked, limit, scale,
+        result, total, maximum, BLOCK, False,
+    )  # fmt: skip
+    result, total, maximum = INNER(
+        block, key + key_places, value + key_places, HEAD, HEAD, unmasked, stop, limit, scale,
+        result, total, maximum, BLOCK, True,
+    )  # fmt: skip
+    tl.store(output + places, result / total[:, None], mask=inside)

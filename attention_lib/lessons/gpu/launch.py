@@ -38,10 +38,14 @@ if triton:
     TUNED = [
         triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
         for rows, block, warps, stages in (
+            # Each tile with 8 warps and with 4: which is faster differs between versions of Triton.
             (128, 128, 8, 3),
+            (128, 128, 4, 3),
             (128, 64, 8, 3),
             (128, 64, 4, 3),
+            (64, 128, 8, 2),
             (64, 128, 4, 2),
+            (64, 64, 8, 3),
             (64, 64, 4, 3),
             (64, 32, 4, 3),
             (64, 32, 4, 2),  # from here on for products without tensor cores, number by number
@@ -76,6 +80,7 @@ def forward(
     key,
     value,
     output,
+    logsumexp,  # (batch, heads, row), without gaps; in powers of 2
     query_strides,  # of each array: batch, head, row, component
     key_strides,
     value_strides,
@@ -90,6 +95,7 @@ def forward(
     WIDTH: tl.constexpr,
     PACKED: tl.constexpr,  # whether keys, and values, follow each other without a gap
     IS_CAUSAL: tl.constexpr,
+    KEEPS_LOGSUMEXP: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -147,6 +153,9 @@ def forward(
             block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit,
             scale, result, total, maximum, BLOCK, True,
         )  # fmt: skip
+    if KEEPS_LOGSUMEXP:
+        of_rows = (batch * heads + head) * query_length + rows
+        tl.store(logsumexp + of_rows, maximum + tl.log2(total), mask=rows < query_length)
     result = result / total[:, None]
     tl.store(output_pointers, result.to(output.dtype.element_ty), mask=inside)
 
@@ -198,25 +207,53 @@ def flash_attention(
     bits and cannot multiply it, so there bfloat16 inputs are computed in float32 and rounded
     once at the end.
     """
+    return _attend(query, key, value, bool(is_causal), kernel, tile)[0]
+
+
+def attend_with_logsumexp(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Return `flash_attention`'s output and what a backward pass needs of each row.
+
+    The second, (..., L) in float32, is log2 of the row's sum of 2^(score · log2 e / √d); it is -inf
+    where there is no key.
+    """
+    output, logsumexp = _attend(query, key, value, bool(is_causal), None, None, True)
+    assert logsumexp is not None
+    return output, logsumexp
+
+
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    kernel: Any,
+    tile: tuple[int, int] | None,
+    keeps_logsumexp: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     if kernel is None:
         from attention_lib.lessons.gpu.kernel import flash_kernel as kernel
     _require(query, key, value)
     leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     shape = (*leading, *query.shape[-2:])
+    logsumexp = None
+    if keeps_logsumexp:
+        logsumexp = query.new_full(shape[:-1], -math.inf, dtype=torch.float32)
     if math.prod(shape) == 0 or key.shape[-2] == 0:  # nothing to mix: zeros
-        return query.new_zeros(shape)
+        return query.new_zeros(shape), logsumexp
     dtype = query.dtype
     if INTERPRETED and dtype == torch.bfloat16:
         query, key, value = query.float(), key.float(), value.float()
     output = query.new_empty(_in_four(query, leading).shape)
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
     if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
-        _tune(*arrays, bool(is_causal), kernel)
-    _launch(*arrays, output, bool(is_causal), kernel, tile)
-    return output.reshape(shape).to(dtype)
+        _tune(*arrays, is_causal, kernel)
+    launch_forward(*arrays, output, is_causal, kernel, tile, logsumexp)
+    return output.reshape(shape).to(dtype), logsumexp
 
 
-def _launch(
+def launch_forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -224,7 +261,10 @@ def _launch(
     is_causal: bool,
     kernel: Any,
     tile: tuple[int, int] | None = None,
+    logsumexp: Tensor | None = None,
+    **options: Any,
 ) -> None:
+    """Launch `forward`; with a tile, without tuning, and with such options as num_warps."""
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
 
@@ -240,6 +280,7 @@ def _launch(
             key,
             value,
             output,
+            output if logsumexp is None else logsumexp,
             query.stride(),
             key.stride(),
             value.stride(),
@@ -254,8 +295,57 @@ def _launch(
             WIDTH=max(16, triton.next_power_of_2(head)),
             PACKED=key.stride(2) == value.stride(2) == head,
             IS_CAUSAL=is_causal,
+            KEEPS_LOGSUMEXP=logsumexp is not None,
             **sizes,
+            **options,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
+        )
+
+
+def run_program(
+    program: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    is_causal: bool = False,
+    *,
+    kernel: Any,
+    tile: tuple[int, int],
+) -> None:
+    """Launch an outer kernel such as `flash_program` on a grid of (tiles, heads).
+
+    query and output (heads, L, d), key and value (heads, S, d), without gaps in memory, d a power
+    of 2 from 16 to 128, S at least 1. `kernel` is its inner loop, and `tile` says how many rows
+    and how many keys are taken at a time. The program writes to `output`.
+    """
+    _require(query, key, value)
+    heads, query_length, head = query.shape
+    arrays = {"query": query, "key": key, "value": value, "output": output}
+    for name, tensor in arrays.items():
+        if not tensor.is_contiguous() or tensor.ndim != 3 or len(tensor) != heads:
+            raise ValueError(f"{name} must be (heads, length, d), of {heads} heads, without gaps.")
+        if tensor.numel() >= 2**31:
+            raise ValueError(f"{name} has 2^31 numbers or more: their places need 64 bits.")
+    if head < 16 or head & (head - 1) or key.shape[-2] == 0:
+        raise ValueError(
+            f"The program needs a head size of 16, 32, 64 or 128, and at least one key; it got "
+            f"{head}, and {key.shape[-2]} keys."
+        )
+    rows, block = tile
+    on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
+    with on_device:
+        program[(triton.cdiv(query_length, rows), heads)](
+            *arrays.values(),
+            query_length,
+            key.shape[-2],
+            math.log2(math.e) / math.sqrt(head),
+            INNER=kernel,
+            HEAD=head,
+            IS_CAUSAL=is_causal,
+            ROWS=rows,
+            BLOCK=block,
+            allowed_dot_input_precisions=("ieee",),
         )
 
 
@@ -264,7 +354,7 @@ def _tune(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: An
     first = [tensor[:, :, :TUNED_ON] for tensor in (query, key, value)]
     wanted = (query.dtype, query.shape[-1], is_causal, query.device, kernel)
     if wanted not in _tuned_for:
-        _launch(*first, torch.empty_like(first[0]), is_causal, kernel)
+        launch_forward(*first, torch.empty_like(first[0]), is_causal, kernel)
         _tuned_for.add(wanted)
 
 
@@ -299,8 +389,8 @@ def _require(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):
         raise RuntimeError(
-            "The kernel has no backward pass: call it under torch.no_grad(), or train with "
-            "torch_attention."
+            "flash_attention has no backward pass: call it under torch.no_grad(), or train with "
+            "flash_attention_with_gradients or torch_attention."
         )
 
 

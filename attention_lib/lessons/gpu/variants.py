@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from attention_lib.lessons.gpu import attention_flops, call_times, synchronize, 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 KERNEL = "our Triton kernel"
 NAIVE = "naive torch"
+COMPILED = "naive, torch.compile"
 
 Call = Callable[[], Tensor]
 Prepare = Callable[[Tensor, Tensor, Tensor, bool], Call]
@@ -61,6 +63,7 @@ class Row:
     milliseconds: list[float] = field(default_factory=list)
     peak_bytes: int | None = None  # beyond the inputs
     problem: str = ""
+    is_backward: bool = False  # the gradients alone, without the forward pass before them
 
     @property
     def median(self) -> float:
@@ -68,7 +71,10 @@ class Row:
 
     @property
     def operations(self) -> int:
-        return attention_flops(self.batch, self.heads, self.length, self.head_dim, self.is_causal)
+        """Count those of the products: two forwards, five backwards."""
+        sizes = (self.batch, self.heads, self.length, self.head_dim, self.is_causal)
+        forward = attention_flops(*sizes)
+        return forward * 5 // 2 if self.is_backward else forward
 
     @property
     def tflops(self) -> float:
@@ -90,6 +96,7 @@ def variants(device: torch.device, dtype: torch.dtype, head_dim: int = 64) -> li
         for name, backend in backends.items()
     ]
     by_compiling = "" if device.type == "cuda" else "not tried: compiling it here takes a minute"
+    there.insert(1, Variant(COMPILED, _naive_compiled, by_compiling, holds_scores=True))
     there.append(Variant("FlexAttention", _flex, problem=by_compiling))
     interpreted = "" if device.type == "cuda" else "interpreted: its time would say nothing"
     there.append(Variant(KERNEL, _kernel, untimed=interpreted))
@@ -101,20 +108,25 @@ def measure(
     tensors: tuple[Tensor, Tensor, Tensor],
     is_causal: bool = False,
     repeats: int = 10,
+    is_backward: bool = False,
 ) -> Row:
     """Time a variant on query, key and value (batch, heads, length, d), and find its peak memory.
 
-    Running out of memory is a result like any other: a row that says so.
+    With `is_backward` the gradients of all three are timed, and the forward pass is not. Running
+    out of memory is a result like any other: a row that says so.
     """
     batch, heads, length, head_dim = tensors[0].shape
     dtype = str(tensors[0].dtype).removeprefix("torch.")
-    row = Row(variant.name, batch, heads, length, head_dim, is_causal, dtype)
+    row = Row(
+        variant.name, batch, heads, length, head_dim, is_causal, dtype, is_backward=is_backward
+    )
     problem = variant.problem or variant.untimed or _shortage(variant, tensors[0])
     if problem:
         return dataclasses.replace(row, problem=problem)
     device = tensors[0].device
     try:
-        call = variant.prepare(*tensors, is_causal)
+        prepare = _backward_of(variant) if is_backward else variant.prepare
+        call = prepare(*tensors, is_causal)
         times = call_times(call, device, repeats, _other_work(device))
         return dataclasses.replace(row, milliseconds=times, peak_bytes=peak_bytes(call, device))
     except (RuntimeError, MemoryError) as error:
@@ -123,6 +135,18 @@ def measure(
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return dataclasses.replace(row, problem="out of memory")
+
+
+def _backward_of(variant: Variant) -> Callable[..., Callable[[], Any]]:
+    def prepare(
+        query: Tensor, key: Tensor, value: Tensor, is_causal: bool
+    ) -> Callable[[], tuple[Tensor, ...]]:
+        inputs = [tensor.detach().requires_grad_() for tensor in (query, key, value)]
+        output = variant.prepare(*inputs, is_causal)()
+        toward = torch.randn_like(output)
+        return lambda: torch.autograd.grad(output, inputs, toward, retain_graph=True)
+
+    return prepare
 
 
 def _other_work(device: torch.device) -> Callable[[], None]:
@@ -160,11 +184,12 @@ def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
 def text_table(rows: Iterable[Row]) -> str:
     """Write rows as a table: median and spread, speed and memory, or what went wrong."""
     lines = [
-        f"{'':22}{'tokens':>9}  {'mask':6}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>9}{'MiB':>8}"
+        f"{'':22}{'tokens':>9}  {'mask':13}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>9}{'MiB':>8}"
     ]
     for row in rows:
         mask = "causal" if row.is_causal else "none"
-        head = f"{row.variant:22}{row.length:9,}  {mask:6}"
+        mask += ", back" if row.is_backward else ""
+        head = f"{row.variant:22}{row.length:9,}  {mask:13}"
         if row.problem:
             lines.append(f"{head}  {row.problem}")
             continue
@@ -204,8 +229,26 @@ def describe(device: torch.device) -> dict[str, str]:
         "torch": torch.__version__,
         "triton": triton.__version__ if triton else "none",
         "cuda": torch.version.cuda or "none",
+        "limits": _limits(device),
         "date": date.today().isoformat(),
     }
+
+
+def _limits(device: torch.device) -> str:
+    """Ask NVIDIA's tool for the power limit and the clocks, on which a speed depends."""
+    command = (
+        "nvidia-smi --query-gpu=power.limit,clocks.max.sm,clocks.max.mem --format=csv,noheader"
+    )
+    if device.type == "cuda":
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            shown = subprocess.run(
+                command.split(), capture_output=True, text=True, timeout=20, check=True
+            )
+            index = torch.cuda.current_device()
+            lines = shown.stdout.strip().splitlines()
+            power, core, memory = lines[min(index, len(lines) - 1)].split(", ")
+            return f"{power} at most, cores up to {core}, memory {memory}"
+    return "not known"
 
 
 def store(rows: Iterable[Row], machine: dict[str, str], folder: Path = RESULTS) -> Path:
@@ -226,6 +269,16 @@ def stored(folder: Path = RESULTS) -> list[tuple[dict[str, str], list[Row]]]:
 
 def _naive(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
     return lambda: torch_attention(query, key, value, is_causal)
+
+
+def _naive_compiled(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+    compiled = _compiled_naive()
+    return lambda: compiled(query, key, value, is_causal)
+
+
+@functools.cache
+def _compiled_naive() -> Any:
+    return torch.compile(torch_attention)
 
 
 def _forced(backend: SDPBackend) -> Prepare:
@@ -262,9 +315,12 @@ def _past(_batch: Tensor, _head: Tensor, row: Tensor, column: Tensor) -> Tensor:
 
 
 def _kernel(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
+    from attention_lib.lessons.gpu.backward import flash_attention_with_gradients
     from attention_lib.lessons.gpu.launch import flash_attention
 
-    return lambda: flash_attention(query, key, value, is_causal)
+    with_gradients = any(tensor.requires_grad for tensor in (query, key, value))
+    attend = flash_attention_with_gradients if with_gradients else flash_attention
+    return lambda: attend(query, key, value, is_causal)
 
 
 def _tried(variant: Variant, device: torch.device, dtype: torch.dtype, head_dim: int) -> Variant:
@@ -306,7 +362,7 @@ def _shortage(variant: Variant, query: Tensor) -> str:
     room = _free_memory()
     if needed < 0.8 * room:
         return ""
-    return f"out of memory: needs about {_gib(needed)}, {_gib(room)} are free"
+    return f"not tried: it needs about {_gib(needed)}, and {_gib(room)} are free"
 
 
 def _gib(size: float) -> str:

@@ -1,11 +1,15 @@
 """What the check of `flash_kernel` says in place of Triton's own words, and how its mistakes are made."""
 
+import numpy as np
 import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
-from attention_lib.exercises.gpu.flash_kernel import RESULTS, Edited
+from attention_lib.exercises.gpu.flash_kernel import FINITE_MASK, MASKED_ALWAYS, RESULTS, Edited
+from attention_lib.exercises.gpu.flash_program import PLACES
+from attention_lib.exercises.parts import kernels
 from attention_lib.lessons.gpu import kernel, launch
+from tests.exercises.gpu.flash_kernel import RIGHT
 
 needs_triton = pytest.mark.skipif(launch.triton is None, reason="Triton has builds for Linux only")
 
@@ -20,6 +24,65 @@ def test_results_of_another_shape_are_explained_without_a_line_of_triton():
         "flash_kernel stopped with ValueError: what it returns must be output, total, maximum, in "
         "this order."
     )
+
+
+TOLD = [
+    ("flash_kernel", "larger[:, None])", "larger)", "becomes a column with [:, None]"),
+    ("flash_kernel", "tl.trans(key)", "key", "need tl.trans for the scores"),
+    (
+        "flash_kernel",
+        "tl.exp2(maximum - larger)",
+        "np.exp2(maximum - larger)",
+        "operations from tl",
+    ),
+    ("flash_kernel", "tl.max(scores, axis=1)", "max(scores)", "go through a list"),
+    ("flash_kernel", "weights.to(value.dtype)", "weights", "two blocks of one dtype"),
+    ("flash_program", "tl.zeros([ROWS, HEAD]", "tl.zeros(HEAD", "A shape is a list"),
+    ("flash_program", "tl.zeros([ROWS], tl.float32)", "0.0", "total must begin as a block"),
+    (
+        "flash_program",
+        PLACES,
+        PLACES.replace("[:, None]", "").replace("[None, :]", ""),
+        "Pointers and mask",
+    ),
+    ("flash_program", "    result, total, maximum = I", "    result = I", "returns three blocks"),
+]
+
+
+@needs_triton
+@pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
+@pytest.mark.parametrize(("name", "old", "new", "advice"), TOLD)
+def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, old, new, advice):
+    edited = kernels.Edited(name, (old, new)).kernel
+    edited.fn.__globals__.update(np=np)
+    report = judge(find(name), edited, seed=0)
+    assert report.outcome == "error"
+    assert advice in report.sentence
+    assert f"{name} stopped in line " in report.sentence
+
+
+@needs_triton
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (RIGHT[0], ()),
+        (RIGHT[1], (FINITE_MASK,)),
+        (RIGHT[2], (MASKED_ALWAYS,)),
+    ],
+)
+def test_right_answer_that_masks_poorly_gets_a_remark_and_its_points(answer, advice):
+    report = judge(find("flash_kernel"), answer, seed=0)
+    assert report.outcome == "right", report.sentence
+    assert report.advice == advice
+
+
+@needs_triton
+def test_store_behind_the_last_row_is_noticed():
+    edited = kernels.Edited(
+        "flash_program", ("total[:, None], mask=inside", "total[:, None]")
+    ).kernel
+    report = judge(find("flash_program"), edited, seed=0)
+    assert "it stores outside of output" in report.sentence
 
 
 def test_mistake_that_replaces_missing_text_names_the_text_and_its_file():

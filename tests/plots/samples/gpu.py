@@ -24,4 +24,29 @@ def tiles():
     return plots.tiles_of_a_launch(40, 16, 8)
 
 
-FIGURES = [clocks, errors, costs, tiles]
+def chip():
+    parts = {
+        "multiprocessors": "132",
+        "memory": "80 GB",
+        "cache": "50 MB",
+        "shared memory": "228 KiB",
+        "registers": "65,536",
+        "tensor cores": "4",
+    }
+    return plots.inside_a_gpu("NVIDIA H100", parts)
+
+
+def budget():
+    needs = {"registers": (160, 255, "a thread"), "shared memory": (448, 227, "KiB")}
+    return plots.tile_budget(128, 64, 4, needs, 128)
+
+
+def far_over_budget():
+    return plots.tile_budget(512, 512, 8, {"registers": (1700, 255, "a thread")}, 512)
+
+
+def published():
+    return plots.published_speeds({"ours": (400, 363), "another": (321, None)}, "H100")
+
+
+FIGURES = [clocks, errors, costs, tiles, chip, budget, far_over_budget, published]

@@ -1,0 +1,308 @@
+"""`flash_program` is the outer kernel of a Triton forward pass, around an inner loop such as `flash_kernel`.
+
+`flash_program(query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr, HEAD: tl.constexpr,
+IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr)`, launched on a grid of (tiles, heads). Query and
+output `(heads, query_length, HEAD)`, key and value `(heads, key_length, HEAD)` arrive as the addresses of their
+first numbers, without gaps. Program (tile, head) computes the rows `tile * ROWS` to `tile * ROWS + ROWS − 1`, those
+that there are, and stores them, divided by total, in the dtype of output. Each whole block that every row of the
+tile sees goes to `INNER` with MASKED False, the rest with MASKED True and `limit`. `IS_CAUSAL`: row i sees the keys
+0 to i, and blocks wholly in a tile's future are handed to no loop. HEAD is a power of 2, 16 or more; key_length at
+least 1. It is compiled on CUDA, and run by Triton's interpreter elsewhere; the check hands in a loop of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.exercises.gpu.flash_kernel import (
+    draw_heads,
+    exact_attention,
+    magnitude,
+)
+from attention_lib.exercises.parts import kernels
+from attention_lib.exercises.parts.kernels import as_kernel, calls_the_library, changed
+from attention_lib.exercises.parts.tensors import LazyReference
+
+HINTS = (
+    "tile = tl.program_id(0) and head = tl.program_id(1). The tile's rows are tile * ROWS + "
+    "tl.arange(0, ROWS). Number i of row r of this head lies at (head * query_length + r) * HEAD + i.",
+    "places = (head * query_length + rows)[:, None] * HEAD + tl.arange(0, HEAD)[None, :] are the places "
+    "of the tile, in query and in output. Load and store with mask=rows[:, None] < query_length. "
+    "Keys 0 to BLOCK - 1 have places of the same kind, with key_length.",
+    "Without a causal mask limit is key_length in each row: tl.zeros([ROWS], tl.int32) + key_length. "
+    "With one it is tl.minimum(key_length, rows + 1), all rows see the keys below "
+    "tl.minimum(key_length, tile * ROWS + 1), and the last row's keys end at tl.minimum(key_length, "
+    "tile * ROWS + ROWS).",
+    "unmasked = seen_by_all // BLOCK * BLOCK. Call INNER from 0 to unmasked with False as its last argument, then "
+    "from unmasked to stop with True, and hand on output, total and maximum. They begin as tl.zeros([ROWS, "
+    "HEAD], tl.float32), tl.zeros([ROWS], tl.float32) and tl.full([ROWS], float('-inf'), tl.float32).",
+)
+
+
+def launched(answer: Any) -> Answer:
+    """Launch an outer kernel, or the edited text of the library's."""
+    return staging.launched_program(as_kernel(answer))
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(*draw_heads(rng, 1, 16, 32, 16))  # one tile, one whole block
+    yield Case(*draw_heads(rng, 1, 40, 64, 16), tile=(16, 32))  # three tiles, the last one short
+    yield Case(*draw_heads(rng, 3, 16, 32, 32))  # three heads
+    yield Case(*draw_heads(rng, 2, 18, 45, 32), tile=(32, 16))  # the last block is short, too
+    yield Case(*draw_heads(rng, 2, 48, 48, 16), is_causal=True, tile=(16, 16))
+    yield Case(*draw_heads(rng, 2, 70, 70, 16), is_causal=True, tile=(32, 16))
+    yield Case(*draw_heads(rng, 2, 50, 21, 32), is_causal=True, tile=(16, 32))
+    yield Case(*draw_heads(rng, 1, 18, 50, 16, "float16"), is_causal=True, tile=(16, 16))
+
+
+ALL_MASKED = (
+    "The output is right, but blocks that every row of the tile sees go through the mask, which costs "
+    "time for each score: hand the whole ones to INNER with False first, up to unmasked = "
+    "seen_by_all // BLOCK * BLOCK."
+)
+FUTURE = (
+    "The output is right, but blocks wholly in a tile's future are handed to INNER and computed for "
+    "nothing: with IS_CAUSAL stop at tl.minimum(key_length, tile * ROWS + ROWS)."
+)
+TWICE = (
+    "The output is right, but INNER is handed more keys than there are: hand it the whole blocks once "
+    "without a mask, and from there to stop once with one."
+)
+
+
+def problem_with_work(answer: Any) -> str | None:
+    """Count the keys that each tile hands to the inner loop, without a mask and with one."""
+    counted = staging.counted_program(as_kernel(answer))
+    rng = np.random.default_rng(7)
+    for length, keys, is_causal, (rows, block) in (
+        (16, 70, False, (16, 16)),
+        (70, 70, True, (16, 16)),
+        (70, 70, True, (32, 16)),
+        (70, 40, True, (16, 32)),
+    ):
+        counts = counted(*draw_heads(rng, 2, length, keys, 16), is_causal, (rows, block))
+        first_rows = np.arange(length) // rows * rows
+        seen_by_all, stop = np.full(length, keys), np.full(length, keys)
+        if is_causal:
+            seen_by_all = np.minimum(keys, first_rows + 1)
+            stop = np.minimum(keys, first_rows + rows)
+        unmasked, masked = counts[..., 0].numpy(), counts[..., 1].numpy()
+        whole = seen_by_all // block * block
+        if (unmasked < whole).any():
+            return ALL_MASKED
+        rounded_up = np.minimum(keys, -(-stop // block) * block)
+        if (unmasked + masked > rounded_up).any():
+            return FUTURE if is_causal and (unmasked + masked <= keys).all() else TWICE
+    return None
+
+
+Edited = functools.partial(kernels.Edited, "flash_program")
+
+# Text of flash_program in attention_lib/lessons/gpu/kernel.py that the mistakes replace.
+TILE = "tile = tl.program_id(0)"
+HEAD = "head = tl.program_id(1)"
+ROWS = "rows = tile * ROWS + tl.arange(0, ROWS)"
+PLACES = "places = (head * query_length + rows)[:, None] * HEAD + components[None, :]"
+KEYS = "keys = head * key_length + tl.arange(0, BLOCK)"
+KEY_PLACES = "key_places = keys[:, None] * HEAD + components[None, :]"
+CAUSAL = "    if IS_CAUSAL:"
+LIMIT = "limit = tl.minimum(key_length, rows + 1)"
+SEEN = "seen_by_all = tl.minimum(key_length, tile * ROWS + 1)"
+STOP = "stop = tl.minimum(key_length, tile * ROWS + ROWS)"
+UNMASKED = "unmasked = seen_by_all // BLOCK * BLOCK"
+TOTAL = "total = tl.zeros([ROWS], tl.float32)"
+MAXIMUM = 'maximum = tl.full([ROWS], float("-inf"), tl.float32)'
+CALL = "    result, total, maximum = INNER(\n        block, key + key_places, value + key_places, HEAD, HEAD, "
+FIRST_CALL = f"""{CALL}0, unmasked, limit, scale,
+        result, total, maximum, BLOCK, False,
+    )  # fmt: skip
+"""
+SECOND_CALL = f"""{CALL}unmasked, stop, limit, scale,
+        result, total, maximum, BLOCK, True,
+    )  # fmt: skip
+"""
+STORE = "tl.store(output + places, result / total[:, None], mask=inside)"
+
+MISTAKES = (
+    Mistake(
+        "tile and head are exchanged: the grid is (tiles, heads), so tl.program_id(0) is the tile and "
+        "tl.program_id(1) the head.",
+        Edited(changed(TILE, "(0)", "(1)"), changed(HEAD, "(1)", "(0)")),
+    ),
+    Mistake(
+        "All tiles take the first rows: tile number t begins at row t * ROWS.",
+        Edited(changed(ROWS, "tile * ROWS + ", "")),
+    ),
+    Mistake(
+        "Tiles overlap: tile number t begins at row t * ROWS, and at t it would share all but one row with "
+        "the next.",
+        Edited(changed(ROWS, "tile * ROWS", "tile")),
+    ),
+    Mistake(
+        "The head is left out: head h begins query_length rows further in query and output, and key_length "
+        "rows further in key and value, for each head before it.",
+        Edited(changed(HEAD, "tl.program_id(1)", "0")),
+    ),
+    Mistake(
+        "All heads take the keys and values of the first one: those of head h begin at row h * key_length.",
+        Edited(changed(KEYS, "head * key_length + ", "")),
+    ),
+    Mistake(
+        "All programs take the queries of the first head, and store there: those of head h begin at row "
+        "h * query_length.",
+        Edited(changed(PLACES, "head * query_length + ", "")),
+    ),
+    Mistake(
+        "Keys and values of head h are looked for at row h * query_length: they begin at h * key_length.",
+        Edited(changed(KEYS, "key_length", "query_length")),
+    ),
+    Mistake(
+        "Queries and output of head h are looked for at row h * key_length: they begin at h * query_length.",
+        Edited(changed(PLACES, "query_length", "key_length")),
+    ),
+    Mistake(
+        "Rows are taken to be one number long: row r begins at r * HEAD, so multiply the row's number by HEAD.",
+        Edited(changed(PLACES, " * HEAD", "")),
+        Edited(changed(KEY_PLACES, " * HEAD", "")),
+        Edited(changed(PLACES, " * HEAD", ""), changed(KEY_PLACES, " * HEAD", "")),
+    ),
+    Mistake(
+        "The strides handed to INNER are not the distance from one key to the next: that is HEAD, for keys and "
+        "for values.",
+        Edited(
+            (FIRST_CALL, FIRST_CALL.replace("HEAD, HEAD", "1, 1")),
+            (SECOND_CALL, SECOND_CALL.replace("HEAD, HEAD", "1, 1")),
+        ),
+    ),
+    Mistake(
+        "IS_CAUSAL changes nothing: with it, row i sees the keys below limit[i] = i + 1.",
+        Edited((CAUSAL, "    if False:")),
+    ),
+    Mistake(
+        "Each row misses its own key: limit is the first key that a row does not see, so it is rows + 1.",
+        Edited(changed(LIMIT, "rows + 1", "rows")),
+    ),
+    Mistake(
+        "Each row sees one key of the future: limit is the first key that a row does not see, rows + 1.",
+        Edited(changed(LIMIT, "rows + 1", "rows + 2")),
+    ),
+    Mistake(
+        "limit counts the rows of the tile from 0: they are numbered from tile * ROWS.",
+        Edited(changed(LIMIT, "rows + 1", "tl.arange(0, ROWS) + 1")),
+    ),
+    Mistake(
+        "limit goes beyond the last key, whose successors are loaded as 0 and get a weight: it is at most "
+        "key_length.",
+        Edited(changed(LIMIT, "tl.minimum(key_length, rows + 1)", "rows + 1")),
+    ),
+    Mistake(
+        "Blocks that reach into the future of some rows go without a mask: every row of the tile sees the keys "
+        "up to its first row's own, tile * ROWS, and no more.",
+        Edited(changed(SEEN, "tile * ROWS + 1", "tile * ROWS + ROWS")),
+    ),
+    Mistake(
+        "The keys stop too early: the last row of the tile sees the keys up to tile * ROWS + ROWS - 1.",
+        Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS")),
+        Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS + 1")),
+    ),
+    Mistake(
+        "The short block at the end is taken without a mask, and the places behind the last key get a weight: "
+        "round down, seen_by_all // BLOCK * BLOCK.",
+        Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "seen_by_all")),
+        Edited(changed(UNMASKED, "seen_by_all // BLOCK", "tl.cdiv(seen_by_all, BLOCK)")),
+    ),
+    Mistake(
+        "Only the blocks without a mask are taken: call INNER once more, from unmasked to stop, with True.",
+        Edited((SECOND_CALL, "")),
+    ),
+    Mistake(
+        "Only the blocks with a mask count: call INNER before that from 0 to unmasked, with False, and hand "
+        "what it returned to the second call.",
+        Edited((FIRST_CALL, "")),
+        Edited(
+            (
+                SECOND_CALL,
+                SECOND_CALL.replace(
+                    "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B"
+                ),
+            )
+        ),
+    ),
+    Mistake(
+        "Keys are taken twice: the second call begins where the first ended, at unmasked.",
+        Edited((SECOND_CALL, SECOND_CALL.replace("unmasked, stop", "0, stop"))),
+    ),
+    Mistake(
+        "The last call has MASKED False, so that limit is not looked at: its last argument is True.",
+        Edited((SECOND_CALL, SECOND_CALL.replace("True", "False"))),
+    ),
+    Mistake(
+        "maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, no score at all.",
+        Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
+    ),
+    Mistake(
+        "total begins at 1, as if a key had been seen: it begins at 0.",
+        Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
+    ),
+    Mistake(
+        "What is stored is not divided by total: store result / total[:, None].",
+        Edited(changed(STORE, " / total[:, None]", "")),
+    ),
+    Mistake(
+        "scale is left out: hand it to INNER, which multiplies the scores by it.",
+        Edited(
+            (FIRST_CALL, FIRST_CALL.replace("scale", "1.0")),
+            (SECOND_CALL, SECOND_CALL.replace("scale", "1.0")),
+        ),
+    ),
+    Mistake(
+        "scale counts double: INNER multiplies by it, so leave the queries as they are.",
+        Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
+    ),
+    Mistake(
+        "Keys and values are exchanged: INNER takes the keys' pointers before the values'.",
+        Edited(
+            (FIRST_CALL, FIRST_CALL.replace("key + key_places, value", "value + key_places, key")),
+            (
+                SECOND_CALL,
+                SECOND_CALL.replace("key + key_places, value", "value + key_places, key"),
+            ),
+        ),
+    ),
+    Mistake(
+        ALL_MASKED, Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "0")), measured=True
+    ),
+    Mistake(
+        FUTURE,
+        Edited(changed(STOP, "tl.minimum(key_length, tile * ROWS + ROWS)", "key_length")),
+        measured=True,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="flash_program",
+    points=4,
+    minutes=25,
+    reference=LazyReference("flash_program", truth=exact_attention),
+    signature="flash_program(query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr, "
+    "HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr)",
+    accelerated=True,
+    run=launched,
+    run_as="def flash_attention(query, key, value, is_causal=False, tile=(16, 32))",
+    cases=cases,
+    magnitude=magnitude,
+    probes=(
+        calls_the_library("flash_program", "write the program with Triton's operations."),
+        problem_with_work,
+    ),
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

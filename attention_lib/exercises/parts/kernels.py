@@ -1,0 +1,81 @@
+"""What the exercises on Triton kernels share: edited text of a reference, and a probe for its use."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from attention_lib.checks.calls.case import Answer
+
+
+class Edited:
+    """A kernel of the library with some of its text replaced, compiled when it is first used.
+
+    Parameters
+    ----------
+    name
+        The kernel's name in `attention_lib`.
+    *changes
+        Pairs of a text that the kernel has, and the text that takes its place.
+    """
+
+    def __init__(self, name: str, *changes: tuple[str, str]) -> None:
+        self._name = name
+        self._changes = changes
+
+    @functools.cached_property
+    def kernel(self) -> Any:
+        from attention_lib.lessons.gpu import kernel
+
+        reference = getattr(kernel, self._name)
+        source = inspect.getsource(getattr(reference, "fn", reference))
+        for old, new in self._changes:
+            if old not in source:
+                raise ValueError(
+                    f"A known mistake of {self._name} replaces {old!r}, which is not in "
+                    f"{kernel.__file__}: change the text in the exercise's file, too."
+                )
+            source = source.replace(old, new)
+        name = f"<{self._name} with {self._changes}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for Triton
+        namespace = dict(vars(kernel))
+        exec(compile(source, name, "exec", dont_inherit=True), namespace)
+        return namespace[self._name]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(*args, **kwargs)
+
+
+def changed(anchor: str, old: str, new: str) -> tuple[str, str]:
+    """Return an anchor, and the same with a part of it replaced."""
+    return anchor, anchor.replace(old, new)
+
+
+def as_kernel(answer: Any) -> Any:
+    """Return what Triton can compile: the answer, or the kernel of an edited text."""
+    return answer.kernel if isinstance(answer, Edited) else answer
+
+
+def calls_the_library(name: str, advice: str) -> Callable[[Answer], str | None]:
+    """Return a probe that refuses a kernel which hands its work to the library's kernel `name`."""
+
+    def probe(answer: Any) -> str | None:
+        from attention_lib.lessons.gpu import kernel, launch
+
+        function = getattr(answer, "fn", answer)
+        code = getattr(function, "__code__", None)
+        names = code.co_names if code else ()
+        reached = [getattr(function, "__globals__", {}).get(name) for name in names]
+        reached += [getattr(module, n, None) for module in reached for n in names]
+        reached += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        solutions = [getattr(kernel, name)]
+        if name == "flash_program":  # and the tuned one of the launch, in its wrappers
+            solutions += [launch.forward, getattr(launch.forward, "fn", None)]
+        if any(one is solution for one in (answer, *reached) for solution in solutions if solution):
+            return f"{name} calls attention_lib.{name}, the course's own solution: {advice}"
+        return None
+
+    return probe

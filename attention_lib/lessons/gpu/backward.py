@@ -1,0 +1,290 @@
+"""Lesson 09's backward pass: the gradients of FlashAttention by two Triton kernels.
+
+The weights are formed again, tile by tile, from the queries, the keys and each row's log-sum-exp, as in
+lesson 07. One kernel goes through the keys for a tile of queries, the other through the queries
+for a block of keys, so that no two programs write to the same place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attention_lib.lessons.gpu.launch import attend_with_logsumexp
+from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
+
+__all__ = ["flash_attention_backward", "flash_attention_with_gradients"]
+
+LN_2 = tl.constexpr(math.log(2.0))
+
+if triton:
+    TUNED = [
+        triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
+        for rows, block, stages in ((128, 64, 2), (64, 128, 2), (128, 128, 2), (64, 64, 3))
+        for warps in (4, 8)
+    ]
+    SMALL = [triton.Config({"ROWS": 32, "BLOCK": 32}, num_warps=4, num_stages=1)]
+    INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]
+
+    def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
+        # Number by number, without tensor cores, large tiles compile for minutes.
+        return SMALL if arguments["query"].dtype == torch.float32 else configs
+
+    tuned = triton.autotune(
+        INTERPRETERS if INTERPRETED else TUNED,
+        key=["HEAD", "IS_CAUSAL", "length_class"],
+        prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
+    )
+    fused = functools.partial(triton.jit, do_not_specialize=["length_class"])
+else:
+    tuned = fused = jit
+
+
+@tuned
+@fused
+def grad_query_kernel(
+    query, key, value, grad_output, logsumexp, delta, grad_query,
+    query_length, key_length, scale, length_class,
+    HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Compute the gradient of ROWS queries of one head, going through its keys."""
+    tile, head = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    rows = tile * ROWS + tl.arange(0, ROWS)
+    there = rows < query_length
+    queries = _load_rows(query + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
+    toward = _load_rows(grad_output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
+    of_rows = head * query_length + rows
+    # +inf, or a weight of 0, where there is no row.
+    log_totals = tl.load(logsumexp + of_rows, mask=there, other=float("inf"))
+    deltas = tl.load(delta + of_rows, mask=there, other=0.0)
+    stop = key_length
+    if IS_CAUSAL:
+        stop = tl.minimum(key_length, tile * ROWS + ROWS)
+    gradient = tl.zeros([ROWS, WIDTH], tl.float32)
+    for first in range(0, stop, BLOCK):
+        columns = first + tl.arange(0, BLOCK)
+        keys = _load_rows(key + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
+        values = _load_rows(value + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
+        scores = tl.dot(queries, tl.trans(keys)) * scale
+        scores = _masked(scores, rows, columns, key_length, IS_CAUSAL)
+        weights = tl.exp2(scores - log_totals[:, None])
+        grad_weights = tl.dot(toward, tl.trans(values))
+        grad_scores = weights * (grad_weights - deltas[:, None])
+        gradient += tl.dot(grad_scores.to(keys.dtype), keys)
+    _store_rows(
+        grad_query + head * query_length * HEAD, gradient * (scale * LN_2), rows, query_length, HEAD,
+        WIDTH,
+    )  # fmt: skip
+
+
+@tuned
+@fused
+def grad_key_value_kernel(
+    query, key, value, grad_output, logsumexp, delta, grad_key, grad_value,
+    query_length, key_length, scale, length_class,
+    HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Compute the gradients of BLOCK keys and values of one head, going through its queries."""
+    block, head = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = block * BLOCK + tl.arange(0, BLOCK)
+    keys = _load_rows(key + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
+    values = _load_rows(value + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
+    begin = 0
+    if IS_CAUSAL:  # earlier rows see none of these keys
+        begin = block * BLOCK // ROWS * ROWS
+    grad_keys = tl.zeros([BLOCK, WIDTH], tl.float32)
+    grad_values = tl.zeros([BLOCK, WIDTH], tl.float32)
+    for first in range(begin, query_length, ROWS):
+        rows = first + tl.arange(0, ROWS)
+        there = rows < query_length
+        queries = _load_rows(query + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
+        toward = _load_rows(
+            grad_output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH
+        )
+        of_rows = head * query_length + rows
+        log_totals = tl.load(logsumexp + of_rows, mask=there, other=float("inf"))
+        deltas = tl.load(delta + of_rows, mask=there, other=0.0)
+        # All turned over, (BLOCK, ROWS), so that no block of weights has to be turned.
+        scores = tl.dot(keys, tl.trans(queries)) * scale
+        if IS_CAUSAL:
+            scores = tl.where(columns[:, None] <= rows[None, :], scores, float("-inf"))
+        weights = tl.exp2(scores - log_totals[None, :])
+        grad_values += tl.dot(weights.to(toward.dtype), toward)
+        grad_weights = tl.dot(values, tl.trans(toward))
+        grad_scores = weights * (grad_weights - deltas[None, :])
+        grad_keys += tl.dot(grad_scores.to(queries.dtype), queries)
+    offset = head * key_length * HEAD
+    grad_keys *= scale * LN_2
+    _store_rows(grad_key + offset, grad_keys, columns, key_length, HEAD, WIDTH)
+    _store_rows(grad_value + offset, grad_values, columns, key_length, HEAD, WIDTH)
+
+
+@jit
+def _masked(scores, rows, columns, key_length, IS_CAUSAL: tl.constexpr):
+    """Put -inf where there is no key, or one of the future."""
+    visible = columns[None, :] < key_length
+    if IS_CAUSAL:
+        visible = visible & (columns[None, :] <= rows[:, None])
+    return tl.where(visible, scores, float("-inf"))
+
+
+@jit
+def _load_rows(pointer, rows, length, HEAD: tl.constexpr, WIDTH: tl.constexpr):
+    """Load rows of HEAD numbers as a (rows, WIDTH) block, 0 where there is none."""
+    components = tl.arange(0, WIDTH)
+    places = rows[:, None].to(tl.int64) * HEAD + components[None, :]
+    inside = rows[:, None] < length
+    if HEAD < WIDTH:
+        inside = inside & (components[None, :] < HEAD)
+    return tl.load(pointer + places, mask=inside, other=0.0)
+
+
+@jit
+def _store_rows(pointer, block, rows, length, HEAD: tl.constexpr, WIDTH: tl.constexpr):
+    """Store those rows of a block that are there, in the pointer's dtype."""
+    components = tl.arange(0, WIDTH)
+    places = rows[:, None].to(tl.int64) * HEAD + components[None, :]
+    inside = (rows[:, None] < length) & (components[None, :] < HEAD)
+    tl.store(pointer + places, block.to(pointer.dtype.element_ty), mask=inside)
+
+
+def flash_attention_backward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
+    grad_output: Tensor,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of attention with respect to queries, keys and values.
+
+    Parameters
+    ----------
+    query, output, grad_output : Tensor, shape (..., L, d)
+        What went into the forward pass, what came out, and the gradient with respect to that.
+    key, value : Tensor, shape (..., S, d)
+        With the leading dimensions of `query`; here nothing broadcasts.
+    logsumexp : Tensor, shape (..., L)
+        As `attend_with_logsumexp` gives it, in float32 and in powers of 2.
+    is_causal : bool, default False
+        Whether query i saw the keys 0 to i only.
+
+    Returns
+    -------
+    tuple of three Tensors
+        In the inputs' dtype. Sums run in float32; no L × S matrix is held.
+
+    Raises
+    ------
+    ValueError
+        If shapes or devices do not fit.
+
+    Notes
+    -----
+    Dao, "FlashAttention-2", arXiv:2307.08691 (2023), algorithm 2, but with two kernels in place of atomic
+    additions to the gradient of the queries: the scores are formed twice, and the result is the same
+    in every run.
+    """
+    leading = query.shape[:-2]
+    for name, tensor, shape in (
+        ("key", key, (*leading, key.shape[-2], query.shape[-1])),
+        ("value", value, key.shape),
+        ("output", output, query.shape),
+        ("grad_output", grad_output, query.shape),
+        ("logsumexp", logsumexp, query.shape[:-1]),
+    ):
+        if tuple(tensor.shape) != tuple(shape):
+            raise ValueError(
+                f"{name} must have shape {tuple(shape)}; it has {tuple(tensor.shape)}."
+            )
+        if tensor.device != query.device:
+            raise ValueError(
+                f"{name} must be on {query.device}, as query is; it is on {tensor.device}."
+            )
+    if query.numel() == 0 or key.numel() == 0:
+        return torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+    arrays = [_flat(tensor) for tensor in (query, key, value, grad_output)]
+    dtype = query.dtype
+    if INTERPRETED and dtype == torch.bfloat16:  # the interpreter keeps it as bare bits
+        arrays = [tensor.float() for tensor in arrays]
+    # Σ_k P_ik ∂P_ik, a number for each row: the output times its own gradient.
+    delta = (_flat(output).float() * _flat(grad_output).float()).sum(dim=-1)
+    gradients = [torch.empty_like(tensor) for tensor in arrays[:3]]
+    heads, length, head = arrays[0].shape
+    keys = key.shape[-2]
+    numbers = (length, keys, _scale(head), min(max(length, keys), 8192).bit_length())
+    constants = {
+        "HEAD": head,
+        "WIDTH": _width(head),
+        "IS_CAUSAL": bool(is_causal),
+        "allowed_dot_input_precisions": ("ieee",),
+    }
+    of_rows = (logsumexp.reshape(heads, length).contiguous(), delta)
+    with _on(query):
+        grad_query_kernel[lambda chosen: (triton.cdiv(length, chosen["ROWS"]), heads)](
+            *arrays, *of_rows, gradients[0], *numbers, **constants
+        )
+        grad_key_value_kernel[lambda chosen: (triton.cdiv(keys, chosen["BLOCK"]), heads)](
+            *arrays, *of_rows, *gradients[1:], *numbers, **constants
+        )
+    like = (query, key, value)
+    grad_query, grad_key, grad_value = (
+        gradient.view(tensor.shape).to(dtype)
+        for gradient, tensor in zip(gradients, like, strict=True)
+    )
+    return grad_query, grad_key, grad_value
+
+
+class _FlashAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+        with torch.no_grad():
+            output, logsumexp = attend_with_logsumexp(query, key, value, is_causal)
+        context.save_for_backward(query, key, value, output, logsumexp)
+        context.is_causal = is_causal
+        return output
+
+    @staticmethod
+    def backward(context: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        saved = context.saved_tensors
+        return *flash_attention_backward(*saved, grad_output, context.is_causal), None
+
+
+def flash_attention_with_gradients(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False
+) -> Tensor:
+    """Compute attention by the course's kernels; gradients flow back through it.
+
+    query (..., L, d), key and value (..., S, d), with equal leading dimensions.
+    """
+    if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+        raise ValueError(
+            "The backward pass needs equal leading dimensions; got query "
+            f"{tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}."
+        )
+    return _FlashAttention.apply(query, key, value, bool(is_causal))
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    """View (..., length, d) as (heads, length, d) without gaps; copy where it has some."""
+    return tensor.detach().reshape(-1, *tensor.shape[-2:]).contiguous()
+
+
+def _on(tensor: Tensor) -> Any:
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
+
+
+def _scale(head: int) -> float:
+    return math.log2(math.e) / math.sqrt(head)
+
+
+def _width(head: int) -> int:
+    return max(16, triton.next_power_of_2(head))
