@@ -94,6 +94,9 @@ c.GenerateFeedback.preprocessors = [
 c.GenerateFeedback.exporter_class = "attention_lib.grading.pages.feedback.FeedbackExporter"
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
-    "clean_html": "attention_lib.grading.pages.display.clean_html",
+    "ansi2html": "attention_lib.grading.pages.display.ansi2html",
+    "clean_html": "attention_lib.grading.pages.display.show_html",
+    "highlight_code": "attention_lib.grading.pages.display.highlight_code",
     "markdown2html": "attention_lib.grading.pages.display.markdown2html",
+    "strip_files_prefix": "attention_lib.grading.pages.display.strip_files_prefix",
 }

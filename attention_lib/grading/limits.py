@@ -71,6 +71,19 @@ ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
 # Pages: what feedback shows.
 MARKDOWN_GROWTH = 40  # times that text grows as HTML: a character of code may take a tag
 PICTURE_REPEATS = 2  # times that a cell's pictures are shown
+PIECE_ELEMENTS = 10_000  # tags of one output or Markdown cell; colors of one text
+PIECE_DEPTH = 100  # elements inside elements
+PIECE_CPU_SECONDS = 1.0  # to render it
+PLAIN_CHARACTERS = 20_000  # of what is shown as plain text, for being beyond one of these
+HIGHLIGHTED_CHARACTERS = 20_000  # of a code cell in color
+STYLE_CHARACTERS = 1_000  # of a style attribute
+STYLE_BRACKETS = 20
+COLOR_CHARACTERS = 30  # of a terminal's escape sequence
+PAGE_ELEMENTS = 100_000  # after which all else is plain text
+PAGE_PIECES_CPU_SECONDS = 10.0  # likewise
+PAGE_CPU_SECONDS = 60.0  # after which a page shows points alone, as after the next two
+PAGE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
+PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 
 # Batch: workers, backups, progress.
 DEATHS = 3  # of a call's workers, after which the call is given up
