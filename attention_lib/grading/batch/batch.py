@@ -200,9 +200,7 @@ class _Run:
             self.progress.count_failed()
 
 
-def write_page(
-    root: Path, lesson: str, student: str, points_alone: bool = False
-) -> dict[str, Any]:
+def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:
     """Write a student's feedback page; this only reads the gradebook."""
     nbgrader = Course(root).nbgrader()
     nbgrader.config.FeedbackExporter.points_alone = points_alone

@@ -145,8 +145,9 @@ def _text(raw: Mapping[str, Any]) -> str:
     if not isinstance(source, str):
         return ""
     text = _encodable(source)
-    if raw.get("cell_type") == "heading" and raw.get("level") in range(1, 7):
-        return f"{'#' * raw['level']} {text}"
+    level = raw.get("level")
+    if raw.get("cell_type") == "heading" and isinstance(level, int | float) and 1 <= level <= 6:
+        return f"{'#' * int(level)} {text}"
     return text
 
 

@@ -89,7 +89,9 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
 
 def _without_contents(nb: NotebookNode) -> NotebookNode:
     """Return a notebook of the graded cells alone, empty, below a sentence that says so."""
-    note = "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
+    note = (
+        "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
+    )
     cells = [new_markdown_cell(note, id="note")]
     for cell in nb.cells:
         if "nbgrader" in cell.metadata:
