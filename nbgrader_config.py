@@ -37,12 +37,13 @@ if os.environ.get("NBGRADER_DB_URL"):
     c.CourseDirectory.course_id = "default_course"
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
-# Files to collect are named STUDENT_LESSON.ipynb (ada_01_softmax.ipynb), or LESSON.ipynb inside a
-# folder or archive named after the student (ada.zip). What browsers and learning platforms add to
-# LESSON, such as " (1)", does no harm.
+# `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one
+# notebook a student, in a folder that has the name of the file or archive that was downloaded.
+c.ZipCollectApp.extractor_plugin = (
+    "attention_lib.grading.nbgrader_plugins.extracting.ExtractDownloads"
+)
 c.FileNameCollectorPlugin.named_regexp = (
-    r".*[/\\]extracted[/\\](?:.*[/\\])?"
-    r"(?P<student_id>[^/\\]+?)[_/\\](?P<file_id>\d\d_[^/\\]+)\.ipynb$"
+    r".*[/\\]extracted[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)\.ipynb$"
 )
 
 # Files that are never copied along with a notebook: hand-written lessons beside a source, and

@@ -24,6 +24,14 @@ TIMESTAMP_BYTES = 100  # of timestamp.txt
 SECRET_BYTES = 1_000  # of submission_secret.txt
 RELEASED_NOTEBOOKS_CACHED = 16
 
+# Collecting: what is taken of an instructor's folder of downloads.
+DOWNLOADS = 5_000  # files and folders
+ARCHIVE_BYTES = 100_000_000
+ARCHIVE_UNPACKED_BYTES = 70_000_000  # of all files in it
+ARCHIVE_RATIO = 50  # times that unpacked files may be larger, beyond NOTEBOOK_BYTES
+ARCHIVE_ENTRIES = 2_000
+FILE_NAME_BYTES = 200
+
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
 SUBMISSION_CPU_SECONDS = 300
