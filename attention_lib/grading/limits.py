@@ -9,6 +9,7 @@ MIB = 1 << 20
 # Intake: what is taken of one submission.
 CODE_CELL_CHARACTERS = 200_000
 MARKDOWN_CELL_CHARACTERS = 20_000
+CELL_PICTURES = 50  # pasted into a Markdown cell
 NOTEBOOK_CELLS = 10_000
 ADDED_CELLS = 500  # cells of a student's own
 ADDED_CHARACTERS = 1_000_000  # in these cells together

@@ -102,8 +102,8 @@ def find_downloads(
     for downloads in found.values():
         for download in downloads[1:] and downloads:
             others = ", ".join(one.path.name for one in downloads if one is not download)
-            why = f"{others} is of the same student; leave one of them there"
-            sentences.append(not_collected(download.path.name, why))
+            conflict = f"{others} is of the same student; leave one of them there"
+            sentences.append(not_collected(download.path.name, conflict))
     return [downloads[0] for downloads in found.values() if len(downloads) == 1], sentences
 
 

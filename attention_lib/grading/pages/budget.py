@@ -16,25 +16,8 @@ from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit
 KEY = "attention_lib_budget"  # among a page's resources
 TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # Elements that hold none, or that end where the next one of their kind begins.
-NOT_NESTED = set(
-    [
-        "br",
-        "col",
-        "dd",
-        "dt",
-        "hr",
-        "img",
-        "input",
-        "li",
-        "p",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "wbr",
-    ]
+NOT_NESTED = frozenset(
+    "br col dd dt hr img input li p tbody td tfoot th thead tr wbr".split()  # noqa: SIM905
 )
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import secrets
+import time
 
 import nbformat
 import pytest
@@ -17,7 +18,7 @@ from attention_lib.grading.intake.submission import Submission, prepare
 from attention_lib.grading.judge.execution import put_into
 from attention_lib.grading.judge.task import Ran
 from tests.grading.intake.mutants import Mutator
-from tests.grading.intake.released import RELEASED
+from tests.grading.intake.released import ANSWER, RELEASED
 
 MUTANTS = int(os.environ.get("ATTENTION_LIB_MUTANTS", "1500"))
 FRESH = 500
@@ -68,6 +69,23 @@ def try_all(course, seed, numbers):
         except Exception as error:
             error.add_note(f"Mutator({seed}).mutant({number}) makes {content[:2000]!r}")
             raise
+
+
+PICTURES = {str(number): {"image/png": "A"} for number in range(200_000)}
+LARGE = {
+    "cells": [{"cell_type": "code", "source": "x = 1\n" * 300}] * 9_900,
+    "pictures": [{"cell_type": "markdown", "source": "x", "attachments": PICTURES}],
+    "definitions": [{"cell_type": "code", "source": "def\n" * 49_000}] * 90,
+}
+
+
+@pytest.mark.parametrize("cells", LARGE.values(), ids=LARGE)
+def test_large_notebook_takes_little_time(course, cells):
+    answer = {"cell_type": "code", "id": "double", "source": ANSWER}
+    content = json.dumps({"nbformat": 4, "cells": [answer, *cells]}).encode()
+    begin = time.process_time()
+    require_sound(course, content)
+    assert time.process_time() - begin < 4
 
 
 def test_mutants_reach_both_results(course):
