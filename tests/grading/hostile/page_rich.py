@@ -21,5 +21,6 @@ print("\\x1b[" + "1;" * 40_000 + "m", "\\udc80")
 
 
 def change(notebook):
-    notebook.cells += [new_markdown_cell(f"# {'[' * 19_000}") for _ in range(50)]
+    notebook.cells += [new_markdown_cell(f"# {'[' * 19_000}") for _ in range(15)]
+    notebook.cells += [new_markdown_cell(f"# {'<b>' * 6_000}") for _ in range(35)]
     notebook.cells += [new_markdown_cell("# x\n" * 4_900)]
