@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release grade bench
+.PHONY: help lab check quick test style release collect grade bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -38,6 +38,10 @@ style: $(READY)
 
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release
+
+collect: $(READY) ## sort what lies in classroom/downloaded: make collect LESSON=01_softmax
+	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)"
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
 # tcp://host:8786. AGAIN=1: also what has not changed since it was graded.

@@ -37,12 +37,13 @@ if os.environ.get("NBGRADER_DB_URL"):
     c.CourseDirectory.course_id = "default_course"
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
-# Files to collect are named STUDENT_LESSON.ipynb (ada_01_softmax.ipynb), or LESSON.ipynb inside a
-# folder or archive named after the student (ada.zip). What browsers and learning platforms add to
-# LESSON, such as " (1)", does no harm.
+# `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one
+# notebook a student, in a folder that has the name of the file or archive that was downloaded.
+c.ZipCollectApp.extractor_plugin = (
+    "attention_lib.grading.nbgrader_plugins.extracting.ExtractDownloads"
+)
 c.FileNameCollectorPlugin.named_regexp = (
-    r".*[/\\]extracted[/\\](?:.*[/\\])?"
-    r"(?P<student_id>[^/\\]+?)[_/\\](?P<file_id>\d\d_[^/\\]+)\.ipynb$"
+    r".*[/\\]extracted[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)\.ipynb$"
 )
 
 # Files that are never copied along with a notebook: hand-written lessons beside a source, and
@@ -94,6 +95,9 @@ c.GenerateFeedback.preprocessors = [
 c.GenerateFeedback.exporter_class = "attention_lib.grading.pages.feedback.FeedbackExporter"
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
-    "clean_html": "attention_lib.grading.pages.display.clean_html",
+    "ansi2html": "attention_lib.grading.pages.display.ansi2html",
+    "clean_html": "attention_lib.grading.pages.display.show_html",
+    "highlight_code": "attention_lib.grading.pages.display.highlight_code",
     "markdown2html": "attention_lib.grading.pages.display.markdown2html",
+    "strip_files_prefix": "attention_lib.grading.pages.display.strip_files_prefix",
 }

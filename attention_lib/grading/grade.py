@@ -135,7 +135,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
     for result in results:
         points = ["-" if result.failed else _number(result.points.get(name)) for name in most]
         total = "-" if result.failed else f"{result.total:g}"
-        rows.append([_printable(result.student), *points, total, _printable(result.note)])
+        rows.append([printable(result.student), *points, total, printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -148,7 +148,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 
 def summary(results: list[Result]) -> str:
     """Say in a line how many there are, and who or what needs attention."""
-    failed = [_printable(result.student) for result in results if result.failed]
+    failed = [printable(result.student) for result in results if result.failed]
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None
     )
@@ -161,7 +161,7 @@ def summary(results: list[Result]) -> str:
     return " ".join(sentences)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text that a terminal shows as it is."""
     return "".join(c if c.isprintable() else "?" for c in text)
 

@@ -9,6 +9,7 @@ MIB = 1 << 20
 # Intake: what is taken of one submission.
 CODE_CELL_CHARACTERS = 200_000
 MARKDOWN_CELL_CHARACTERS = 20_000
+CELL_PICTURES = 50  # pasted into a Markdown cell
 NOTEBOOK_CELLS = 10_000
 ADDED_CELLS = 500  # cells of a student's own
 ADDED_CHARACTERS = 1_000_000  # in these cells together
@@ -23,6 +24,14 @@ FILES_NAMED_PER_NOTE = 5  # to the student, who is told how many more there are
 TIMESTAMP_BYTES = 100  # of timestamp.txt
 SECRET_BYTES = 1_000  # of submission_secret.txt
 RELEASED_NOTEBOOKS_CACHED = 16
+
+# Collecting: what is taken of an instructor's folder of downloads.
+DOWNLOADS = 5_000  # files and folders
+ARCHIVE_BYTES = 100_000_000
+ARCHIVE_UNPACKED_BYTES = 70_000_000  # of all files in it
+ARCHIVE_RATIO = 50  # times that unpacked files may be larger, beyond NOTEBOOK_BYTES
+ARCHIVE_ENTRIES = 2_000
+FILE_NAME_BYTES = 200
 
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
@@ -71,6 +80,19 @@ ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
 # Pages: what feedback shows.
 MARKDOWN_GROWTH = 40  # times that text grows as HTML: a character of code may take a tag
 PICTURE_REPEATS = 2  # times that a cell's pictures are shown
+PIECE_ELEMENTS = 10_000  # tags of one output or Markdown cell; colors of one text
+PIECE_DEPTH = 100  # elements inside elements
+PIECE_CPU_SECONDS = 1.0  # to render it
+PLAIN_CHARACTERS = 20_000  # of what is shown as plain text, for being beyond one of these
+HIGHLIGHTED_CHARACTERS = 20_000  # of a code cell in color
+STYLE_CHARACTERS = 1_000  # of a style attribute
+STYLE_BRACKETS = 20
+COLOR_CHARACTERS = 30  # of a terminal's escape sequence
+PAGE_ELEMENTS = 100_000  # after which all else is plain text
+PAGE_PIECES_CPU_SECONDS = 10.0  # likewise
+PAGE_CPU_SECONDS = 60.0  # after which a page shows points alone, as after the next two
+PAGE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
+PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 
 # Batch: workers, backups, progress.
 DEATHS = 3  # of a call's workers, after which the call is given up

@@ -12,7 +12,7 @@ import json
 import logging
 import sys
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,7 @@ class _Run:
     seed: int  # of the hidden cases
     to_grade: deque[str]
     to_show: deque[str]
+    graded: set[str] = field(default_factory=set)  # in this batch
 
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
@@ -163,28 +164,44 @@ class _Run:
         elif reply.error is not None:
             self._fail(work.student, "could not be run", reply.error)
         elif self.recorder.grade(work, reply.value):
-            self._hand_out_page(work.student)
+            self.progress.count()
+            self.graded.add(work.student)
+            self.to_show.append(work.student)  # after all runs: marks do not wait for pages
         else:
             self.progress.count(failed=True)
 
-    def _hand_out_page(self, student: str) -> None:
+    def _hand_out_page(self, student: str, points_alone: bool = False) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
-        arguments = self.course.root, self.lesson, student
-        then = functools.partial(self._receive_page, student, self.recorder.page(student))
-        self.workers.ask(Call(write_page, arguments, then, local=True))
+        arguments = self.course.root, self.lesson, student, points_alone
+        then = functools.partial(
+            self._receive_page, student, self.recorder.page(student), points_alone
+        )
+        seconds = limits.PAGE_WALL_SECONDS
+        self.workers.ask(Call(write_page, arguments, then, local=True, seconds=seconds))
 
-    def _receive_page(self, student: str, page: str, reply: Reply) -> None:
-        if reply.error is not None:
+    def _receive_page(self, student: str, page: str, points_alone: bool, reply: Reply) -> None:
+        if isinstance(reply.error, TimeoutError | WorkerDied) and not points_alone:
+            self._hand_out_page(student, points_alone=True)
+        elif reply.error is not None:
             self._fail(student, "the feedback could not be written", reply.error)
         else:
             written = self.recorder.note_page(student, page, reply.value)
-            self.progress.count(failed=not written)
+            self._count(student, failed=not written)
 
     def _fail(self, student: str, why: str, error: BaseException | None = None) -> None:
         self.recorder.fail(student, why, error)
-        self.progress.count(failed=True)
+        self._count(student, failed=True)
+
+    def _count(self, student: str, failed: bool) -> None:
+        """Count who is done; whoever was graded in this batch has been counted."""
+        if student not in self.graded:
+            self.progress.count(failed)
+        elif failed:
+            self.progress.count_failed()
 
 
-def write_page(root: Path, lesson: str, student: str) -> dict[str, Any]:
+def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:
     """Write a student's feedback page; this only reads the gradebook."""
-    return Course(root).nbgrader().generate_feedback(lesson, student)
+    nbgrader = Course(root).nbgrader()
+    nbgrader.config.FeedbackExporter.points_alone = points_alone
+    return nbgrader.generate_feedback(lesson, student)

@@ -28,6 +28,11 @@ class Progress:
         self._failed += failed
         self.show()
 
+    def count_failed(self) -> None:
+        """One that is done has failed after all."""
+        self._failed += 1
+        self.show()
+
     def show(self) -> None:
         """Say how far it is: over the last line of a terminal, elsewhere now and then."""
         if self._out.isatty():

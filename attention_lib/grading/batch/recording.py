@@ -20,7 +20,6 @@ from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
 from attention_lib.grading.intake.submission import Prepared
-from attention_lib.grading.judge.checking import STOPPED
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import autograde
 
@@ -133,15 +132,10 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     if prepared.problem:
         return "; ".join([f"nothing to grade: {prepared.problem}", *time])
     outputs = [output for cell in ran.outputs.values() for output in cell]
-    stops = [
-        output["evalue"]
-        for output in outputs
-        if output["output_type"] == "error" and output["ename"] == STOPPED
-    ]
     verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
     advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
     remarks = [f"see the remark on {', '.join(advised)}"] if advised else []
-    return "; ".join(stops[:1] + remarks + time)
+    return "; ".join(ran.stops[:1] + remarks + time)
 
 
 @contextlib.contextmanager

@@ -135,6 +135,10 @@ class Course:
         """The folder that a student handed in."""
         return self._folder(self._folders.submitted_directory, student, lesson)
 
+    def downloaded(self, lesson: str) -> Path:
+        """The folder of what an instructor downloaded, to be collected."""
+        return self._own / "downloaded" / lesson / "archive"
+
     def autograded(self, lesson: str, student: str) -> Path:
         """A submission as it was run and graded."""
         folder = self._folder(self._folders.autograded_directory, student, lesson)

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import stat
+import unicodedata
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,6 +80,11 @@ def _step_into(folder: Folder, name: str) -> Folder:
     name_or_path, options = folder.at(name)
     descriptor = os.open(name_or_path, _OPEN_FLAGS | os.O_DIRECTORY, **options)
     return Folder(folder.path / name, descriptor)
+
+
+def same_name(name: str) -> str:
+    """Return a form that is equal for names which some file systems take for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def names(folder: Folder, most: int) -> list[str]:

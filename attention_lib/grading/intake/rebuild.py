@@ -145,8 +145,9 @@ def _text(raw: Mapping[str, Any]) -> str:
     if not isinstance(source, str):
         return ""
     text = _encodable(source)
-    if raw.get("cell_type") == "heading" and raw.get("level") in range(1, 7):
-        return f"{'#' * raw['level']} {text}"
+    level = raw.get("level")
+    if raw.get("cell_type") == "heading" and isinstance(level, int | float) and 1 <= level <= 6:
+        return f"{'#' * int(level)} {text}"
     return text
 
 
@@ -156,7 +157,7 @@ def _encodable(text: str) -> str:
 
 
 def _pictures(attachments: object) -> dict[str, dict[str, str]]:
-    """Read the pictures that a student pasted into a Markdown cell, and no other attachments."""
+    """Read the first pictures that a student pasted into a Markdown cell, and no other attachments."""
     if not isinstance(attachments, Mapping):
         return {}
     pictures = {
@@ -165,7 +166,7 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
             for mime, data in bundle.items()
             if mime in PICTURE_TYPES and isinstance(data, str) and BASE64.fullmatch(data)
         }
-        for name, bundle in attachments.items()
+        for name, bundle in itertools.islice(attachments.items(), limits.CELL_PICTURES)
         if isinstance(bundle, Mapping) and name == _encodable(name)
     }
     return {name: bundle for name, bundle in pictures.items() if bundle}

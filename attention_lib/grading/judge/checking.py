@@ -47,6 +47,8 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
         if reply.get("kind") == "function":
             answer = StandIn(session, exercise.name)
         report = _judged(exercise, answer, seed)
+        # Text of no characters, such as an array of them, raises where it is shown.
+        panel = {"text/plain": as_text(report), "text/html": as_html(report)}
     except SessionEnded as ended:
         return [error_output(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
     except Exception as problem:  # made by replies that no answer of any kind would give
@@ -57,7 +59,6 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
         ]
     log.info("check of %s: %s", exercise.name, report.outcome)
     verdict = {"exercise": exercise.name, "outcome": report.outcome, "advice": list(report.advice)}
-    panel = {"text/plain": as_text(report), "text/html": as_html(report)}
     outputs = [new_output("display_data", data=panel, metadata={"attention_lib": verdict})]
     if report.outcome != "right":
         error = new_output("error", ename="CheckFailed", evalue=headline(report))

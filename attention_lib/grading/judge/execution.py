@@ -134,8 +134,13 @@ def _run_cells(
         name = checked_exercise(cell)
         if name:
             outputs = check_answer(EXERCISES[name], session, task.seed)
+            ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         elif cell.id in to_run and not session.ended:
-            outputs = run_source(cell.source, session, task.cell_seconds)
+            try:
+                outputs = run_source(cell.source, session, task.cell_seconds)
+            except SessionEnded as ended:
+                ran.stops.append(f"{ended} The cells below could not run.")
+                outputs = [error_output(STOPPED, ran.stops[-1])]
             if not _is_the_students(cell):
                 outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
@@ -181,12 +186,14 @@ def _is_a_failure(output: dict[str, Any]) -> bool:
     return output["output_type"] == "error" and output["ename"] not in (STOPPED, TIMEOUT)
 
 
+def _is_a_stop(output: dict[str, Any]) -> bool:
+    """Tell whether a check broke off. Checks name their errors; a student's cells may use any name."""
+    return output["output_type"] == "error" and output["ename"] == STOPPED
+
+
 def run_source(source: str, session: Session, seconds: float) -> list[dict[str, Any]]:
     """Run one cell of the student's, and return its outputs."""
-    try:
-        reply = session.ask({"do": "run", "source": source}, seconds)
-    except SessionEnded as ended:
-        return [error_output(STOPPED, f"{ended} The cells below could not run.")]
+    reply = session.ask({"do": "run", "source": source}, seconds)
     outputs = _outputs(reply.get("outputs"))
     if reply.get("interrupted"):
         sentence = f"This cell was still running after {seconds:g} seconds and was stopped."

@@ -26,3 +26,4 @@ class Ran:
 
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by cell id
     counts: dict[str, int] = field(default_factory=dict)  # the order in which cells were run
+    stops: list[str] = field(default_factory=list)  # why the student's process ended, in sentences

@@ -2,6 +2,7 @@
 
 nbconvert can sanitize HTML outputs by itself, but then drops figures and colors, and leaves the
 HTML in Markdown cells as it is. These Jinja filters replace its own in both of nbgrader's pages.
+What has too many parts, or takes too long to render, they show as plain text.
 """
 
 from __future__ import annotations
@@ -9,24 +10,29 @@ from __future__ import annotations
 import html
 import logging
 import re
+from collections.abc import Callable
+from typing import Any
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
+from nbconvert.filters import ansi
+from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import List
 
 from attention_lib.grading import limits
+from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
 
 _EXTRA_TAGS = """
     br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
     summary sup table tbody td tfoot th thead tr
 """
 _ATTRIBUTES = """
-    align alt aria-label class colspan data-outcome height id role rowspan style title width
-"""
+    align alt aria-label class colspan data-outcome height role rowspan style title width
+"""  # no id: it could be one by which nbgrader's pages find their own elements
 _CSS = """
     background background-color border border-bottom border-collapse border-left border-radius
     border-right border-spacing border-top color display flex-wrap font-family font-size
@@ -38,11 +44,20 @@ ALLOWED_TAGS = bleach.ALLOWED_TAGS | set(_EXTRA_TAGS.split())
 ALLOWED_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 CSS_SANITIZER = CSSSanitizer(allowed_css_properties=_CSS.split())
 # CSS functions that fetch nothing; a call's name, or a backslash, which could hide one.
-ALLOWED_CSS_FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "calc", "linear-gradient"}
+ALLOWED_CSS_FUNCTIONS = {"rgb", "rgba", "hsl", "hsla", "linear-gradient"}
 CSS_CALL = re.compile(r"([^\s,:;()]*)\(|\\")
+NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
 # Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
 PICTURE_ADDRESSES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
+
+
+# Nothing inside is drawn outside of it, or takes a click there.
+CONTAINER = '<div style="contain:paint;overflow:auto">'
+ESCAPE = re.compile(rf"\x1b(?!\[[0-9;]{{0,{limits.COLOR_CHARACTERS}}}m)")  # but for colors
+
+logger = logging.getLogger(__name__)
+_highlight = Highlight2HTML()
 
 
 class TooManyPictures(ValueError):
@@ -51,7 +66,9 @@ class TooManyPictures(ValueError):
 
 NOT_RENDERED = (InvalidNotebook, RecursionError, TooManyPictures)  # for what a student wrote
 
-logger = logging.getLogger(__name__)
+
+class Shown(str):
+    """HTML that has been cleaned and bounded. nbconvert's templates filter some of it twice."""
 
 
 def clean_html(markup: str | bytes) -> str:
@@ -67,23 +84,107 @@ def clean_html(markup: str | bytes) -> str:
 
 
 @pass_context
-def markdown2html(context: Context, source: str) -> str:
-    """Render a cell's Markdown with its pictures, as nbconvert does, and sanitize it.
+def show_html(context: Context, markup: str | bytes) -> Shown:
+    """Clean HTML and keep it inside its cell."""
+    if isinstance(markup, Shown):
+        return markup
+    source = markup.decode() if isinstance(markup, bytes) else str(markup)
+    return _bounded(context, source, lambda: _contained(source))
+
+
+@pass_context
+def markdown2html(context: Context, source: str) -> Shown:
+    """Render a cell's Markdown with its pictures, as nbconvert does, and clean it.
 
     Markdown that cannot be rendered, or grows too much, is shown as plain text.
     """
-    cell = context.get("cell") or {}
-    pictures = _Pictures(cell.get("attachments", {}))
-    renderer = IPythonRenderer(escape=False, attachments=pictures)
+    return _bounded(context, source, lambda: _contained(_render(context, source)))
+
+
+@pass_context
+def highlight_code(
+    context: Context, source: str, language: str | None = None, metadata: Any = None
+) -> Shown:
+    """Show code in color, as nbconvert does."""
+    if len(source) > limits.HIGHLIGHTED_CHARACTERS:
+        return _as_code(source)
+    return _bounded(context, source, lambda: _highlight(source, language, metadata), _as_code)
+
+
+@pass_context
+def ansi2html(context: Context, source: str) -> Shown:
+    """Show text with a terminal's colors, as nbconvert does, and with no other of its commands."""
+    text = source[: limits.CELL_CHARACTERS]
+    if len(text) < len(source):
+        text += NOT_ALL
+    text = ESCAPE.sub("", text)
+    return _bounded(context, text, lambda: ansi.ansi2html(text), _as_text)
+
+
+def strip_files_prefix(text: str) -> str:
+    """Return HTML as it is. nbconvert's filter mends links that notebooks had before 2014."""
+    return text
+
+
+NOT_ALL = "\n[The rest is left out: it is too long.]"
+
+
+def _bounded(
+    context: Context,
+    source: str,
+    render: Callable[[], str],
+    plain: Callable[[str], Shown] | None = None,
+) -> Shown:
+    """Render a piece of a page, or show its source as plain text where that takes too much."""
+    budget, why = budget_of(context), ""
     try:
-        rendered = MarkdownWithMath(renderer=renderer).render(source)
-        if len(rendered) <= limits.MARKDOWN_GROWTH * len(source) + pictures.characters:
-            return clean_html(rendered)
+        with budget.piece():
+            shown = render()
+        budget.take(shown.count("<"))
+        return Shown(shown)
+    except TooRich as problem:
+        why = f"{problem} It is shown as plain text."
+        logger.info("Shown as plain text: %s", problem)
     except NOT_RENDERED as problem:  # a picture that is missing, or text nested too deeply
-        logger.info("Markdown is shown as plain text: %r", problem)
+        logger.info("Shown as plain text: %r", problem)
     except Exception:
-        logger.warning("Markdown is shown as plain text: rendering it failed", exc_info=True)
-    return f"<pre>{html.escape(source)}</pre>"
+        logger.warning("Shown as plain text: rendering it failed", exc_info=True)
+    return plain(source) if plain else _as_paragraph(source, why)
+
+
+def _contained(markup: str) -> str:
+    require_bounds(markup)
+    return f"{CONTAINER}{clean_html(markup)}</div>"
+
+
+def _render(context: Context, source: str) -> str:
+    if len(source) > limits.MARKDOWN_CELL_CHARACTERS:
+        raise TooRich("It is too long.")
+    pictures = _Pictures((context.get("cell") or {}).get("attachments", {}))
+    renderer = IPythonRenderer(escape=False, attachments=pictures, exclude_anchor_links=True)
+    rendered = MarkdownWithMath(renderer=renderer).render(source)
+    if len(rendered) > limits.MARKDOWN_GROWTH * len(source) + pictures.characters:
+        raise TooRich("It grows too much.")
+    return rendered
+
+
+def _as_text(source: str) -> Shown:
+    """Show text without the commands of a terminal."""
+    return Shown(html.escape(ansi.strip_ansi(_cut(source))))
+
+
+def _as_code(source: str) -> Shown:
+    return Shown(f'<div class="highlight"><pre>{html.escape(source)}</pre></div>')
+
+
+def _as_paragraph(source: str, why: str) -> Shown:
+    note = f"<p><em>{html.escape(why)}</em></p>" if why else ""
+    return Shown(f"<pre>{html.escape(_cut(source))}</pre>{note}")
+
+
+def _cut(text: str) -> str:
+    most = limits.PLAIN_CHARACTERS
+    return text if len(text) <= most else text[:most] + NOT_ALL
 
 
 class _Pictures(dict[str, dict[str, str]]):
@@ -110,10 +211,19 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "href":
         return tag == "a" and not re.sub(r"[\s\0-\x1f]", "", value).lower().startswith("data:")
     if name == "style":
-        return all(name.lower() in ALLOWED_CSS_FUNCTIONS for name in CSS_CALL.findall(value))
+        return _is_allowed_style(value)
     if name == "class":
         return all(map(ALLOWED_CLASSES.fullmatch, value.split()))
     return name in ALLOWED_ATTRIBUTES
+
+
+def _is_allowed_style(value: str) -> bool:
+    """Tell whether a style fetches nothing, moves nothing out of its place, and is parsed quickly."""
+    if len(value) > limits.STYLE_CHARACTERS:
+        return False
+    if sum(map(value.count, "([{")) > limits.STYLE_BRACKETS or NEGATIVE.search(value):
+        return False
+    return all(name.lower() in ALLOWED_CSS_FUNCTIONS for name in CSS_CALL.findall(value))
 
 
 class HideChecks(ClearHiddenTests):

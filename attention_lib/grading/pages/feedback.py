@@ -1,4 +1,4 @@
-"""Export feedback pages as HTMLExporter does, with cached templates and without its second parse.
+"""Export feedback pages as HTMLExporter does, within limits, with cached templates, parsed once.
 
 HTMLExporter compiles its templates for each page, and parses each finished page with BeautifulSoup
 to give pictures an alternative text. That takes two thirds of its time.
@@ -6,13 +6,21 @@ to give pictures an alternative text. That takes two thirds of its time.
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 from nbconvert.exporters import HTMLExporter, TemplateExporter
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
+from nbformat.v4 import new_markdown_cell
+from traitlets import Bool
+
+from attention_lib.grading import limits
+from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit, memory_limit
+
+log = logging.getLogger(__name__)
 
 NO_ALT = re.compile(r"<img (?![^>]*\balt=)")
 ALT = '<img alt="No description has been provided for this image" '
@@ -48,7 +56,12 @@ class _PageKeeper(TemplateExporter):
 
 
 class FeedbackExporter(HTMLExporter, _PageKeeper):
-    """HTMLExporter with cached templates; alternative texts are added by a regular expression."""
+    """HTMLExporter with cached templates; alternative texts are added by a regular expression.
+
+    A notebook that takes too much time or memory gets a page with its points alone.
+    """
+
+    points_alone = Bool(False, help="Write pages without the notebook.").tag(config=True)
 
     @property
     def environment(self) -> Environment:
@@ -59,5 +72,32 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
     def from_notebook_node(  # type: ignore[override]  # as nbconvert does
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
+        if not self.points_alone:
+            try:
+                with memory_limit(limits.PAGE_MEMORY_BYTES), cpu_limit(limits.PAGE_CPU_SECONDS):
+                    return self._export(nb, resources, **kw)
+            except (TooSlow, MemoryError, RecursionError) as problem:
+                log.info("A page shows points alone: %r", problem)
+        return self._export(_without_contents(nb), resources, **kw)
+
+    def _export(
+        self, nb: NotebookNode, resources: dict[str, Any] | None, **kw: Any
+    ) -> tuple[str, dict[str, Any]]:
         _, resources = super().from_notebook_node(nb, resources, **kw)
         return NO_ALT.sub(ALT, self.page), resources
+
+
+def _without_contents(nb: NotebookNode) -> NotebookNode:
+    """Return a notebook of the graded cells alone, empty, below a sentence that says so."""
+    note = (
+        "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
+    )
+    cells = [new_markdown_cell(note, id="note")]
+    for cell in nb.cells:
+        if "nbgrader" in cell.metadata:
+            empty = {**cell, "source": ""}
+            if cell.cell_type == "code":
+                empty["outputs"] = []
+            empty.pop("attachments", None)
+            cells.append(empty)
+    return from_dict({**nb, "cells": cells})

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 
 import psutil
 import pytest
 from sqlalchemy import text
 
 from attention_lib.grading.batch import recording
-from attention_lib.grading.batch.batch import Batch
+from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course
@@ -513,3 +514,36 @@ def without_bubblewrap(course, folder):
         text=True,
         check=False,
     )
+
+
+class WorkersKilledByPages(Workers):
+    """Workers of which each is killed that writes a page with a notebook in it."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.calls = []
+
+    def _submit(self, call):
+        self.calls.append(call.function.__name__)
+        if call.function is not write_page or call.arguments[-1]:
+            return super()._submit(call)
+        killed = Future()
+        killed.set_exception(TimeoutError())
+        return killed
+
+
+def test_page_that_kills_its_worker_shows_points_alone_after_all_marks(room):
+    for student in STUDENTS:
+        (room.course.submission(LESSON, student) / "data.csv").write_text("1")
+    with (
+        Journal(room.course.journal(LESSON)) as journal,
+        room.course.gradebook() as gradebook,
+        WorkersKilledByPages() as workers,
+    ):
+        batch = Batch(room.course, LESSON, gradebook, journal)
+        quietly(lambda: batch.run(batch.plan(STUDENTS), workers))
+    assert workers.calls == ["run_notebook"] * 3 + ["write_page"] * 6
+    assert batch.failures == {}
+    page = room.feedback("ada")
+    assert "This notebook takes too long, or too much memory, to be shown." in page
+    assert "(Score: 2.0 / 2.0)" in page

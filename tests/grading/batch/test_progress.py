@@ -59,3 +59,10 @@ def test_file_gets_a_line_a_minute_at_most(now):
     progress.count()
     progress.close()
     assert out.getvalue() == "2 of 3 graded, 30 s left\n"
+
+
+def test_one_that_fails_after_it_was_counted_is_counted_once():
+    progress = Progress(1, io.StringIO())
+    progress.count()
+    progress.count_failed()
+    assert str(progress) == "1 of 1 graded, 1 failed"

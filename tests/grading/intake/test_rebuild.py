@@ -305,3 +305,14 @@ def test_rebuilding_is_idempotent(submitted):
     submitted.cells.insert(1, new_code_cell("x = 1"))
     once, _ = rebuild(RELEASED, submitted)
     assert rebuild(RELEASED, once) == (once, [])
+
+
+@pytest.mark.parametrize("level", [1.0, 2, "2", None, [1], True, 1e300, float("nan"), -1])
+def test_heading_of_nbformat_3_may_have_any_level(level):
+    old = {"cell_type": "heading", "level": level, "source": "Mine"}
+    answer = {"cell_type": "code", "input": ANSWER}
+    sheets = {"nbformat": 3, "worksheets": [{"cells": [answer, old]}]}
+    notebook, _ = rebuild(RELEASED, sheets)
+    (mine,) = [cell.source for cell in notebook.cells if "Mine" in cell.source]
+    marks = {1.0: "# ", 2: "## "}.get(level, "") if isinstance(level, int | float) else ""
+    assert mine == f"{marks}Mine"

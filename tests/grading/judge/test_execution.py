@@ -338,3 +338,31 @@ def test_answers_are_judged_from_outside_without_a_sandbox_too():
     loop, check = run("while True: pass", seconds=3.0, checks=["softmax"], without_sandbox=True)
     assert errors(loop) == ["KeyboardInterrupt", "CellTimeout"]
     assert "softmax is not defined" in str(check.outputs)
+
+
+NO_CHARACTERS = "np.frombuffer(b'\\xff\\xff\\xff\\x7f' * 3, '<U1')"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"import numpy as np\ndef normalize_by_sum(scores):\n    return {NO_CHARACTERS}",
+        f"import numpy as np\ndef normalize_by_sum(scores):\n    return {NO_CHARACTERS}, '\\udc80'",
+        "def normalize_by_sum(scores):\n    raise ValueError('\\udc80')",
+        "print('\\udc80')\nraise ValueError('\\udc80')",
+    ],
+    ids=["array", "tuple", "error", "cell"],
+)
+def test_text_whose_bytes_are_no_characters_ends_in_a_verdict(source):
+    assert errors(run_below_a_lesson(source)[-1])
+
+
+def test_student_cannot_write_why_python_ended():
+    def stops(source):
+        notebook = new_notebook(cells=[new_code_cell(source, id="added-1"), check_cell("softmax")])
+        return run_notebook(Task("01_softmax", writes(notebook), {}, seed=7)).stops
+
+    forged = "class PythonStopped(Exception): pass\nraise PythonStopped('Give me full marks.')"
+    assert stops(forged) == []
+    (sentence,) = stops("import os\nos._exit(0)")
+    assert sentence.endswith("The cells below could not run.")

@@ -1,5 +1,8 @@
 """Sanitizing what feedback and formgrader show of a submission."""
 
+import re
+import time
+
 import pytest
 from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter
@@ -7,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attention_lib.checks.panel import as_html
 from attention_lib.checks.verdict import Report
+from attention_lib.grading import limits
 from attention_lib.grading.pages import display
 from attention_lib.grading.pages.display import clean_html
 from tests.grading.sample_class import EXERCISES, ROOT, Course
@@ -98,3 +102,86 @@ def test_panels_and_figures_are_unchanged():
     for part in ("border-left", "#D55E00", "padding", 'data-outcome="wrong"', "Look at the axis."):
         assert part in cleaned
     assert clean_html(figure) == figure
+
+
+MOVES_NOTHING = ("opacity", "height", "width")
+RICH = {
+    "open tags": {"text/html": "<b>" * 350_000 + "x"},
+    "open tags with ends of others": {"text/html": "<b></i>" * 3_000 + "x"},
+    "different open tags in paragraphs": {
+        "text/html": "".join(f"<b title={n}>" for n in range(90)) + "<p>x" * 3_000
+    },
+    "headings": {"text/markdown": "# x\n" * 900_000},
+    "brackets in Markdown": {"text/markdown": "[" * 20_000},
+    "a color with millions of parameters": {"text/plain": "\x1b[" + "1;" * 1_900_000 + "m"},
+    "a color in HTML": {"text/html": f"<b style='color:rgb({'1,' * 1_900_000}1)'>x</b>"},
+    "brackets in a style": {"text/html": f"<b style='color:{'[' * 5_000}'>x</b>"},
+    "a long style": {"text/html": f"<b style='color:{'a' * 100_000}'>x</b>"},
+    "many colors": {"text/plain": "\x1b[31mx\x1b[0m" * 100_000},
+}
+
+
+@pytest.mark.parametrize("bundle", RICH.values(), ids=RICH)
+def test_rich_output_is_shown_in_bounded_time(show, bundle):
+    begin = time.process_time()
+    page = show(new_code_cell("", outputs=[new_output("display_data", data=bundle)]))
+    assert time.process_time() - begin < 4
+    assert page.count("<") < 30_000
+
+
+@pytest.mark.parametrize(
+    "heading", ["[" * 19_000, "<b>" * 6_000, "![x](" * 3_000], ids=["brackets", "tags", "pictures"]
+)
+def test_fifty_headings_are_shown_in_bounded_time(show, heading, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_PIECES_CPU_SECONDS", 2.0)
+    begin = time.process_time()
+    show(*[new_markdown_cell(f"# {heading}") for _ in range(50)])
+    assert time.process_time() - begin < 6
+
+
+def test_elements_of_all_outputs_of_a_page_are_bounded(show, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_ELEMENTS", 5_000)
+    output = new_output("display_data", data={"text/html": "<b>x</b>" * 200})
+    page = show(*[new_code_cell("", outputs=[output]) for _ in range(20)])
+    assert 2_000 < page.count("<b>") <= 2_500
+    assert "It has more parts than are shown. It is shown as plain text." in page
+
+
+def test_long_code_is_shown_without_color(show):
+    page = show(new_code_cell("a = b + 1\n" * 10_000))
+    assert page.count("<span") < 1_000
+    assert page.count("a = b + 1") == 10_000
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "margin-top:-900px;height:2000px;opacity:0",
+        "margin: 0 0 0 - 5px",
+        "position:fixed;top:0;left:0;width:100vw;height:100vh",
+        "z-index:99",
+        "transform:translate(0px,100px)",
+        "margin-top:calc(0px - 100vh)",
+        "margin-top:min(0px,1px)",
+        "inset:0",
+        "float:left",
+    ],
+)
+def test_style_that_moves_an_element_out_of_its_cell_is_dropped(show, style):
+    over = f'<div style="{style}"><a href="https://stolen" id="check_softmax">click</a></div>'
+    output = new_output("display_data", data={"text/html": over})
+    for cell in (new_markdown_cell(over), new_code_cell("", outputs=[output])):
+        link = BeautifulSoup(show(cell), features="html.parser").find("a", string="click")
+        assert "id" not in link.attrs
+        for word in re.split(r"[:;(]", style)[0::2]:
+            assert word not in link.parent.attrs.get("style", "") or word in MOVES_NOTHING
+        assert "contain:paint" in link.parent.parent.attrs["style"]
+
+
+def test_text_whose_bytes_are_no_characters_is_shown(show):
+    outputs = [
+        new_output("stream", text="\udc80 text"),
+        new_output("display_data", data={"text/html": "<b>\udc80</b>", "text/plain": "\udc80"}),
+        new_output("error", ename="\udc80", evalue="\udc80", traceback=["\udc80"]),
+    ]
+    assert "text" in show(new_code_cell("'\udc80'", outputs=outputs), new_markdown_cell("\udc80"))

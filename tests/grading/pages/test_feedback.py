@@ -1,10 +1,14 @@
 """The exporter of feedback pages writes the same HTML as nbconvert's."""
 
+from copy import deepcopy
+
+import pytest
 from bs4 import BeautifulSoup
 from jinja2 import Environment
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attention_lib.grading import limits
 from attention_lib.grading.pages.display import clean_html, markdown2html
 from attention_lib.grading.pages.feedback import FeedbackExporter
 
@@ -61,3 +65,42 @@ def test_templates_are_compiled_once(monkeypatch):
     compiled.clear()
     exported(FeedbackExporter)
     assert compiled == []
+
+
+def graded_notebook():
+    """A notebook with a graded answer in it, as nbgrader marks it."""
+    notebook = deepcopy(NOTEBOOK)
+    marks = {"grade_id": "why", "grade": True, "solution": True, "points": 3, "score": 2}
+    notebook.cells.append(new_markdown_cell("Because.", metadata={"nbgrader": marks}))
+    return notebook
+
+
+def endless(*_):
+    while True:
+        pass
+
+
+def huge(*_):
+    return "x" * (50 << 30)
+
+
+def too_deep(*_):
+    return too_deep()
+
+
+@pytest.mark.parametrize("broken", [endless, huge, too_deep])
+def test_notebook_that_takes_too_much_gets_a_page_without_it(monkeypatch, broken):
+    monkeypatch.setattr(limits, "PAGE_CPU_SECONDS", 1.0)
+    exporter = FeedbackExporter(template_name="classic")
+    exporter.register_filter("ansi2html", broken)
+    page, _ = exporter.from_notebook_node(graded_notebook())
+    assert "This notebook takes too long, or too much memory, to be shown." in page
+    assert "img src=2" not in page
+    assert "Because." not in page
+
+
+def test_page_can_be_written_without_the_notebook():
+    exporter = FeedbackExporter(template_name="classic", points_alone=True)
+    page, _ = exporter.from_notebook_node(graded_notebook())
+    assert "too much memory, to be shown" in page
+    assert "Because." not in page

@@ -1,0 +1,1 @@
+"""Collecting: sorts what an instructor downloaded into the folders of students."""

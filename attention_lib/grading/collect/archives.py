@@ -1,0 +1,93 @@
+"""Read zip archives from strangers: bounded in files, bytes and depth; nothing is written."""
+
+from __future__ import annotations
+
+import io
+import logging
+import stat
+import unicodedata
+import zipfile
+
+from attention_lib.grading import limits
+
+log = logging.getLogger(__name__)
+
+ENTRY_SIGNATURE = b"PK\x01\x02"  # before each entry of a zip archive's directory
+READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound
+ENCRYPTED = 1  # bit of an entry's flags
+UNIX_MODE_SHIFT = 16  # in an entry's external attributes
+
+
+class NotCollected(Exception):
+    """Something is not collected; the text says why, as the end of a sentence."""
+
+
+def read_zip(content: bytes) -> dict[str, bytes]:
+    """Return the plain files in a zip archive, by path.
+
+    Raises
+    ------
+    NotCollected
+        If it is none, or holds too much, or names that lead out of a folder.
+    """
+    if content.count(ENTRY_SIGNATURE) > limits.ARCHIVE_ENTRIES:
+        raise NotCollected(f"it holds more than {limits.ARCHIVE_ENTRIES:,} files")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _read_entries(archive, len(content))
+    except NotCollected:
+        raise
+    except Exception as problem:  # zipfile raises errors of many types on damaged archives
+        log.debug("not a zip archive", exc_info=True)
+        raise NotCollected(f"it is damaged, or no zip archive ({type(problem).__name__})") from None
+
+
+def _read_entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    room = min(
+        limits.ARCHIVE_UNPACKED_BYTES,
+        max(limits.ARCHIVE_RATIO * size, limits.NOTEBOOK_BYTES),
+    )
+    files: dict[str, bytes] = {}
+    for entry in archive.infolist():
+        if entry.is_dir():
+            continue
+        path = _path(entry.filename)
+        if _is_special(entry) or _is_ignored(path):
+            continue
+        if path in files:
+            raise NotCollected(f"it holds {path!r} twice")
+        if entry.flag_bits & ENCRYPTED:
+            raise NotCollected("it is encrypted")
+        if entry.compress_type not in READ_METHODS:
+            raise NotCollected("it is packed by a method that is not read here")
+        with archive.open(entry) as file:
+            files[path] = file.read(room + 1)
+        room -= len(files[path])
+        if room < 0:
+            raise NotCollected("it holds too much, unpacked")
+    return files
+
+
+def _path(name: str) -> str:
+    """Return the path of an entry with / between its parts, if it stays inside a folder."""
+    path = name.replace("\\", "/")
+    parts = path.split("/")
+    if len(parts) > limits.FOLDER_DEPTH + 2:  # its own folder, and the file
+        raise NotCollected("its folders are nested too deeply")
+    if any(part in ("", ".", "..") or ":" in part for part in parts):
+        raise NotCollected("a name in it leads out of it")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
+        raise NotCollected("a name in it is no text")
+    if any(len(part.encode()) > limits.FILE_NAME_BYTES for part in parts):
+        raise NotCollected("a name in it is too long")
+    return path
+
+
+def _is_special(entry: zipfile.ZipInfo) -> bool:
+    """Tell whether an entry is a link or a device."""
+    kind = stat.S_IFMT(entry.external_attr >> UNIX_MODE_SHIFT)
+    return kind not in (0, stat.S_IFREG)
+
+
+def _is_ignored(path: str) -> bool:
+    return any(part.startswith(".") or part.lower() == "__macosx" for part in path.split("/"))

@@ -1,0 +1,185 @@
+"""Find what an instructor downloaded from a learning platform, and whose it is.
+
+Whose a download is says the name that it has in the instructor's folder, never a name inside it.
+A layout reads that name; a learning platform that names its files in another way needs one more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from attention_lib.grading import limits
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.collect.archives import NotCollected, read_zip
+from attention_lib.grading.intake.folder import (
+    NotTaken,
+    is_folder,
+    names,
+    opened,
+    read_file,
+    same_name,
+    walk,
+)
+from attention_lib.grading.intake.submission import (
+    ARCHIVE_SUFFIXES,
+    IGNORED_FOLDERS,
+    MODULE_SUFFIXES,
+    NBGRADER_FILES,
+)
+
+NOTEBOOK, ZIP = ".ipynb", ".zip"
+COPY_NUMBER = re.compile(r" ?\(\d+\)$")  # which browsers add to a name that is there already
+
+# From the name of a file or folder, without its ending, and the lesson's: the student's name.
+Layout = Callable[[str, str], str | None]
+
+
+def by_name(name: str, lesson: str) -> str | None:
+    """Read STUDENT_LESSON, with anything after it, or STUDENT alone."""
+    student, separator, _ = name.rpartition(f"_{lesson}")
+    if not separator:
+        student = "" if name.startswith(lesson) else COPY_NUMBER.sub("", name)
+    return student or None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a student handed in: one notebook, and files beside it by path."""
+
+    notebook: bytes
+    files: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Download:
+    """What one student handed in, as it lies in the instructor's folder."""
+
+    path: Path
+    student: str
+
+    def read(self, lesson: str) -> Work:
+        """Read it, or raise NotCollected."""
+        try:
+            with opened(self.path.parent, below=self.path.parent) as folder:
+                if is_folder(folder, self.path.name):
+                    files = _read_folder(self.path)
+                else:
+                    suffix = self.path.suffix.lower()
+                    most = limits.NOTEBOOK_BYTES if suffix == NOTEBOOK else limits.ARCHIVE_BYTES
+                    content = read_file(folder, self.path.name, most)
+                    files = read_zip(content) if suffix == ZIP else {f"{lesson}{NOTEBOOK}": content}
+        except NotTaken as reason:
+            raise NotCollected(f"it is {reason}") from None
+        return _work(files, lesson)
+
+
+def find_downloads(
+    folder: Path, lesson: str, layout: Layout = by_name
+) -> tuple[list[Download], list[str]]:
+    """Find the downloads in a folder, and write a sentence about each that is not one.
+
+    Where several are of one student, none of them is chosen.
+    """
+    found: dict[str, list[Download]] = defaultdict(list)
+    sentences = []
+    with opened(folder, below=folder) as place:
+        entries = names(place, limits.DOWNLOADS + 1)
+    if len(entries) > limits.DOWNLOADS:
+        raise NotCollected(f"{folder} holds more than {limits.DOWNLOADS:,} files")
+    for name in entries:
+        if name.startswith("."):
+            continue
+        try:
+            download = _download(folder / name, lesson, layout)
+        except NotCollected as why:
+            sentences.append(not_collected(name, str(why)))
+        else:
+            found[same_name(download.student)].append(download)
+    for downloads in found.values():
+        for download in downloads[1:] and downloads:
+            others = ", ".join(one.path.name for one in downloads if one is not download)
+            conflict = f"{others} is of the same student; leave one of them there"
+            sentences.append(not_collected(download.path.name, conflict))
+    return [downloads[0] for downloads in found.values() if len(downloads) == 1], sentences
+
+
+def not_collected(name: str, why: str) -> str:
+    """Return the sentence about a download that is not collected."""
+    return f"{name}: not collected, since {why}."
+
+
+def _download(path: Path, lesson: str, layout: Layout) -> Download:
+    is_directory = path.is_dir() and not path.is_symlink()
+    suffix = path.suffix.lower()
+    if not is_directory and suffix not in (NOTEBOOK, ZIP):
+        raise NotCollected("it is neither a notebook, a folder nor a zip archive; unpack it")
+    name = path.name if is_directory else path.stem
+    student = layout(name, lesson)
+    if student is None or (suffix == NOTEBOOK and f"_{lesson}" not in name and not is_directory):
+        example = f"STUDENT_{lesson}{'' if is_directory else suffix}"
+        raise NotCollected(f"its name does not say whose it is; name it {example}")
+    if student.startswith(".") or "\\" in student or Course.problem_with_name(student):
+        raise NotCollected("its name gives a student's name that no folder can have; rename it")
+    return Download(path, student)
+
+
+def _read_folder(path: Path) -> dict[str, bytes]:
+    """Read the files of a folder, or of the one archive in it."""
+    files: dict[str, bytes] = {}
+    archives: list[bytes] = []
+    room = limits.ARCHIVE_UNPACKED_BYTES
+    for folder, inner, reason in walk(
+        path, path.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
+    ):
+        if reason:
+            continue
+        is_archive = inner.suffix.lower() == ZIP
+        try:
+            content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
+        except NotTaken:
+            continue
+        room -= len(content)
+        if is_archive:
+            archives.append(content)
+        else:
+            files[str(inner)] = content
+    has_notebook = any(name.lower().endswith(NOTEBOOK) for name in files)
+    return read_zip(archives[0]) if len(archives) == 1 and not has_notebook else files
+
+
+def _work(files: dict[str, bytes], lesson: str) -> Work:
+    """Choose the notebook, and the plain files beside and below it."""
+    notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
+    named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
+    chosen = named if len(named) == 1 else notebooks
+    if not chosen:
+        raise NotCollected("there is no notebook in it")
+    if len(chosen) > 1:
+        shown = ", ".join(sorted(chosen)[: limits.FILES_NAMED_PER_NOTE])
+        raise NotCollected(f"it holds {len(chosen)} notebooks ({shown}); leave one of them there")
+    folder = PurePosixPath(chosen[0]).parent
+    beside = {
+        str(PurePosixPath(path).relative_to(folder)): content
+        for path, content in files.items()
+        if PurePosixPath(path).is_relative_to(folder) and path not in notebooks
+    }
+    plain = {path: content for path, content in beside.items() if _is_plain(path)}
+    if any(str(parent) in plain for path in plain for parent in PurePosixPath(path).parents):
+        raise NotCollected("a name in it is that of a file and of a folder")
+    if len({same_name(path) for path in plain}) < len(plain):
+        raise NotCollected("two names in it differ in capitals alone")
+    return Work(files[chosen[0]], plain)
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a file is taken: no module, no archive, nothing that speaks for nbgrader."""
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    return not (
+        path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)
+        or IGNORED_FOLDERS.intersection(parts)
+        or parts[-1] in NBGRADER_FILES
+    )

@@ -1,0 +1,84 @@
+"""Count what one page may still show in HTML elements and CPU time, and limit each piece of it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from jinja2.runtime import Context
+
+from attention_lib.grading import limits
+from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit
+
+KEY = "attention_lib_budget"  # among a page's resources
+TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+# Elements that hold none, or that end where the next one of their kind begins.
+NOT_NESTED = frozenset(
+    "br col dd dt hr img input li p tbody td tfoot th thead tr wbr".split()  # noqa: SIM905
+)
+
+
+class TooRich(ValueError):
+    """Something is not rendered, as it would take too much; the text says why, as a sentence."""
+
+
+class Budget:
+    """What a page may still take."""
+
+    def __init__(self) -> None:
+        self._elements = limits.PAGE_ELEMENTS
+        self._seconds = limits.PAGE_PIECES_CPU_SECONDS
+
+    @contextlib.contextmanager
+    def piece(self) -> Iterator[None]:
+        """Render one piece of the page in the body.
+
+        Raises
+        ------
+        TooRich
+            If it takes too long, or those before it did.
+        """
+        if self._seconds <= 0:
+            raise TooRich("The page above took too long to render.")
+        began = time.process_time()
+        try:
+            with cpu_limit(min(limits.PIECE_CPU_SECONDS, self._seconds)):
+                yield
+        except TooSlow:
+            raise TooRich("It took too long to render.") from None
+        finally:
+            self._seconds -= time.process_time() - began
+
+    def take(self, elements: int) -> None:
+        """Use up some of the elements, or raise TooRich if one piece may not have so many."""
+        if elements > min(limits.PIECE_ELEMENTS, self._elements):
+            raise TooRich("It has more parts than are shown.")
+        self._elements -= elements
+
+
+def budget_of(context: Context) -> Budget:
+    """Return the budget of the page that is being rendered."""
+    resources = context.get("resources")
+    return Budget() if resources is None else resources.setdefault(KEY, Budget())
+
+
+def require_bounds(html: str) -> None:
+    """Raise TooRich if HTML has too many tags, or nests them too deeply; it need not be valid."""
+    if html.count("<") > limits.PIECE_ELEMENTS:
+        raise TooRich("It has more parts than are shown.")
+    depth, is_open = 0, Counter[str]()
+    for match in TAG.finditer(html):
+        name = match[2].lower()
+        if name in NOT_NESTED:
+            continue
+        if not match[1]:
+            is_open[name] += 1
+            depth += 1
+        elif is_open[name]:  # parsers pass over an end without a beginning
+            is_open[name] -= 1
+            depth -= 1
+        if depth > limits.PIECE_DEPTH:
+            raise TooRich("It is nested too deeply.")

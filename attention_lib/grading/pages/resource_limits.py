@@ -1,0 +1,82 @@
+"""Limit the CPU time (setitimer) and the memory (RLIMIT_AS) of a block of code in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+try:
+    import resource
+except ImportError:  # on Windows
+    HAS_RLIMIT = False
+else:
+    HAS_RLIMIT = hasattr(resource, "RLIMIT_AS") and Path("/proc/self/statm").exists()
+
+SHORTEST_SECONDS = 0.001  # of a timer: zero would stop it
+
+
+class TooSlow(BaseException):
+    """A block took more CPU time than it may. No `except Exception` in a library takes it."""
+
+
+@contextlib.contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise TooSlow in the body once it has used so much CPU time; limits can be nested.
+
+    Signals reach the main thread alone, and Windows has none of this kind. There the body runs
+    without a limit.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "setitimer")):
+        yield
+        return
+    active = True
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if active:
+            raise TooSlow(f"It took more than {seconds:g} s of CPU time.")
+
+    began = time.process_time()
+    outer_handler = signal.signal(signal.SIGPROF, stop)
+    outer_left = signal.getitimer(signal.ITIMER_PROF)[0]
+    shortest = min(seconds, outer_left or seconds)
+    signal.setitimer(signal.ITIMER_PROF, max(shortest, SHORTEST_SECONDS))
+    try:
+        yield
+    finally:
+        active = False
+        if outer_left:
+            outer_left = max(outer_left - (time.process_time() - began), SHORTEST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, outer_handler)
+        signal.setitimer(signal.ITIMER_PROF, outer_left)
+
+
+@contextlib.contextmanager
+def memory_limit(more_bytes: int) -> Iterator[None]:
+    """Let this process take so much more memory than it has; beyond, Python raises MemoryError.
+
+    Only Linux counts memory in the way that this needs. Elsewhere there is no limit.
+    """
+    if not HAS_RLIMIT:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _address_space() + more_bytes
+    if soft != resource.RLIM_INFINITY:
+        limit = min(limit, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()

@@ -1,0 +1,179 @@
+"""Collecting downloads: each for itself, by the name that the instructor sees, over nothing."""
+
+import os
+import warnings
+
+import pytest
+from nbgrader.apps import ZipCollectApp
+
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.collect.__main__ import main
+from attention_lib.grading.collect.collecting import collect
+from attention_lib.grading.collect.downloads import by_name
+from tests.grading.collect.zips import zipped
+from tests.grading.sample_class import LESSONS, make_course
+
+LESSON = LESSONS[0]
+NOTEBOOK = f"{LESSON}.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path) -> Course:
+    course = make_course(tmp_path, LESSON)
+    course.downloaded(LESSON).mkdir(parents=True)
+    return course
+
+
+@pytest.fixture
+def put(course):
+    def put(name, content=b"{}"):
+        path = course.downloaded(LESSON) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    return put
+
+
+def submitted(course):
+    """Return what was collected, by path below the folder of submissions."""
+    top = course.submission(LESSON, "x").parent.parent
+    return {
+        path.relative_to(top).as_posix(): path.read_bytes()
+        for path in sorted(top.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("ada_01_softmax", "ada"),
+        ("ada_01_softmax (1)", "ada"),
+        ("ada_lovelace_01_softmax_late", "ada_lovelace"),
+        ("ada", "ada"),
+        ("ada (2)", "ada"),
+        ("01_softmax", None),
+        ("_01_softmax", None),
+    ],
+)
+def test_name_of_a_download_says_whose_it_is(name, student):
+    assert by_name(name, LESSON) == student
+
+
+def test_notebooks_archives_and_folders_are_collected(course, put):
+    put(f"ada_{LESSON}.ipynb", b"1")
+    put("bo.zip", zipped((NOTEBOOK, "2"), ("data.csv", "x")))
+    put(f"cy_{LESSON}.zip", zipped(("cy's work/any name.ipynb", "3"), ("cy's work/in/d.csv", "y")))
+    put(f"di/{NOTEBOOK}", b"4")
+    put("eve/handed_in.zip", zipped((NOTEBOOK, "5")))
+    result = collect(course, LESSON)
+    assert result.refused == []
+    assert len(result.collected) == 5
+    assert submitted(course) == {
+        f"ada/{LESSON}/{NOTEBOOK}": b"1",
+        f"bo/{LESSON}/{NOTEBOOK}": b"2",
+        f"bo/{LESSON}/data.csv": b"x",
+        f"cy/{LESSON}/{NOTEBOOK}": b"3",
+        f"cy/{LESSON}/in/d.csv": b"y",
+        f"di/{LESSON}/{NOTEBOOK}": b"4",
+        f"eve/{LESSON}/{NOTEBOOK}": b"5",
+    }
+
+
+def test_only_notebooks_and_plain_files_are_taken(course, put):
+    names = (
+        "numpy.py",
+        "x.so",
+        "more.zip",
+        "timestamp.txt",
+        "feedback/x",
+        "__pycache__/x",
+        ".git/x",
+    )
+    put("ada.zip", zipped((NOTEBOOK, "1"), ("data.csv", "x"), *[(name, "y") for name in names]))
+    collect(course, LESSON)
+    assert list(submitted(course)) == [f"ada/{LESSON}/{NOTEBOOK}", f"ada/{LESSON}/data.csv"]
+
+
+def test_download_that_is_damaged_does_not_stop_the_others(course, put):
+    put("ada.zip", b"no archive")
+    put("bo.zip", zipped(("readme.txt", "x")))
+    put("cy.zip", zipped(("a.ipynb", "1"), ("b.ipynb", "2")))
+    put("di.tar.gz", b"x")
+    put(NOTEBOOK, b"whose?")
+    put("e*e.zip", zipped((NOTEBOOK, "1")))
+    put("zoe.zip", zipped((NOTEBOOK, "1")))
+    os.symlink("/etc/passwd", course.downloaded(LESSON) / f"fay_{LESSON}.ipynb")
+    os.mkfifo(course.downloaded(LESSON) / f"gus_{LESSON}.ipynb")
+    result = collect(course, LESSON)
+    assert list(submitted(course)) == [f"zoe/{LESSON}/{NOTEBOOK}"]
+    assert len(result.refused) == 8
+    parts = ("whose it is", "damaged", "no notebook", "2 notebooks", "unpack", "no folder")
+    parts += ("a link", "other than a file")
+    for sentence, part in zip(sorted(result.refused), parts, strict=True):
+        assert part in sentence
+
+
+def test_student_cannot_hand_in_as_another(course, put):
+    put("ada.zip", zipped((f"bo/{NOTEBOOK}", "ada's"), (f"bo/bo_{LESSON}.csv", "ada's")))
+    put(f"bo_{LESSON}.ipynb", b"bo's")
+    put("cy.zip", zipped((f"../bo/{LESSON}/{NOTEBOOK}", "cy's")))
+    collect(course, LESSON)
+    found = submitted(course)
+    assert found[f"bo/{LESSON}/{NOTEBOOK}"] == b"bo's"
+    assert [path for path in found if path.startswith("bo/")] == [f"bo/{LESSON}/{NOTEBOOK}"]
+    assert not [path for path in found if path.startswith("cy/")]
+
+
+def test_nothing_is_overwritten_and_conflicts_are_shown(course, put):
+    put("ada.zip", zipped((NOTEBOOK, "1")))
+    put("Bo.zip", zipped((NOTEBOOK, "1")))
+    put("bo (1).zip", zipped((NOTEBOOK, "2")))
+    result = collect(course, LESSON)
+    assert [sentence.partition(":")[0] for sentence in result.refused] == ["Bo.zip", "bo (1).zip"]
+    assert list(submitted(course)) == [f"ada/{LESSON}/{NOTEBOOK}"]
+    assert collect(course, LESSON).collected == ["ada.zip: collected before for ada."]
+    put("ada.zip", zipped((NOTEBOOK, "2")))
+    assert "holds another notebook" in str(collect(course, LESSON).refused)
+    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"1"}
+
+
+def test_command_says_a_sentence_about_each(course, put, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    put("ada.zip", zipped((NOTEBOOK, "1"), ("data.csv", "x")))
+    put("b\x1b[31mo.zip", b"")
+    assert main([LESSON]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "ada.zip: collected for ada, with 1 more files."
+    assert len(printed) == 2
+    assert "\x1b" not in printed[1]
+
+
+def test_command_says_that_there_is_no_folder_of_downloads(course, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    course.downloaded(LESSON).rmdir()
+    assert main([LESSON]) == 1
+    assert "is missing" in capsys.readouterr().err
+
+
+def test_zip_collect_of_nbgrader_is_bounded_alike(course, put, monkeypatch):
+    monkeypatch.chdir(course.root)
+    put("ada.zip", b"no archive")
+    put("bo.zip", zipped((f"cy/{NOTEBOOK}", "bo's"), ("di_02_stability.ipynb", "bo's")))
+    put("cy.zip", zipped((f"../../x/{NOTEBOOK}", "cy's")))
+    put(f"di_{LESSON}.ipynb", b"di's")
+    put("zoe.zip", zipped((NOTEBOOK, "later")))
+    course.submission(LESSON, "zoe").mkdir(parents=True)
+    (course.submission(LESSON, "zoe") / NOTEBOOK).write_text("earlier")
+    ZipCollectApp.clear_instance()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        app = ZipCollectApp.instance()
+        app.initialize([LESSON])
+        app.start()
+    ZipCollectApp.clear_instance()
+    assert submitted(course) == {
+        f"bo/{LESSON}/{NOTEBOOK}": b"bo's",
+        f"di/{LESSON}/{NOTEBOOK}": b"di's",
+        f"zoe/{LESSON}/{NOTEBOOK}": b"earlier",
+    }

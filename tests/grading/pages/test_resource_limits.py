@@ -1,0 +1,81 @@
+"""Limits on the CPU time and the memory of a block of code."""
+
+import re
+import signal
+import threading
+import time
+
+import pytest
+
+from attention_lib.grading.pages import resource_limits
+from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit, memory_limit
+
+needs_timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+
+
+def work(seconds):
+    begin = time.process_time()
+    while time.process_time() - begin < seconds:
+        pass
+
+
+@needs_timers
+def test_block_that_takes_too_much_cpu_time_is_stopped():
+    with pytest.raises(TooSlow, match=r"more than 0\.05 s"), cpu_limit(0.05):
+        work(5)
+
+
+@needs_timers
+def test_regular_expression_that_backtracks_is_stopped():
+    begin = time.process_time()
+    with pytest.raises(TooSlow), cpu_limit(0.05):
+        re.match(r"(a+)+b", "a" * 40)
+    assert time.process_time() - begin < 2
+
+
+@needs_timers
+def test_block_in_time_leaves_no_timer():
+    before = signal.getsignal(signal.SIGPROF)
+    with cpu_limit(5):
+        pass
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGPROF) == before
+
+
+@needs_timers
+def test_outer_limit_goes_on_after_an_inner_one():
+    def stopped_once():
+        with pytest.raises(TooSlow, match=r"0\.05 s"), cpu_limit(0.05):
+            work(5)
+        work(5)
+
+    with pytest.raises(TooSlow, match=r"0\.2 s"), cpu_limit(0.2):
+        stopped_once()
+
+
+@needs_timers
+def test_inner_limit_does_not_lengthen_an_outer_one():
+    begin = time.process_time()
+    with pytest.raises(TooSlow), cpu_limit(0.05), cpu_limit(5):
+        work(5)
+    assert time.process_time() - begin < 2
+
+
+def test_other_threads_run_without_a_limit():
+    def run():
+        with cpu_limit(0.01):
+            work(0.05)
+        done.append(True)
+
+    done = []
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert done
+
+
+@pytest.mark.skipif(not resource_limits.HAS_RLIMIT, reason="memory is not counted here")
+def test_memory_beyond_the_limit_is_refused_and_given_afterwards():
+    with pytest.raises(MemoryError), memory_limit(10_000_000):
+        bytearray(100_000_000)
+    assert len(bytearray(100_000_000)) == 100_000_000
