@@ -43,6 +43,7 @@ MESSAGE_BYTES = 64 * MIB
 MESSAGE_JSON_BYTES = 4 * MIB  # which take twenty times as much memory once they are parsed
 MESSAGE_VALUES = 20_000
 MESSAGE_DEPTH = 20  # containers inside containers
+ARRAY_DIMENSIONS = 32
 MESSAGE_EMPTY_ENTRIES = 1_000_000  # of arrays that are sent as their shape alone, together
 STRING_CHARACTERS = 100_000
 DTYPE_CHARACTERS = 30  # a longer name could describe a thousand fields

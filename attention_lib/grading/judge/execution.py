@@ -196,12 +196,13 @@ def run_source(source: str, session: Session, seconds: float) -> list[dict[str, 
 
 def _outputs(sent: Any) -> list[dict[str, Any]]:
     """Read the outputs of a cell: only what is one, of all that a student's process sent."""
+    if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
+        return []
+    if sent.nbytes > limits.CELL_OUTPUT_BYTES:
+        return _cut_notice()
     try:
-        data = np.asarray(sent, np.uint8).tobytes()
-        if len(data) > limits.CELL_OUTPUT_BYTES:
-            return _cut_notice()
-        parsed = json.loads(data)
-    except (TypeError, ValueError, RecursionError):
+        parsed = json.loads(sent.tobytes())
+    except (ValueError, RecursionError):
         return []
     outputs = Outputs()
     for output in _list(parsed):

@@ -14,7 +14,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
-from attention_lib.grading.inside.wire import Message, error_again, unpack
+from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
@@ -73,13 +73,17 @@ def _observation(reply: Message) -> Observation:
     """Read what came back. Whatever it says, it becomes plain values of the expected types."""
     if reply.get("unsendable"):
         return _untaken(reply)
+    try:
+        value = unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"]
+    except Malformed as problem:
+        return _untaken({"unsendable": str(problem)})
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
         for line, name, text in reply.get("frames") or []
     ]
     return Observation(
-        value=unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"],
+        value=value,
         error=error_again(error) if error else None,
         frames=frames[:8],
         out_of_time=bool(reply.get("out_of_time")),
