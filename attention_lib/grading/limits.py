@@ -26,10 +26,11 @@ RELEASED_NOTEBOOKS_CACHED = 16
 
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
-SUBMISSION_CPU_SECONDS = 300
+SUBMISSION_CPU_SECONDS = 300  # of all its processes together
 SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together
 SUBMISSION_PROCESSES = 32  # threads included
 SUBMISSION_OPEN_FILES = 64
+SOCKET_BUFFER_BYTES = 212_992  # of one socket or pipe, where the system does not say
 SUBMISSION_FILE_BYTES = 4 * MIB  # of one file
 SUBMISSION_FOLDER_BYTES = 64 * MIB  # of all files
 SUBMISSION_FOLDER_FILES = 10_000

@@ -41,9 +41,9 @@ NUMBERS = {
 NUMBER_NAMES = {dtype.name: dtype for dtype in NUMBERS.values() if dtype.isnative}
 TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # arrays of texts, or of bytes
 # The same for tensors: quantized ones hold pointers and scales besides their numbers.
-TENSORS = frozenset(
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
-)
+TENSORS = {"bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16"} | {
+    *("float16", "float32", "float64", "complex64", "complex128")
+}
 DEVICE = re.compile(r"(cpu|cuda|mps|meta)(:[0-9]{1,2})?")
 
 Message = dict[str, Any]

@@ -98,7 +98,7 @@ class Session:
         except Malformed as problem:
             self.end(f"What came back from Python was no answer ({problem}).")
         except OSError:  # Closed among them
-            self.end("Python ended while this ran, by itself or for the memory it took.")
+            self.end("Python ended while this ran, by itself or for the time or memory it took.")
 
     def _reply(self, callbacks: list[Any], seconds: float) -> Message:
         """Wait for the reply, and serve callbacks meanwhile."""
