@@ -78,4 +78,6 @@ PICTURE_REPEATS = 2  # times that a cell's pictures are shown
 DEATHS = 3  # of a call's workers, after which the call is given up
 PROGRESS_SECONDS = 1.0  # between two updates of the progress line on a terminal
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
+NAMES_WAITED_FOR = 2  # in the progress line
+NAME_CHARACTERS = 20  # of each of them
 BACKUPS = 10  # copies of the gradebook that are kept

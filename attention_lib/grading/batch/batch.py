@@ -12,7 +12,7 @@ import json
 import logging
 import sys
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,19 +125,26 @@ class _Run:
     seed: int  # of the hidden cases
     to_grade: deque[str]
     to_show: deque[str]
+    to_run_alone: deque[str] = field(default_factory=deque)  # marks were lost to time
+    run_alone: set[str] = field(default_factory=set)
 
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
-        while self.to_grade or self.to_show or not self.workers.idle:
+        while self.to_grade or self.to_show or self.to_run_alone or not self.workers.idle:
             while self.workers.room > 0 and (self.to_grade or self.to_show):
                 if self.to_grade:
                     self._hand_out_run(self.to_grade.popleft())
                 else:
                     self._hand_out_page(self.to_show.popleft())
+            if self.to_run_alone and self.workers.idle:
+                student = self.to_run_alone.popleft()
+                self.run_alone.add(student)
+                self._hand_out_run(student)
             self.workers.wait(limits.PROGRESS_SECONDS)
             self.progress.show()
 
     def _hand_out_run(self, student: str) -> None:
+        self.progress.begin(student)
         try:
             work = self.reader.work(student)
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
@@ -162,13 +169,18 @@ class _Run:
             self._fail(work.student, f"could not be run: {reply.error}")
         elif reply.error is not None:
             self._fail(work.student, "could not be run", reply.error)
+        elif reply.value.waited and work.student not in self.run_alone:
+            log.info("%r is run again, alone: marks were lost to time", work.student)
+            self.progress.pause(work.student)
+            self.to_run_alone.append(work.student)
         elif self.recorder.grade(work, reply.value):
             self._hand_out_page(work.student)
         else:
-            self.progress.count(failed=True)
+            self.progress.count(work.student, failed=True)
 
     def _hand_out_page(self, student: str) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
+        self.progress.begin(student)
         arguments = self.course.root, self.lesson, student
         then = functools.partial(self._receive_page, student, self.recorder.page(student))
         self.workers.ask(Call(write_page, arguments, then, local=True))
@@ -178,11 +190,11 @@ class _Run:
             self._fail(student, "the feedback could not be written", reply.error)
         else:
             written = self.recorder.note_page(student, page, reply.value)
-            self.progress.count(failed=not written)
+            self.progress.count(student, failed=not written)
 
     def _fail(self, student: str, why: str, error: BaseException | None = None) -> None:
         self.recorder.fail(student, why, error)
-        self.progress.count(failed=True)
+        self.progress.count(student, failed=True)
 
 
 def write_page(root: Path, lesson: str, student: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import dataclasses
 import functools
 import json
 import logging
@@ -87,7 +88,13 @@ def _run_and_check(
         _run_cells(notebook, cells, session, task, ran)
     finally:
         session.close()
-    return ran
+    return dataclasses.replace(ran, waited=session.waited and _marks_lost(notebook, ran))
+
+
+def _marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
+    """Tell whether a check found anything but a right answer."""
+    checks = (cell.id for cell in notebook.cells if checked_exercise(cell))
+    return any(output["output_type"] == "error" for id in checks for output in ran.outputs[id])
 
 
 def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:

@@ -43,6 +43,7 @@ class StandIn(RemoteAnswer):
         if "unsendable" in reply:
             return [_untaken(reply) for _ in cases]
         observations = [_observation(one) for one in reply["observations"][: len(cases)]]
+        self.session.waited |= any(seen.waited for seen in observations)
         if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
             return observations
         missing = Observation(error=TypeError("nothing came back"))
@@ -55,6 +56,7 @@ class StandIn(RemoteAnswer):
         if reply.get("interrupted"):
             raise OutOfTime
         seen = _observation(reply)
+        self.session.waited |= seen.waited
         if seen.out_of_time:
             raise OutOfTime
         if seen.error is not None:
@@ -87,6 +89,7 @@ def _observation(reply: Message) -> Observation:
         error=error_again(error) if error else None,
         frames=frames[:8],
         out_of_time=bool(reply.get("out_of_time")),
+        waited=bool(reply.get("waited")),
         refused_call=bool(reply.get("refused_call")),
         warnings=[str(text)[:500] for text in (reply.get("warnings") or [])[:5]],
         printed=str(reply.get("printed") or "")[:2000],
