@@ -235,7 +235,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="processes, %(default)s if not said",
     )
     parser.add_argument(
-        "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tcp://host:8786"
+        "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tls://host:8786"
     )
     parser.add_argument(
         "--trust-network", action="store_true", help="use a scheduler elsewhere without TLS too"

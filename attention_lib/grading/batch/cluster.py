@@ -175,7 +175,7 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
         if address.scheme == "tls" and not dask.config.get("distributed.comm.tls.ca-file"):
             raise CourseError(NO_CERTIFICATES.format(address=scheduler)) from None
         raise CourseError(
-            f"No scheduler answers at {scheduler}; its address is one such as tcp://host:8786. "
+            f"No scheduler answers at {scheduler}; its address is one such as tls://host:8786. "
             "`dask scheduler` starts one, and says where."
         ) from None
     try:
@@ -184,7 +184,7 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
         client.close()
         raise CourseError(
             f"The scheduler at {scheduler} has no workers. "
-            f"`dask worker {scheduler} --nthreads 1` starts one."
+            f"`dask worker {scheduler} --nthreads 1` starts one, as README.md says."
         ) from None
     if not trust_network:
         try:

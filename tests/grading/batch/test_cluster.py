@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import pytest
 from distributed import Client
 
@@ -26,13 +27,12 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("c
 class Cluster:
     """A scheduler on this machine, and the workers that a test starts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *flags: str) -> None:
         self.folder = folder
         self.processes = []
         file = folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
-        )
+        flags = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file), *flags]
+        self.scheduler = self._start("scheduler", *flags)
         wait_until(lambda: file.exists() and file.read_text().endswith("}"))
         self.address = json.loads(file.read_text())["address"]
 
@@ -227,6 +227,30 @@ def test_worker_on_another_machine_needs_tls_too(cluster, monkeypatch):
     )
     with pytest.raises(CourseError, match=r"192\.0\.2\.1:9 is on another machine"):
         ClusterWorkers(0, cluster.address)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_cluster_with_tls_grades(tmp_path, room, monkeypatch):
+    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=course"]
+    subprocess.run([*make, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    settings = {"CA_FILE": cert}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"{role}__CERT": cert, f"{role}__KEY": key}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{name}", value)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "True")
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster", "--protocol", "tls")
+    try:
+        assert cluster.address.startswith("tls://")
+        cluster.start_worker("only")
+        mine = {"ca-file": cert, "client.cert": cert, "client.key": key}
+        with dask.config.set({f"distributed.comm.tls.{name}": mine[name] for name in mine}):
+            _, results = quietly(grade, room.course, LESSON, 0, cluster.address)
+    finally:
+        cluster.stop()
+    assert all(result.points == room.most for result in results)
 
 
 def test_tls_without_certificates_is_reported(cluster):
