@@ -44,11 +44,12 @@ collect: $(READY) ## sort what lies in classroom/downloaded: make collect LESSON
 	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)"
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
-# tcp://host:8786. AGAIN=1: also what has not changed since it was graded.
+# tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed since it was graded.
 grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make grade LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)") \
-	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(AGAIN),--again)
+	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(TRUST_NETWORK),--trust-network) \
+	    $(if $(AGAIN),--again)
 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks

@@ -35,7 +35,12 @@ class Result:
 
 
 def grade(
-    course: Course, lesson: str, jobs: int = 0, scheduler: str = "", again: bool = False
+    course: Course,
+    lesson: str,
+    jobs: int = 0,
+    scheduler: str = "",
+    again: bool = False,
+    trust_network: bool = False,
 ) -> tuple[dict[str, float], list[Result]]:
     """Autograde what was handed in for a lesson and has changed, and write the feedback.
 
@@ -47,6 +52,8 @@ def grade(
         The address of a dask scheduler, whose workers run the notebooks instead.
     again
         Grade also what has not changed.
+    trust_network
+        Use a scheduler on another machine also without TLS.
 
     Returns
     -------
@@ -76,7 +83,9 @@ def grade(
             batch = Batch(course, lesson, gradebook, journal)
             plan = batch.plan(students, again)
             on_cluster = scheduler and plan
-            with ClusterWorkers(jobs, scheduler) if on_cluster else Workers(jobs) as workers:
+            with (
+                ClusterWorkers(jobs, scheduler, trust_network) if on_cluster else Workers(jobs)
+            ) as workers:
                 batch.run(plan, workers, again)
             standings = batch.standings()
     return _points_of_lesson(course, lesson), [
@@ -180,7 +189,14 @@ def main(arguments: list[str] | None = None) -> int:
         if options.jobs:
             os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each worker: there is one a core
             preload()  # meanwhile this process imports nbgrader too
-        most, results = grade(course, lesson, options.jobs, options.scheduler, options.again)
+        most, results = grade(
+            course,
+            lesson,
+            options.jobs,
+            options.scheduler,
+            options.again,
+            options.trust_network,
+        )
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -219,7 +235,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="processes, %(default)s if not said",
     )
     parser.add_argument(
-        "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tcp://host:8786"
+        "--scheduler", default="", metavar="URL", help="of a dask cluster, such as tls://host:8786"
+    )
+    parser.add_argument(
+        "--trust-network", action="store_true", help="use a scheduler elsewhere without TLS too"
     )
     parser.add_argument("--again", action="store_true", help="grade also what has not changed")
     parser.add_argument("--verbose", action="store_true", help="say what is done for whom, and why")

@@ -35,10 +35,11 @@ FILE_NAME_BYTES = 200
 
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
-SUBMISSION_CPU_SECONDS = 300
+SUBMISSION_CPU_SECONDS = 300  # of all its processes together
 SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together
 SUBMISSION_PROCESSES = 32  # threads included
 SUBMISSION_OPEN_FILES = 64
+SOCKET_BUFFER_BYTES = 212_992  # of one socket or pipe, where the system does not say
 SUBMISSION_FILE_BYTES = 4 * MIB  # of one file
 SUBMISSION_FOLDER_BYTES = 64 * MIB  # of all files
 SUBMISSION_FOLDER_FILES = 10_000
@@ -52,6 +53,7 @@ MESSAGE_BYTES = 64 * MIB
 MESSAGE_JSON_BYTES = 4 * MIB  # which take twenty times as much memory once they are parsed
 MESSAGE_VALUES = 20_000
 MESSAGE_DEPTH = 20  # containers inside containers
+ARRAY_DIMENSIONS = 32
 MESSAGE_EMPTY_ENTRIES = 1_000_000  # of arrays that are sent as their shape alone, together
 STRING_CHARACTERS = 100_000
 DTYPE_CHARACTERS = 30  # a longer name could describe a thousand fields
@@ -98,4 +100,6 @@ PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 DEATHS = 3  # of a call's workers, after which the call is given up
 PROGRESS_SECONDS = 1.0  # between two updates of the progress line on a terminal
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
+NAMES_WAITED_FOR = 2  # in the progress line
+NAME_CHARACTERS = 20  # of each of them
 BACKUPS = 10  # copies of the gradebook that are kept

@@ -65,8 +65,8 @@ def observe(
         try:
             with time_limit(seconds), watched_calls(forbidden, seen):
                 seen.value = answer(*args, **kwargs)
-        except OutOfTime:
-            seen.out_of_time = True
+        except OutOfTime as ended:
+            seen.out_of_time, seen.waited = True, ended.waited
         except (KeyboardInterrupt, Unreachable):
             raise
         except BaseException as error:

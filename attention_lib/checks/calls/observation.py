@@ -19,6 +19,7 @@ class Observation:
     error: BaseException | None = None
     frames: list[traceback.FrameSummary] = field(default_factory=list)  # the error's, the learner's
     out_of_time: bool = False
+    waited: bool = False  # and the processor worked less for it than the limit
     refused_call: bool = False  # the call itself failed: the answer takes other arguments
     warnings: list[str] = field(default_factory=list)
     printed: str = ""

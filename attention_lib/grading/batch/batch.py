@@ -126,19 +126,28 @@ class _Run:
     to_grade: deque[str]
     to_show: deque[str]
     graded: set[str] = field(default_factory=set)  # in this batch
+    to_run_alone: deque[str] = field(default_factory=deque)  # marks were lost to time
+    run_alone: set[str] = field(default_factory=set)
 
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
-        while self.to_grade or self.to_show or not self.workers.idle:
-            while self.workers.room > 0 and (self.to_grade or self.to_show):
+        while self.to_grade or self.to_show or self.to_run_alone or not self.workers.idle:
+            while self.workers.room > 0:
                 if self.to_grade:
                     self._hand_out_run(self.to_grade.popleft())
-                else:
+                elif self.to_show and not self.to_run_alone:  # marks do not wait for pages
                     self._hand_out_page(self.to_show.popleft())
+                else:
+                    break
+            if self.to_run_alone and self.workers.idle:
+                student = self.to_run_alone.popleft()
+                self.run_alone.add(student)
+                self._hand_out_run(student)
             self.workers.wait(limits.PROGRESS_SECONDS)
             self.progress.show()
 
     def _hand_out_run(self, student: str) -> None:
+        self.progress.begin(student)
         try:
             work = self.reader.work(student)
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
@@ -163,15 +172,20 @@ class _Run:
             self._fail(work.student, f"could not be run: {reply.error}")
         elif reply.error is not None:
             self._fail(work.student, "could not be run", reply.error)
+        elif reply.value.waited and work.student not in self.run_alone:
+            log.info("%r is run again, alone: marks were lost to time", work.student)
+            self.progress.pause(work.student)
+            self.to_run_alone.append(work.student)
         elif self.recorder.grade(work, reply.value):
-            self.progress.count()
+            self.progress.count(work.student)
             self.graded.add(work.student)
-            self.to_show.append(work.student)  # after all runs: marks do not wait for pages
+            self.to_show.append(work.student)
         else:
-            self.progress.count(failed=True)
+            self.progress.count(work.student, failed=True)
 
     def _hand_out_page(self, student: str, points_alone: bool = False) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
+        self.progress.begin(student)
         arguments = self.course.root, self.lesson, student, points_alone
         then = functools.partial(
             self._receive_page, student, self.recorder.page(student), points_alone
@@ -195,9 +209,11 @@ class _Run:
     def _count(self, student: str, failed: bool) -> None:
         """Count who is done; whoever was graded in this batch has been counted."""
         if student not in self.graded:
-            self.progress.count(failed)
+            self.progress.count(student, failed)
         elif failed:
-            self.progress.count_failed()
+            self.progress.count_failed(student)
+        else:
+            self.progress.pause(student)
 
 
 def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:

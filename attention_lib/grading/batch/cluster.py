@@ -1,41 +1,79 @@
-"""The same work done by a dask.distributed cluster, on any number of machines."""
+"""The same work done by a dask.distributed cluster, on any number of machines.
+
+Whoever reaches a scheduler or a worker can have programs run there, and can pose as a worker. So
+results come back as JSON, nothing of theirs is unpickled here, and a cluster on other machines needs
+TLS.
+"""
 
 from __future__ import annotations
 
+import functools
+import ipaddress
+import json
 import logging
 import socket
+import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from attention_lib.grading.batch.fingerprints import of_library
-from attention_lib.grading.batch.workers import CALLS_PER_WORKER, Call, WorkerDied, Workers
+from attention_lib.grading.batch.unpickling import refuse_pickles
+from attention_lib.grading.batch.workers import (
+    CALLS_PER_WORKER,
+    Call,
+    Reply,
+    WorkerDied,
+    Workers,
+)
 from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.judge.task import Ran, Task
+from attention_lib.grading.sandbox.errors import NoSandbox
 
 if TYPE_CHECKING:
     from distributed import Client
 
 SECONDS_TO_CONNECT = 10
 SECONDS_FOR_A_WORKER = 30
+NOT_PRIVATE = (
+    "{address} is on another machine, and not encrypted: whoever reaches a Dask cluster can run "
+    "programs on it. Use an address with tls://, as README.md says under More than one machine, or "
+    "TRUST_NETWORK=1 if nobody else can reach its machines."
+)
+
+NO_CERTIFICATES = (
+    "{address} needs certificates, and Dask's configuration names none: set "
+    "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and its like, as README.md says under More than one machine."
+)
 
 
 class OtherLibrary(Exception):
     """A worker has another version of this library."""
 
 
+class FailedThere(Exception):
+    """A call raised an error on a worker of the cluster; the text is its traceback."""
+
+
 class ClusterWorkers(Workers):
-    """Has calls made on a cluster; `local` ones, in processes of this machine.
+    """Has submissions run on a cluster; `local` calls are made in processes of this machine.
 
     All that crosses is values, and a worker needs nothing but this library, in this version. What
     a lost worker had begun is done again by another, which the scheduler sees to.
     """
 
-    def __init__(self, jobs: int, scheduler: str) -> None:
+    def __init__(self, jobs: int, scheduler: str, trust_network: bool = False) -> None:
+        """Connect to a scheduler; `trust_network` allows other machines without TLS.
+
+        Raises
+        ------
+        CourseError
+            If there is none, it has no workers, or it is not private.
+        """
         super().__init__(jobs)
         self._scheduler = scheduler
-        self._client = _connect(scheduler)
-        self._cluster = self._client.get_executor(pure=False)
+        self._client = _connect(scheduler, trust_network)
 
     @property
     def room(self) -> int:
@@ -51,7 +89,26 @@ class ClusterWorkers(Workers):
     def _submit(self, call: Call) -> Future:
         if call.local:
             return super()._submit(call)
-        return self._cluster.submit(_call_with, of_library(), call.function, *call.arguments)
+        of_dask = self._client.submit(
+            _call_with, of_library(), call.function, *call.arguments, pure=False
+        )
+        future: Future = Future()
+        of_dask.add_done_callback(functools.partial(_pass_on, future))
+        return future
+
+    def _reply(self, call: Call, value: Any) -> Reply:
+        if call.local:
+            return super()._reply(call, value)
+        try:
+            reply = json.loads(value if isinstance(value, bytes) else b"")
+            if "error" not in reply:
+                return Reply(Ran.from_json(reply))
+            text = str(reply["error"])
+            known = {kind.__name__: kind for kind in (OtherLibrary, ImportError, NoSandbox)}
+            error = known.get(reply["type"], FailedThere)(text)
+        except (ValueError, TypeError, KeyError, RecursionError) as problem:
+            error = FailedThere(f"what a worker returned cannot be read: {problem}")
+        return Reply(error=self._explained(error))
 
     def _explained(self, error: BaseException) -> BaseException:
         from distributed import KilledWorker
@@ -76,15 +133,30 @@ class ClusterWorkers(Workers):
         self._client.close()
 
 
-def _call_with(library: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Make a call on a worker that has this very library."""
-    if of_library() != library:
-        raise OtherLibrary("its library, or its NumPy or PyTorch, is another version")
-    return function(*arguments)
-
-
-def _connect(scheduler: str) -> Client:
+def _pass_on(future: Future, of_dask: Any) -> None:
+    """Give a future what one of dask's has come to, also a result that could not be read."""
     try:
+        future.set_result(of_dask.result())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _call_with(library: str, run: Callable[[Task], Ran], task: Task) -> bytes:
+    """Run a submission on a worker that has this very library; return JSON, also of an error."""
+    try:
+        if of_library() != library:
+            raise OtherLibrary("its library, or its NumPy or PyTorch, is another version")
+        reply = run(task).as_json()
+    except (OtherLibrary, ImportError, NoSandbox) as error:
+        reply = {"error": str(error), "type": type(error).__name__}
+    except Exception as error:
+        reply = {"error": "".join(traceback.format_exception(error)), "type": ""}
+    return json.dumps(reply).encode()
+
+
+def _connect(scheduler: str, trust_network: bool) -> Client:
+    try:
+        import dask
         from distributed import Client
     except ImportError:
         raise CourseError(
@@ -92,13 +164,18 @@ def _connect(scheduler: str) -> Client:
         ) from None
     for name in ("distributed", "distributed.client"):  # what it says, is said here in a sentence
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    if not trust_network:
+        _require_privacy(scheduler)
+    refuse_pickles()
     address = urlsplit(scheduler)
     try:
         socket.create_connection((address.hostname, address.port), SECONDS_TO_CONNECT).close()
         client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TypeError, ValueError):
+        if address.scheme == "tls" and not dask.config.get("distributed.comm.tls.ca-file"):
+            raise CourseError(NO_CERTIFICATES.format(address=scheduler)) from None
         raise CourseError(
-            f"No scheduler answers at {scheduler}; its address is one such as tcp://host:8786. "
+            f"No scheduler answers at {scheduler}; its address is one such as tls://host:8786. "
             "`dask scheduler` starts one, and says where."
         ) from None
     try:
@@ -107,6 +184,27 @@ def _connect(scheduler: str) -> Client:
         client.close()
         raise CourseError(
             f"The scheduler at {scheduler} has no workers. "
-            f"`dask worker {scheduler} --nthreads 1` starts one."
+            f"`dask worker {scheduler} --nthreads 1` starts one, as README.md says."
         ) from None
+    if not trust_network:
+        try:
+            for worker in client.scheduler_info(n_workers=-1)["workers"]:
+                _require_privacy(worker)
+        except CourseError:
+            client.close()
+            raise
     return client
+
+
+def _require_privacy(address: str) -> None:
+    """Raise CourseError if others could speak with what listens at this address."""
+    parts = urlsplit(address)
+    if parts.hostname and parts.scheme != "tls" and not _is_this_machine(parts.hostname):
+        raise CourseError(NOT_PRIVATE.format(address=address))
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

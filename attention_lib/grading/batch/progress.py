@@ -21,15 +21,26 @@ class Progress:
         self._clock = clock
         self._begun = self._printed = clock()
         self._done = self._failed = 0
+        self._waiting_for: dict[str, None] = {}  # the one it has waited for longest comes first
 
-    def count(self, failed: bool = False) -> None:
+    def begin(self, student: str) -> None:
+        """Note that a student's work has been handed out."""
+        self._waiting_for[student] = None
+
+    def pause(self, student: str) -> None:
+        """Note that a student's work is not under way, for now or for good."""
+        self._waiting_for.pop(student, None)
+
+    def count(self, student: str = "", failed: bool = False) -> None:
         """One more is done, or has failed."""
+        self._waiting_for.pop(student, None)
         self._done += 1
         self._failed += failed
         self.show()
 
-    def count_failed(self) -> None:
+    def count_failed(self, student: str = "") -> None:
         """One that is done has failed after all."""
+        self._waiting_for.pop(student, None)
         self._failed += 1
         self.show()
 
@@ -48,10 +59,25 @@ class Progress:
 
     def __str__(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
-        return f"{self._done} of {self._total} graded{failed}{self._left()}"
+        return f"{self._done} of {self._total} graded{failed}{self._left()}{self._waiting()}"
+
+    def _waiting(self) -> str:
+        names = [_printable(name) for name in self._waiting_for]
+        if not names:
+            return ""
+        more = len(names) - limits.NAMES_WAITED_FOR
+        and_more = f" and {more} more" if more > 0 else ""
+        return f", waiting for {', '.join(names[: limits.NAMES_WAITED_FOR])}{and_more}"
 
     def _left(self) -> str:
         if not 0 < self._done < self._total:
             return ""
         seconds = (self._clock() - self._begun) / self._done * (self._total - self._done)
         return f", {seconds:.0f} s left" if seconds < 60 else f", {seconds / 60:.0f} min left"
+
+
+def _printable(name: str) -> str:
+    """Return a student's name as a terminal shows it within one line."""
+    shown = "".join(c if c.isprintable() else "?" for c in name)
+    most = limits.NAME_CHARACTERS
+    return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -103,7 +103,10 @@ class Workers:
             elif error is not None:
                 call.callback(Reply(error=self._explained(error)))
             else:
-                call.callback(Reply(future.result()))
+                call.callback(self._reply(call, future.result()))
+
+    def _reply(self, call: Call, value: Any) -> Reply:
+        return Reply(value)
 
     def _explained(self, error: BaseException) -> BaseException:
         return error

@@ -144,6 +144,7 @@ def as_message(seen: Observation) -> Message:
         "error": None if seen.error is None else error_by_value(seen.error),
         "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
         "out_of_time": seen.out_of_time,
+        "waited": seen.waited,
         "refused_call": seen.refused_call,
         "warnings": [text[: limits.WARNING_CHARACTERS] for text in warnings],
         "printed": seen.printed[: limits.PRINTED_CHARACTERS],

@@ -27,10 +27,10 @@ from attention_lib.grading.inside.kernel import Clone, Prctl, checked
 from attention_lib.grading.inside.seccomp import install_filter
 from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.shell import Shell, make_shell
+from attention_lib.grading.inside.usage import PAGE_BYTES, POLL_SECONDS, Usage
 from attention_lib.grading.inside.wire import INTERRUPT, Channel, Closed
 
 FOLDER = "/tmp/work"  # where a student's notebook runs
-POLL_SECONDS = 0.1  # between two looks at a submission's memory
 NOBODY = 65534  # user and group
 CHANNEL_DESCRIPTOR = 3  # the only descriptor that stays open, besides /dev/null on 0, 1 and 2
 DESCRIPTORS = 65536  # more than the server can have open
@@ -109,7 +109,7 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
     """Start the student's process in new namespaces; interrupt or kill it on command."""
     with _failure_reported(channel):
         _enter_namespaces()
-    memory_before = _memory_bytes("self")
+        usage = Usage(settings.descriptor_bytes, settings.open_files)
     first = os.fork()
     if first == 0:
         with _exit_afterwards():
@@ -123,7 +123,8 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
             if os.read(commands, 1) != INTERRUPT:
                 break  # the grader has closed its end
             os.kill(first, signal.SIGINT)
-        if _memory_bytes_added(first, memory_before) > settings.memory_bytes:
+        usage.measure(first)
+        if usage.memory_bytes > settings.memory_bytes or usage.cpu_seconds > settings.cpu_seconds:
             break
     with contextlib.suppress(ProcessLookupError):
         os.kill(first, signal.SIGKILL)  # the kernel then kills all of its PID namespace
@@ -214,34 +215,6 @@ def _set_resource_limits(settings: Settings, address_bytes: int) -> None:
         checked(f"setrlimit({name})", resource.setrlimit, getattr(resource, name), both)
 
 
-def _memory_bytes(process: int | str) -> int:
-    """Return the memory that a process uses, 0 if it has ended."""
-    return _statm_bytes(process, 1)
-
-
 def _address_space_bytes() -> int:
     """Return the size of all that this process has mapped."""
-    return _statm_bytes("self", 0)
-
-
-def _statm_bytes(process: int | str, field: int) -> int:
-    try:
-        pages = Path(f"/proc/{process}/statm").read_text().split()
-    except OSError:
-        return 0
-    return int(pages[field]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _memory_bytes_added(first: int, memory_before: int) -> int:
-    """Add up the memory that a submission's processes use beyond what each began with."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                status = Path(f"/proc/{entry}/stat").read_text()
-                parents[int(entry)] = int(status.rpartition(")")[2].split()[1])
-    descendants, count = {first}, 0
-    while len(descendants) > count:
-        count = len(descendants)
-        descendants |= {process for process, parent in parents.items() if parent in descendants}
-    return sum(max(0, _memory_bytes(process) - memory_before) for process in descendants)
+    return int(Path("/proc/self/statm").read_text().split()[0]) * PAGE_BYTES

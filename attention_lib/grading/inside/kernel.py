@@ -32,6 +32,7 @@ class Clone(enum.IntFlag):
     """Namespaces of unshare(2), from <linux/sched.h>."""
 
     CLONE_NEWNS = 0x00020000  # mounts
+    CLONE_NEWCGROUP = 0x02000000
     CLONE_NEWUTS = 0x04000000  # host name
     CLONE_NEWIPC = 0x08000000
     CLONE_NEWUSER = 0x10000000

@@ -1,8 +1,8 @@
-"""Install a seccomp filter: the system calls in these tables return ENOSYS.
+"""Install a seccomp filter: an allow-list of system calls; all others return ENOSYS.
 
-No submission needs them. Keys are shared by all processes of a login, in whatever namespaces they
-run. Shared memory, semaphores, queues and shared mappings take memory that belongs to no process,
-so that no limit counts it. The rest are large parts of the kernel that a submission has no use for.
+What a submission can make is limited this way to what some limit counts: keys are shared by all
+processes of a login, and some kinds of sockets by all of the machine; shared memory, queues, shared
+mappings and the buffers of sockets take memory that belongs to no process.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import platform
+import socket
 import struct
 from dataclasses import dataclass
 
-from attention_lib.grading.inside.kernel import Prctl, prctl
+from attention_lib.grading.inside.kernel import Clone, Prctl, prctl
+from attention_lib.grading.inside.system_calls import CLONE, MMAP, SOCKETPAIR, SYSTEM_CALLS
 
 
 @dataclass(frozen=True)
@@ -21,48 +23,11 @@ class Architecture:
     """A processor architecture as the kernel's filters know it."""
 
     audit_arch: int  # AUDIT_ARCH_*, from <linux/audit.h>
-    mmap: int  # the number of the system call mmap
-    refused: dict[str, int]  # system calls and their numbers, from <asm/unistd.h>
+    column: int  # of the numbers in `system_calls`
 
 
-X86_64 = Architecture(
-    audit_arch=0xC000003E,
-    mmap=9,
-    refused={
-        "add_key": 248,
-        "request_key": 249,
-        "keyctl": 250,
-        "shmget": 29,
-        "semget": 64,
-        "msgget": 68,
-        "mq_open": 240,
-        "memfd_create": 319,
-        "memfd_secret": 447,
-        "perf_event_open": 298,
-        "bpf": 321,
-        "userfaultfd": 323,
-        "io_uring_setup": 425,
-    },
-)
-AARCH64 = Architecture(
-    audit_arch=0xC00000B7,
-    mmap=222,
-    refused={
-        "add_key": 217,
-        "request_key": 218,
-        "keyctl": 219,
-        "shmget": 194,
-        "semget": 190,
-        "msgget": 186,
-        "mq_open": 180,
-        "memfd_create": 279,
-        "memfd_secret": 447,
-        "perf_event_open": 241,
-        "bpf": 280,
-        "userfaultfd": 282,
-        "io_uring_setup": 425,
-    },
-)
+X86_64 = Architecture(0xC000003E, column=0)
+AARCH64 = Architecture(0xC00000B7, column=1)
 ARCHITECTURES = {"x86_64": X86_64, "aarch64": AARCH64}
 
 SECCOMP_MODE_FILTER = 2
@@ -70,12 +35,21 @@ SECCOMP_MODE_FILTER = 2
 BPF_LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS
 BPF_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
 BPF_JUMP_IF_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
-BPF_JUMP_IF_AT_LEAST = 0x35  # BPF_JMP | BPF_JGE | BPF_K
+BPF_JUMP_IF_ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
 BPF_RETURN = 0x06  # BPF_RET | BPF_K
-# Offsets in struct seccomp_data.
-CALL_NUMBER, CALL_ARCH, MMAP_FLAGS = 0, 4, 16 + 3 * 8
+# Offsets in struct seccomp_data, of an argument's lower half.
+CALL_NUMBER, CALL_ARCH, FIRST_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 16 + 3 * 8
 MAP_SHARED, MAP_ANONYMOUS = 0x01, 0x20
-X32_SYSCALL_BIT = 0x40000000  # marks the same calls under other numbers
+CLONE_FILES, CLONE_THREAD = 0x400, 0x10000
+CLONE_NEW_NAMESPACE = (
+    Clone.CLONE_NEWNS
+    | Clone.CLONE_NEWCGROUP
+    | Clone.CLONE_NEWUTS
+    | Clone.CLONE_NEWIPC
+    | Clone.CLONE_NEWUSER
+    | Clone.CLONE_NEWPID
+    | Clone.CLONE_NEWNET
+)
 SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO = 0x7FFF0000, 0x00050000
 
 
@@ -105,23 +79,51 @@ def install_filter() -> None:
 
 def filter_steps(architecture: Architecture) -> list[bytes]:
     """Return the filter's instructions; a jump says how many to skip if so, and if not."""
-    shared = MAP_SHARED | MAP_ANONYMOUS
-    refused = architecture.refused.values()
-    refuse = len(refused) + 9  # index of the last instruction; the one before allows the call
-    return [
+    column = architecture.column
+    steps = [
         _step(BPF_LOAD, CALL_ARCH),
-        _step(BPF_JUMP_IF_EQUAL, architecture.audit_arch, 0, refuse - 2),
+        _step(BPF_JUMP_IF_EQUAL, architecture.audit_arch, 1, 0),
+        REFUSE,
         _step(BPF_LOAD, CALL_NUMBER),
-        _step(BPF_JUMP_IF_AT_LEAST, X32_SYSCALL_BIT, refuse - 4, 0),
-        *(_step(BPF_JUMP_IF_EQUAL, call, refuse - 5 - i, 0) for i, call in enumerate(refused)),
-        _step(BPF_JUMP_IF_EQUAL, architecture.mmap, 0, 3),
-        _step(BPF_LOAD, MMAP_FLAGS),
-        _step(BPF_AND, shared),
-        _step(BPF_JUMP_IF_EQUAL, shared, 1, 0),
-        _step(BPF_RETURN, SECCOMP_RET_ALLOW),
-        _step(BPF_RETURN, SECCOMP_RET_ERRNO | errno.ENOSYS),
     ]
+    for numbers in SYSTEM_CALLS.values():
+        number = numbers[column]
+        if number is not None:
+            steps += [_step(BPF_JUMP_IF_EQUAL, number, 0, 1), ALLOW]
+    for number, rule in (
+        (MMAP[column], _MMAP_RULE),
+        (CLONE[column], _CLONE_RULE),
+        (SOCKETPAIR[column], _SOCKETPAIR_RULE),
+    ):
+        steps += [_step(BPF_JUMP_IF_EQUAL, number, 0, len(rule)), *rule]
+    return [*steps, REFUSE]
 
 
 def _step(instruction: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
     return struct.pack("HBBI", instruction, if_so, if_not, value)
+
+
+ALLOW = _step(BPF_RETURN, SECCOMP_RET_ALLOW)
+REFUSE = _step(BPF_RETURN, SECCOMP_RET_ERRNO | errno.ENOSYS)
+_SHARED = MAP_SHARED | MAP_ANONYMOUS
+_MMAP_RULE = (  # no memory that outlives its process
+    _step(BPF_LOAD, FOURTH_ARGUMENT),
+    _step(BPF_AND, _SHARED),
+    _step(BPF_JUMP_IF_EQUAL, _SHARED, 1, 0),
+    ALLOW,
+    REFUSE,
+)
+_CLONE_RULE = (  # no namespaces, and no threads with descriptors of their own
+    _step(BPF_LOAD, FIRST_ARGUMENT),
+    _step(BPF_JUMP_IF_ANY_BIT, CLONE_NEW_NAMESPACE, 3, 0),
+    _step(BPF_AND, CLONE_THREAD | CLONE_FILES),
+    _step(BPF_JUMP_IF_EQUAL, CLONE_THREAD, 1, 0),
+    ALLOW,
+    REFUSE,
+)
+_SOCKETPAIR_RULE = (
+    _step(BPF_LOAD, FIRST_ARGUMENT),
+    _step(BPF_JUMP_IF_EQUAL, socket.AF_UNIX, 0, 1),
+    ALLOW,
+    REFUSE,
+)

@@ -12,9 +12,10 @@ class Settings:
     """What a submission may use, and where Python lies; sent as JSON."""
 
     memory_bytes: int
-    cpu_seconds: int
+    cpu_seconds: int  # of all processes together
     processes: int
     open_files: int
+    descriptor_bytes: int  # that a socket or a pipe may hold
     file_bytes: int
     folder_bytes: int
     folder_files: int

@@ -1,7 +1,8 @@
 """Serialize messages between the grader and a student's process: no pickle, bounded sizes.
 
 A message is a dict from names to values. It is sent as JSON followed by the arrays' bytes, so that
-reading one can only make numbers, strings and containers of them. Functions and iterators that the
+reading one can only make numbers, strings and containers of them. Arrays and tensors are made from
+contiguous numbers, a shape, and a dtype from an allow-list. Functions and iterators that the
 grader passes stay with the grader: the student's process gets a proxy that calls them back.
 """
 
@@ -31,6 +32,19 @@ INTERRUPT = b"i"  # command to the supervisor of a student's process
 # Without a sandbox: the environment variable with the token that a process identifies itself by.
 CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")
+# The allow-list of dtypes, by NumPy's text for each, in either byte order.
+NUMBERS = {
+    dtype.str: dtype
+    for code in "?bhilqBHILQefdgFDG"
+    for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
+}
+NUMBER_NAMES = {dtype.name: dtype for dtype in NUMBERS.values() if dtype.isnative}
+TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # arrays of texts, or of bytes
+# The same for tensors: quantized ones hold pointers and scales besides their numbers.
+TENSORS = {"bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16"} | {
+    *("float16", "float32", "float64", "complex64", "complex128")
+}
+DEVICE = re.compile(r"(cpu|cuda|mps|meta)(:[0-9]{1,2})?")
 
 Message = dict[str, Any]
 # Calls a function or iterator of the grader's: its number, "call" or "next", and arguments.
@@ -104,7 +118,12 @@ def pack(
     the names of their types.
     """
     packing = _Packing(callbacks, most_bytes or limits.MESSAGE_BYTES // 2)
-    head = json.dumps({key: packing.value(value) for key, value in message.items()}).encode()
+    try:
+        head = json.dumps({key: packing.value(value) for key, value in message.items()}).encode()
+    except Malformed:
+        raise
+    except Exception as problem:  # whatever the methods of a student's object raise
+        raise Malformed(f"{type(problem).__name__}: {problem}"[:200]) from None
     return b"".join([LENGTH.pack(len(head)), head, *packing.buffers])
 
 
@@ -117,7 +136,7 @@ def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Messag
         end = LENGTH.size + length
         head = json.loads(bytes(data[LENGTH.size : end]).decode())
         unpacking = _Unpacking(memoryview(data)[end:], call_back)
-        return {str(key): unpacking.value(value) for key, value in head.items()}
+        return {_text(key): unpacking.value(value) for key, value in head.items()}
     except Malformed:
         raise
     except Exception as problem:  # whatever hostile bytes lead to
@@ -143,7 +162,7 @@ class _Packing:
         if type(value) is int:
             return value if value.bit_length() < limits.INTEGER_BITS else {"other": "int"}
         if isinstance(value, str):
-            return str(value)[: limits.STRING_CHARACTERS].encode("utf-8", "replace").decode()
+            return _text(str(value)[: limits.STRING_CHARACTERS])
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, np.generic):
@@ -161,7 +180,7 @@ class _Packing:
         return self._special(value, depth)
 
     def _special(self, value: Any, depth: int) -> Any:
-        if isinstance(value, np.dtype):
+        if isinstance(value, np.dtype) and value.name in NUMBER_NAMES:
             return {"dtype": value.name}
         if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
@@ -190,7 +209,7 @@ class _Packing:
         array = np.asarray(array)
         order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
         shape = list(array.shape)
-        if array.dtype.kind not in "biufcSU":
+        if array.dtype.str not in NUMBERS and array.dtype.kind not in "SU":
             return {"array": [None, array.dtype.kind, shape, "C"]}
         if array.nbytes > self._most_bytes:
             raise Malformed(f"an array of shape {array.shape}, {array.nbytes:,} bytes")
@@ -198,10 +217,17 @@ class _Packing:
         return {"array": [self._buffer(data), array.dtype.str, shape, order]}
 
     def _tensor(self, tensor: Any, torch: Any) -> dict[str, Any]:
-        name, shape = str(tensor.dtype).removeprefix("torch."), list(tensor.shape)
+        name = str(tensor.dtype).removeprefix("torch.")
+        if name not in TENSORS:
+            raise Malformed(f"a tensor of the kind {name}")
+        if tensor.is_nested or tensor.layout != torch.strided:
+            layout = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+            raise Malformed(f"a tensor of the kind {layout}")
+        shape = list(tensor.shape)
         if tensor.is_meta:
             return {"tensor": [None, name, shape]}
-        flat = tensor.detach().cpu().contiguous().reshape(-1)
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        flat = plain.cpu().contiguous().reshape(-1)
         return {"tensor": [self._buffer(flat.view(torch.uint8).numpy().tobytes()), name, shape]}
 
     def _buffer(self, data: bytes) -> list[int]:
@@ -229,11 +255,13 @@ class _Unpacking:
         if not isinstance(value, dict):
             if isinstance(value, list):
                 raise Malformed("a list without its kind")
-            return value
+            return _text(value) if isinstance(value, str) else value
         ((tag, content),) = value.items()
         match tag:
             case "tuple" | "list" | "stream":
                 items = [self.value(item, depth + 1) for item in content]
+                if tag == "stream" and not all(isinstance(item, np.ndarray) for item in items):
+                    raise Malformed("a stream of what is no array")
                 return {"tuple": tuple, "list": list, "stream": Stream}[tag](items)
             case "dict":
                 pairs = [[self.value(part, depth + 1) for part in pair] for pair in content]
@@ -251,12 +279,13 @@ class _Unpacking:
             case "type":
                 return _number_type(content)
             case "Decimal":
-                return decimal.Decimal(content)
+                return _decimal(content)
             case "Fraction":
                 return fractions.Fraction(*(_bounded(part) for part in content))
             case "work":
-                return Work(content[0], tuple(content[1:]))
-            case "device" if "torch" in sys.modules:
+                first, *then = map(float, content)
+                return Work(first, tuple(then))
+            case "device" if "torch" in sys.modules and DEVICE.fullmatch(content):
                 return sys.modules["torch"].device(content)
             case "function" if self._call_back is not None:
                 return _function(self._call_back, *content)
@@ -266,31 +295,33 @@ class _Unpacking:
                 return _placeholder(content if tag == "other" else tag)
         raise Malformed(f"a value of the unknown kind {str(tag)[:40]!r}")
 
-    def _array(self, span: Any, dtype: str, shape: list[int], order: str) -> np.ndarray:
-        lengths = tuple(map(int, shape))
-        if any(length < 0 for length in lengths) or len(lengths) > 32:
-            raise Malformed("an array of an impossible shape")
+    def _array(self, span: Any, name: str, shape: list[int], order: str) -> np.ndarray:
+        lengths = _shape(shape)
         if span is None:  # an array of Python objects, which are not sent
             return np.full(self._bounded_shape(lengths), None, object)
-        kind = _dtype(dtype)
-        if kind.kind not in "biufcSU":
-            raise Malformed(f"an array of dtype {kind}")
-        flat = np.frombuffer(self._buffer(span), kind)
-        return flat.copy().reshape(lengths, order="F" if order == "F" else "C")
+        dtype = NUMBERS.get(name)
+        if dtype is not None:
+            flat = _numbers(self._buffer(span), dtype)
+        elif isinstance(name, str) and TEXT.fullmatch(name):
+            flat = _texts(self._buffer(span), np.dtype(name))
+        else:
+            raise Malformed(f"an array of the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+        return flat.reshape(lengths, order="F" if order == "F" else "C")
 
     def _tensor(self, span: Any, name: str, shape: list[int]) -> Any:
         torch = sys.modules.get("torch")
         if torch is None:
             return _placeholder("Tensor")
-        dtype = vars(torch).get(name)
-        if not isinstance(dtype, torch.dtype):
-            raise Malformed("a tensor without a dtype")
-        lengths = tuple(map(int, shape))
+        if name not in TENSORS:
+            raise Malformed(f"a tensor of the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+        dtype, lengths = getattr(torch, name), _shape(shape)
         if span is None:
             return torch.empty(self._bounded_shape(lengths), dtype=dtype, device="meta")
         data = bytearray(self._buffer(span))
         if not data:
             return torch.empty(0, dtype=dtype).reshape(lengths)
+        if name == "bool":  # of which each byte has to be 0 or 1
+            return (torch.frombuffer(data, dtype=torch.uint8) != 0).reshape(lengths)
         return torch.frombuffer(data, dtype=dtype).reshape(lengths).clone()
 
     def _buffer(self, span: list[int]) -> memoryview:
@@ -310,17 +341,57 @@ class _Unpacking:
         return lengths
 
 
+def _text(text: str) -> str:
+    """Replace what is no character, such as one half of a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape whose entries can be counted, also where one of its lengths is zero."""
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise Malformed("an array with a length that is no number, or a negative one")
+    if len(shape) > limits.ARRAY_DIMENSIONS or math.prod(filter(None, shape)) >= 1 << 31:
+        raise Malformed("an array of an impossible shape")
+    return tuple(shape)
+
+
+def _numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
+    """Make an array of numbers in memory of its own, from bytes that may be none of the dtype's."""
+    if dtype.kind == "b":  # of which each byte has to be 0 or 1
+        return np.frombuffer(data, np.uint8) != 0
+    flat = np.frombuffer(data, dtype).copy()
+    if dtype.char in "gG":  # 80 bits can be no number at all; calculating makes them NaN
+        with np.errstate(all="ignore"):
+            flat = (flat + 0).astype(dtype)
+    return flat
+
+
+def _texts(data: memoryview, dtype: np.dtype) -> np.ndarray:
+    """Make an array of texts or bytes, if all that is in it are characters."""
+    if dtype.kind == "U":
+        codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        if ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise Malformed("text of what are no characters")
+    return np.frombuffer(data, dtype).copy()
+
+
 def _dtype(name: Any) -> np.dtype:
-    if not isinstance(name, str) or len(name) > limits.DTYPE_CHARACTERS:
-        raise Malformed("a dtype without a name")
-    return np.dtype(name)
+    dtype = NUMBER_NAMES.get(name)
+    if dtype is None:
+        raise Malformed(f"the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+    return dtype
 
 
 def _number_type(name: Any) -> type[np.generic]:
-    kind = _dtype(name)
-    if kind.kind not in "biufc":
-        raise Malformed(f"the type {name!r}")
-    return kind.type
+    return _dtype(name).type
+
+
+def _decimal(text: Any) -> decimal.Decimal:
+    """Read a decimal whose digits fit into memory once they are written out."""
+    number = decimal.Decimal(text) if isinstance(text, str) else decimal.Decimal("NaN")
+    if number.is_finite() and abs(number.adjusted()) > limits.INTEGER_BITS:
+        raise Malformed("a decimal number that is too large or too small")
+    return number
 
 
 def _bounded(number: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import dataclasses
 import functools
 import json
 import logging
@@ -87,7 +88,13 @@ def _run_and_check(
         _run_cells(notebook, cells, session, task, ran)
     finally:
         session.close()
-    return ran
+    return dataclasses.replace(ran, waited=session.waited and _marks_lost(notebook, ran))
+
+
+def _marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
+    """Tell whether a check found anything but a right answer."""
+    checks = (cell.id for cell in notebook.cells if checked_exercise(cell))
+    return any(output["output_type"] == "error" for id in checks for output in ran.outputs[id])
 
 
 def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:
@@ -203,12 +210,13 @@ def run_source(source: str, session: Session, seconds: float) -> list[dict[str, 
 
 def _outputs(sent: Any) -> list[dict[str, Any]]:
     """Read the outputs of a cell: only what is one, of all that a student's process sent."""
+    if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
+        return []
+    if sent.nbytes > limits.CELL_OUTPUT_BYTES:
+        return _cut_notice()
     try:
-        data = np.asarray(sent, np.uint8).tobytes()
-        if len(data) > limits.CELL_OUTPUT_BYTES:
-            return _cut_notice()
-        parsed = json.loads(data)
-    except (TypeError, ValueError, RecursionError):
+        parsed = json.loads(sent.tobytes())
+    except (ValueError, RecursionError):
         return []
     outputs = Outputs()
     for output in _list(parsed):

@@ -14,7 +14,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
-from attention_lib.grading.inside.wire import Message, error_again, unpack
+from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
@@ -43,6 +43,7 @@ class StandIn(RemoteAnswer):
         if "unsendable" in reply:
             return [_untaken(reply) for _ in cases]
         observations = [_observation(one) for one in reply["observations"][: len(cases)]]
+        self.session.waited |= any(seen.waited for seen in observations)
         if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
             return observations
         missing = Observation(error=TypeError("nothing came back"))
@@ -55,6 +56,7 @@ class StandIn(RemoteAnswer):
         if reply.get("interrupted"):
             raise OutOfTime
         seen = _observation(reply)
+        self.session.waited |= seen.waited
         if seen.out_of_time:
             raise OutOfTime
         if seen.error is not None:
@@ -73,16 +75,21 @@ def _observation(reply: Message) -> Observation:
     """Read what came back. Whatever it says, it becomes plain values of the expected types."""
     if reply.get("unsendable"):
         return _untaken(reply)
+    try:
+        value = unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"]
+    except Malformed as problem:
+        return _untaken({"unsendable": str(problem)})
     error = reply.get("error")
     frames = [
         traceback.FrameSummary("<answer>", int(line), str(name)[:100], line=str(text)[:500])
         for line, name, text in reply.get("frames") or []
     ]
     return Observation(
-        value=unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"],
+        value=value,
         error=error_again(error) if error else None,
         frames=frames[:8],
         out_of_time=bool(reply.get("out_of_time")),
+        waited=bool(reply.get("waited")),
         refused_call=bool(reply.get("refused_call")),
         warnings=[str(text)[:500] for text in (reply.get("warnings") or [])[:5]],
         printed=str(reply.get("printed") or "")[:2000],

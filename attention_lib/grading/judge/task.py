@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
+
+import nbformat
 
 from attention_lib.grading import limits
 
@@ -27,3 +30,26 @@ class Ran:
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by cell id
     counts: dict[str, int] = field(default_factory=dict)  # the order in which cells were run
     stops: list[str] = field(default_factory=list)  # why the student's process ended, in sentences
+    waited: bool = False  # marks were lost, and something to wall-clock time
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes, as JSON can hold it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Ran:
+        """Read what another machine has sent; raise ValueError if it is anything else."""
+        try:
+            outputs = {
+                str(id): [_output(one) for one in data["outputs"][id]] for id in data["outputs"]
+            }
+            counts = {str(id): int(data["counts"][id]) for id in data["counts"]}
+            stops = [str(sentence) for sentence in data["stops"]]
+            return cls(outputs, counts, stops, waited=data["waited"] is True)
+        except (KeyError, TypeError, nbformat.ValidationError) as problem:
+            raise ValueError(f"no account of a run: {type(problem).__name__}") from None
+
+
+def _output(output: Any) -> dict[str, Any]:
+    nbformat.validate(output, ref="output", version=4)
+    return output

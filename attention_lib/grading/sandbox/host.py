@@ -155,6 +155,7 @@ def _settings(modules: list[str]) -> Settings:
         cpu_seconds=limits.SUBMISSION_CPU_SECONDS,
         processes=limits.SUBMISSION_PROCESSES,
         open_files=limits.SUBMISSION_OPEN_FILES,
+        descriptor_bytes=_socket_buffer_bytes(),
         file_bytes=limits.SUBMISSION_FILE_BYTES,
         folder_bytes=limits.SUBMISSION_FOLDER_BYTES,
         folder_files=limits.SUBMISSION_FOLDER_FILES,
@@ -163,6 +164,14 @@ def _settings(modules: list[str]) -> Settings:
         folders_in_tmp=python_folders_in_tmp(),
         links_in_tmp=python_links_in_tmp(),
     )
+
+
+def _socket_buffer_bytes() -> int:
+    """Return what a socket holds in its buffer, which the system's administrator may change."""
+    try:
+        return int(Path("/proc/sys/net/core/wmem_default").read_text())
+    except OSError:
+        return limits.SOCKET_BUFFER_BYTES
 
 
 def _files_in_memory(contents: Mapping[str, bytes], stack: contextlib.ExitStack) -> dict[str, int]:

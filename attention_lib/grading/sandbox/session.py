@@ -48,6 +48,7 @@ class Session:
         self._supervisor = supervisor
         self._deadline = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
         self.ended = ""  # the reason, once the process has ended
+        self.waited = False  # whether anything was lost to wall-clock time
         self._wait_until_ready()
         arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
         with contextlib.suppress(SessionEnded):  # the first cell will say so
@@ -84,21 +85,24 @@ class Session:
         callbacks: list[Any] = []
         seconds = min(seconds, self._deadline - time.monotonic())
         if seconds <= 0:
+            self.waited = True
             self.end("The notebook took too long altogether.")
         try:
             self._channel.send(request, seconds, callbacks)
             try:
                 return self._reply(callbacks, seconds)
             except TimeoutError:
+                self.waited = True
                 self._supervisor.send(INTERRUPT)
                 reply = self._reply(callbacks, limits.INTERRUPT_GRACE_SECONDS)
                 return {**reply, "interrupted": True}
         except TimeoutError:
+            self.waited = True
             self.end("This did not end in time, and could not be interrupted.")
         except Malformed as problem:
             self.end(f"What came back from Python was no answer ({problem}).")
         except OSError:  # Closed among them
-            self.end("Python ended while this ran, by itself or for the memory it took.")
+            self.end("Python ended while this ran, by itself or for the time or memory it took.")
 
     def _reply(self, callbacks: list[Any], seconds: float) -> Message:
         """Wait for the reply, and serve callbacks meanwhile."""

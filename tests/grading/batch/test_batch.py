@@ -1,6 +1,7 @@
 """Batches grade what has changed, once, whatever interrupts them."""
 
 import contextlib
+import dataclasses
 import datetime
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 import time
 from concurrent.futures import Future
 
+import nbformat
 import psutil
 import pytest
 from sqlalchemy import text
@@ -22,6 +24,7 @@ from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
+from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.nbgrader_plugins.preprocessors import UNPROTECTED
 from attention_lib.grading.release import release
 from tests.grading.rows import read_rows, rows_of_others
@@ -372,6 +375,68 @@ def test_failed_student_stops_nobody_and_is_tried_again(room, monkeypatch, capsy
 
     config.write_text(settings)
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
+
+
+def test_submission_that_lost_marks_to_time_is_run_once_more_alone(room, monkeypatch):
+    room.hand_in("dee", room.key())
+    order = []
+
+    def run(task):
+        ran = run_notebook(task)
+        student = next(s for s in [*STUDENTS, "dee"] if f"This is {s}." in task.notebook)
+        order.append(student)
+        slow = student in ("dee", "cy") and len(order) <= 4
+        outputs = {} if slow else ran.outputs  # checks that have shown nothing are failed
+        return dataclasses.replace(ran, outputs=outputs, waited=slow or student == "cy")
+
+    for student in [*STUDENTS, "dee"]:
+        notebook = nbformat.read(notebook_of(room, student), as_version=4)
+        notebook.cells.append(nbformat.v4.new_markdown_cell(f"This is {student}."))
+        nbformat.write(notebook, notebook_of(room, student))
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
+    _, results = quietly(grade, room.course, LESSON)
+    assert order == ["ada", "bo", "cy", "dee", "cy", "dee"]
+    points = {result.student: result.points for result in results}
+    assert points == dict.fromkeys(("ada", "cy", "dee"), room.most) | {"bo": room.nothing}
+
+
+BUSY = """
+import os, time
+for _ in range(29):
+    if os.fork() == 0:
+        try:
+            os.setsid()
+        except OSError:
+            pass
+        while True:
+            pass
+time.sleep(50)
+"""
+SLOW = """
+def normalize_by_sum(scores):
+    import time
+    if scores.ndim == 1:
+        end = time.process_time() + 2
+        while time.process_time() < end:
+            pass
+    return scores / scores.sum(axis=-1, keepdims=True)
+"""
+
+
+@pytest.mark.slow
+def test_submission_that_keeps_all_cores_busy_costs_nobody_a_mark(room):
+    """Twenty-nine processes, each in a session of its own, beside an answer that is slow but right."""
+    key = room.key()
+    cell_of(key, "normalize_by_sum").source = SLOW
+    key.cells.append(nbformat.v4.new_markdown_cell("slow"))
+    busy = room.blank()
+    busy.cells.insert(2, nbformat.v4.new_code_cell(BUSY))
+    (room.course.submission(LESSON, "ada") / f"{LESSON}.ipynb").write_text(nbformat.writes(busy))
+    (room.course.submission(LESSON, "bo") / f"{LESSON}.ipynb").write_text(nbformat.writes(key))
+    _, results = quietly(grade, room.course, LESSON, 2)
+    points = {result.student: result.points for result in results}
+    assert points == {"ada": room.nothing, "bo": room.most, "cy": room.most}
 
 
 def test_unwritable_log_is_reported_in_one_sentence(room, monkeypatch, capsys):

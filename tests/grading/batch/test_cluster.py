@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import pytest
 from distributed import Client
 
@@ -26,13 +27,12 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("c
 class Cluster:
     """A scheduler on this machine, and the workers that a test starts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *flags: str) -> None:
         self.folder = folder
         self.processes = []
         file = folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
-        )
+        flags = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file), *flags]
+        self.scheduler = self._start("scheduler", *flags)
         wait_until(lambda: file.exists() and file.read_text().endswith("}"))
         self.address = json.loads(file.read_text())["address"]
 
@@ -53,8 +53,9 @@ class Cluster:
         self.processes.append(process)
         return process
 
-    def start_worker(self, name, **settings):
+    def start_worker(self, name, preload=None, **settings):
         flags = ["--nthreads", "1", "--no-nanny", "--name", name]
+        flags += ["--preload", str(preload)] if preload else []
         places = ["--local-directory", str(self.folder / name)]
         return self._start("worker", self.address, *flags, *places, **settings)
 
@@ -160,6 +161,102 @@ def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
         quietly(grade, room.course, LESSON, 0, cluster.address)
     accident.join()
     assert len(graded_in(room)) < len(room.course.submitted(LESSON))
+
+
+# A worker that anyone has started: what it returns is a program to be unpickled.
+HOSTILE_WORKER = """
+import os
+from attention_lib.grading.batch import cluster
+
+CODE = "import os; open({folder!r} + '/ran_' + str(os.getpid()), 'w')"
+
+class Payload:
+    def __reduce__(self):
+        return exec, (CODE,)
+
+class Error(Exception):
+    def __reduce__(self):
+        return exec, (CODE,)
+
+def returns(*_):
+    return {what}
+
+def raises(*_):
+    raise Error
+
+cluster._call_with = {function}
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        ("returns", "Payload()"),
+        ("returns", "[b'x', Payload()]"),
+        ("returns", "b'x' * 20_000_000"),  # which another thread of dask's would read
+        ("returns", "b'{}'"),
+        ("returns", """b'{"outputs": {"a": [{"output_type": "odd"}]}, "counts": {}}'"""),
+        ("raises", ""),
+    ],
+)
+def test_nothing_that_a_worker_returns_is_unpickled(cluster, room, function, what):
+    for student in room.course.submitted(LESSON)[1:]:
+        shutil.rmtree(room.course.submission(LESSON, student).parent)
+    preload = cluster.folder / "hostile.py"
+    text = HOSTILE_WORKER.format(folder="@", what=what, function=function)
+    preload.write_text(text.replace("'@'", repr(str(cluster.folder))))
+    cluster.start_worker("hostile", preload=preload)
+    _, results = quietly(grade, room.course, LESSON, 0, cluster.address)
+    assert not (cluster.folder / f"ran_{os.getpid()}").exists()
+    assert all(result.failed and "could not be run" in result.note for result in results)
+
+
+@pytest.mark.parametrize("scheduler", ["tcp://192.0.2.1:8786", "tcp://grading.example:8786"])
+def test_cluster_on_other_machines_needs_tls_or_an_explicit_word(monkeypatch, scheduler):
+    monkeypatch.setattr("attention_lib.grading.batch.cluster.SECONDS_TO_CONNECT", 0.2)
+    with pytest.raises(CourseError, match=f"{scheduler} is on another machine, and not encrypted"):
+        ClusterWorkers(0, scheduler)
+    with pytest.raises(CourseError, match="No scheduler answers"):
+        ClusterWorkers(0, scheduler, trust_network=True)
+
+
+def test_worker_on_another_machine_needs_tls_too(cluster, monkeypatch):
+    cluster.start_worker("only")
+    monkeypatch.setattr(
+        "distributed.Client.scheduler_info", lambda *_, **__: {"workers": {"tcp://192.0.2.1:9": {}}}
+    )
+    with pytest.raises(CourseError, match=r"192\.0\.2\.1:9 is on another machine"):
+        ClusterWorkers(0, cluster.address)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_cluster_with_tls_grades(tmp_path, room, monkeypatch):
+    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=course"]
+    subprocess.run([*make, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    settings = {"CA_FILE": cert}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"{role}__CERT": cert, f"{role}__KEY": key}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{name}", value)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "True")
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster", "--protocol", "tls")
+    try:
+        assert cluster.address.startswith("tls://")
+        cluster.start_worker("only")
+        mine = {"ca-file": cert, "client.cert": cert, "client.key": key}
+        with dask.config.set({f"distributed.comm.tls.{name}": mine[name] for name in mine}):
+            _, results = quietly(grade, room.course, LESSON, 0, cluster.address)
+    finally:
+        cluster.stop()
+    assert all(result.points == room.most for result in results)
+
+
+def test_tls_without_certificates_is_reported(cluster):
+    address = cluster.address.replace("tcp:", "tls:")
+    with pytest.raises(CourseError, match="needs certificates"):
+        ClusterWorkers(0, address)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://127.0.0.1", "nowhere", "a b"])

@@ -29,6 +29,21 @@ def test_text_counts_done_and_failed_and_estimates_the_time_left(now):
     assert str(progress) == "10 of 10 graded, 1 failed"
 
 
+def test_those_waited_for_longest_are_named(now):
+    progress = Progress(10, io.StringIO(), lambda: now[0])
+    for student in ("ada", "b\no", "c" * 100, "dee"):
+        progress.begin(student)
+    assert str(progress) == "0 of 10 graded, waiting for ada, b?o and 2 more"
+    progress.begin("ada")  # her page, after her grade
+    progress.pause("b\no")
+    now[0] = 1
+    progress.count("dee")
+    assert str(progress) == f"1 of 10 graded, 9 s left, waiting for ada, {'c' * 19}…"
+    progress.count("c" * 100, failed=True)
+    progress.count("ada")
+    assert "waiting" not in str(progress)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals here")
 def test_terminal_shows_one_line_that_is_rewritten(now):
     screen, terminal = os.openpty()

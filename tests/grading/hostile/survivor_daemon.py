@@ -1,4 +1,4 @@
-"""Leaves daemons behind: processes that are forked twice, in sessions of their own.
+"""Leaves daemons behind: processes that are forked twice, in sessions or groups of their own.
 
 They ignore signals; others are started by the shell, in the background. The answers are right: it
 deserves full marks, and nothing of it survives.
@@ -10,7 +10,10 @@ ABOVE = """
 import os, signal, time
 
 if os.fork() == 0:
-    os.setsid()
+    try:
+        os.setsid()
+    except OSError:
+        os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     if os.fork() == 0:
@@ -20,7 +23,12 @@ if os.fork() == 0:
 
 import subprocess
 
-subprocess.Popen(["nohup", "setsid", "sh", "-c", ": @MARK@; sleep 600"], start_new_session=True)
+daemon = ["sh", "-c", ": @MARK@; sleep 600"]
+for command, group in ((["setsid", *daemon], {"start_new_session": True}), (daemon, {"process_group": 0})):
+    try:
+        subprocess.Popen(["nohup", *command], **group)
+    except OSError as error:
+        print(error)
 !nohup sleep 600 >/dev/null 2>&1 &
 get_ipython().system("(sleep 600; : @MARK@) &")
 """

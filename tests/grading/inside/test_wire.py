@@ -160,6 +160,28 @@ def crafted(value, buffers=b""):
         {"tuple": 1, "list": 2},
         {"function": [0, "name"]},
         [1, 2],
+        {"tensor": [[0, 8], "qint8", [8]]},  # reading one reads memory that is not there
+        {"tensor": [[0, 8], "quint4x2", [8]]},
+        {"tensor": [None, "qint32", [2]]},
+        {"tensor": [[0, 8], "bits16", [4]]},
+        {"tensor": [[0, 8], "float4_e2m1fn_x2", [8]]},
+        {"tensor": [[0, 8], "complex32", [2]]},
+        {"tensor": [[0, 8], "float32", [-1]]},
+        {"tensor": [[0, 8], "float32", [1] * 100 + [2]]},
+        {"tensor": [[0, 0], "float32", [0, 2**62]]},
+        {"array": [[0, 8], "<M8[D]", [1], "C"]},
+        {"array": [[0, 8], "(2,)f4", [1], "C"]},
+        {"array": [[0, 8], "V8", [1], "C"]},
+        {"array": [[0, 8], "f4,f4", [1], "C"]},
+        {"array": [[0, 8], "<f8", [1.0], "C"]},
+        {"array": [[0, 0], "<f8", [0, 2**40], "C"]},
+        {"dtype": "f8,i4"},
+        {"dtype": "O"},
+        {"type": "datetime64"},
+        {"work": ["x", {}]},
+        {"stream": [5]},
+        {"Decimal": "1e999999999"},
+        {"Decimal": "-1e-999999999"},
         json.loads("[" * 500 + "]" * 500),
         {"list": [0] * 30_000},
     ],
@@ -167,6 +189,70 @@ def crafted(value, buffers=b""):
 def test_crafted_messages_are_malformed(value):
     with pytest.raises(Malformed):
         unpack(crafted(value, bytes(8)))
+
+
+@pytest.mark.parametrize("code", [0x110000, 0xD800, 0xFFFFFFFF])
+def test_text_of_what_are_no_characters_is_malformed(code):
+    data = np.array([code], np.uint32).tobytes()
+    with pytest.raises(Malformed, match="no characters"):
+        unpack(crafted({"array": [[0, 4], "<U1", [1], "C"]}, data))
+
+
+def test_halves_of_characters_are_replaced():
+    head = rb'{"value": {"list": ["a\ud800", {"other": "\udfff"}]}}'
+    text, other = unpack(LENGTH.pack(len(head)) + head)["value"]
+    assert text == "a?"
+    assert type(other).__name__ == "_"
+
+
+def test_bytes_that_are_no_numbers_of_their_dtype_become_some():
+    data = bytes([0, 1, 2, 255])
+    flags = unpack(crafted({"array": [[0, 4], "|b1", [4], "C"]}, data))["value"]
+    assert flags.view(np.uint8).tolist() == [0, 1, 1, 1]
+    flags = unpack(crafted({"tensor": [[0, 4], "bool", [4]]}, data))["value"]
+    assert flags.view(torch.uint8).tolist() == [0, 1, 1, 1]
+    size = np.dtype(np.longdouble).itemsize
+    odd = bytes([1, 0, 0, 0, 0, 0, 0, 0, 255, 63]).ljust(16, b"\0")[:size]
+    name = np.dtype(np.longdouble).str
+    number = unpack(crafted({"array": [[0, size], name, [1], "C"]}, odd))["value"][0]
+    assert np.isnan(number) or np.dtype(np.longdouble).itemsize == 8 or abs(number) < 10
+
+
+@pytest.mark.filterwarnings("ignore")  # that quantized and nested tensors may change
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8),
+        lambda: torch.eye(2).to_sparse(),
+        lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+        lambda: torch.ones(2).to(torch.float8_e5m2),
+    ],
+    ids=["quantized", "sparse", "nested", "float8"],
+)
+def test_tensors_of_other_kinds_cannot_be_sent(make):
+    with pytest.raises(Malformed, match="a tensor of the kind"):
+        pack({"value": make()})
+
+
+def test_views_of_tensors_are_sent_as_plain_numbers():
+    conjugate = torch.tensor([1 + 2j, 3j]).conj()
+    assert torch.equal(round_trip(conjugate), conjugate.resolve_conj())
+    negative = torch.tensor([1 + 2j, 3j]).conj().imag
+    assert torch.equal(round_trip(negative), negative.resolve_neg())
+    assert torch.equal(round_trip(torch.ones(3, 1).expand(3, 4)), torch.ones(3, 4))
+
+
+class Fails:
+    """An object whose methods raise errors."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("no class today")
+
+
+def test_object_whose_methods_fail_cannot_be_sent():
+    with pytest.raises(Malformed, match="no class today"):
+        pack({"value": Fails()})
 
 
 def test_deep_json_and_huge_numbers_are_malformed():

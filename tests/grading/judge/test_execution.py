@@ -302,6 +302,31 @@ def test_forged_replies_earn_nothing_and_spare_the_next_submission(reply):
     assert verdict(NUMPY, RIGHT)[0]
 
 
+def test_answer_that_claims_to_be_a_quantized_tensor_is_wrong_and_harms_nobody():
+    claim = (
+        "import torch\nfrom attention_lib.grading.inside import wire\n"
+        "def claim(self, tensor, torch):\n"
+        "    return {'tensor': [self._buffer(bytes(1 << 20)), 'qint8', [1 << 20]]}\n"
+        "wire._Packing._tensor = claim\n"
+        "def torch_attention(query, key, value, is_causal=False): return query"
+    )
+    right, shown = verdict(claim, name="torch_attention", lesson="09_gpu")
+    assert not right
+    assert "cannot be taken" in shown
+    assert verdict(NUMPY, RIGHT)[0]
+
+
+@pytest.mark.parametrize("outputs", ["[300]", "'text'", "[1.5, None]", "np.zeros(3)"])
+def test_outputs_of_a_cell_that_are_no_bytes_are_left_out(outputs):
+    forge = (
+        "import numpy as np\nfrom attention_lib.grading.inside import conversation\n"
+        f"conversation.Student.do = lambda *_: {{'outputs': {outputs}}}"
+    )
+    cells = run(forge, "1 / 0", checks=["normalize_by_sum"])
+    assert [cell.outputs for cell in cells[:2]] == [[], []]
+    assert errors(cells[2])
+
+
 def test_callbacks_iterators_and_measurements_reach_the_sandbox():
     gradient = (
         "def numerical_gradient(f, x, eps=1e-6):\n    g = np.zeros(x.shape)\n"

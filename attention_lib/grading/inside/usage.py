@@ -1,0 +1,101 @@
+"""Measure what all processes of a submission use together: memory and CPU time, from /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+POLL_SECONDS = 0.1  # between two measurements
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, as /proc/PID/stat describes it."""
+
+    parent: int
+    ticks: int  # of the processor's time, its own alone
+    start: int  # when it began, which tells it from an earlier one of the same number
+    memory_bytes: int
+
+    @classmethod
+    def read(cls, pid: int | str) -> Process:
+        """Read a process of this PID namespace; raise OSError if it has ended."""
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        parent, user, system, start, pages = (int(fields[i]) for i in (1, 11, 12, 19, 21))
+        return cls(parent, user + system, start, pages * PAGE_BYTES)
+
+
+class Usage:
+    """What the descendants of a process have used until now.
+
+    A descendant that came and went between two measurements is not seen. It is counted all the
+    same, by the numbers that the kernel has given out, as half the time between them: otherwise
+    the work of many short processes would cost nothing.
+    """
+
+    def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:
+        """Begin to count.
+
+        Parameters
+        ----------
+        descriptor_bytes
+            What a socket or pipe may hold in its buffer.
+        most_descriptors
+            Of a process.
+        """
+        self.memory_bytes = 0  # beyond what each process began with
+        self._descriptor_bytes = descriptor_bytes
+        self._most_descriptors = most_descriptors
+        self._memory_before = Process.read("self").memory_bytes
+        self._ticks: dict[tuple[int, int], int] = {}  # by PID and start
+        self._last_pid = _last_pid()
+        self._created = 0
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The processor's time that all processes took, those that have ended included."""
+        unseen = max(0, self._created - len(self._ticks))
+        return sum(self._ticks.values()) / TICKS_PER_SECOND + unseen * POLL_SECONDS / 2
+
+    def measure(self, first: int) -> None:
+        """Measure a process and all that it has started."""
+        last_pid = _last_pid()
+        self._created += max(0, last_pid - self._last_pid)
+        self._last_pid = last_pid
+        self.memory_bytes = 0
+        for pid, process in _descendants(first).items():
+            self._ticks[pid, process.start] = process.ticks
+            self.memory_bytes += max(0, process.memory_bytes - self._memory_before)
+            self.memory_bytes += self._descriptors(pid) * self._descriptor_bytes
+
+    def _descriptors(self, pid: int) -> int:
+        """Count the descriptors of a process; of one that hides them, as many as it may have."""
+        try:
+            return len(os.listdir(f"/proc/{pid}/fd"))
+        except PermissionError:
+            return self._most_descriptors
+        except OSError:  # it has ended
+            return 0
+
+
+def _descendants(first: int) -> dict[int, Process]:
+    """Return a process and all that it has started, by PID."""
+    processes = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                processes[int(entry)] = Process.read(entry)
+    found, count = {first} & set(processes), -1
+    while len(found) > count:
+        count = len(found)
+        found |= {pid for pid, process in processes.items() if process.parent in found}
+    return {pid: processes[pid] for pid in found}
+
+
+def _last_pid() -> int:
+    """Return the number that the kernel gave to the latest process or thread of this namespace."""
+    return int(Path("/proc/loadavg").read_text().split()[-1])
