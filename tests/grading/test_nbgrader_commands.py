@@ -139,6 +139,6 @@ def test_control_c_stops_the_whole_class(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(Autograde, "start", interrupted)
     monkeypatch.chdir(course.root)
-    assert main([LESSON]) == 130
+    assert main([LESSON, "--jobs", "1"]) == 130
     assert turns == ["ada"]
     assert "Stopped" in capsys.readouterr().err

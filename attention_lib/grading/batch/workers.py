@@ -93,7 +93,7 @@ class Workers:
     def wait(self, seconds: float | None = None) -> None:
         """Wait for replies, for so long at most, and call back for those that came."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
-        for future in done:
+        for future in [one for one in self._running if one in done]:  # in the order of asking
             call = self._running.pop(future)
             error = CancelledError() if future.cancelled() else future.exception()
             if isinstance(error, BrokenProcessPool):

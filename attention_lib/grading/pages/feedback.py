@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from typing import Any
 
 from jinja2 import BytecodeCache, Environment
@@ -40,7 +41,8 @@ class _TemplateCache(BytecodeCache):
         self._bytecode[bucket.key] = bucket.bytecode_to_string()
 
 
-_template_cache = _TemplateCache()
+# Compiled code passes a filter the context or not, as the filter asks: a cache for each such choice.
+_template_caches: defaultdict[frozenset[str], _TemplateCache] = defaultdict(_TemplateCache)
 
 
 class _PageKeeper(TemplateExporter):
@@ -66,7 +68,9 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
     @property
     def environment(self) -> Environment:
         environment = super().environment
-        environment.bytecode_cache = _template_cache
+        filters = environment.filters.items()
+        with_context = frozenset(name for name, one in filters if hasattr(one, "jinja_pass_arg"))
+        environment.bytecode_cache = _template_caches[with_context]
         return environment
 
     def from_notebook_node(  # type: ignore[override]  # as nbconvert does
