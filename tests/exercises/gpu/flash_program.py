@@ -1,5 +1,6 @@
 """Right and wrong answers to `flash_program`."""
 
+from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu import launch
 
 triton, jit = launch.triton, launch.jit
@@ -110,67 +111,6 @@ def program_with_mask_first(
     tl.store(output + places, result / total[:, None], mask=rows[:, None] < query_length)
 
 
-@jit
-def program_with_the_first_heads_keys(
-    query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr,
-    HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    first_row = tl.program_id(0) * ROWS
-    rows = first_row + tl.arange(0, ROWS)
-    places = (tl.program_id(1) * query_length + rows)[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
-    keys = tl.arange(0, BLOCK)
-    key_places = keys[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
-    block = tl.load(query + places, mask=rows[:, None] < query_length)
-    limit = tl.zeros([ROWS], tl.int32) + key_length
-    whole, stop = key_length // BLOCK * BLOCK, key_length
-    if IS_CAUSAL:
-        limit = tl.minimum(limit, rows + 1)
-        whole = tl.minimum(key_length, first_row + 1) // BLOCK * BLOCK
-        stop = tl.minimum(key_length, tl.cdiv(first_row + ROWS, BLOCK) * BLOCK)
-    maximum = tl.full([ROWS], float("-inf"), tl.float32)
-    total, result = tl.zeros([ROWS], tl.float32), tl.zeros([ROWS, HEAD], tl.float32)
-    result, total, maximum = INNER(
-        block, key + key_places, value + key_places, HEAD, HEAD, whole, stop, limit, scale, result,
-        total, maximum, BLOCK, True,
-    )  # fmt: skip
-    result, total, maximum = INNER(
-        block, key + key_places, value + key_places, HEAD, HEAD, 0, whole, limit, scale, result,
-        total, maximum, BLOCK, False,
-    )  # fmt: skip
-    tl.store(output + places, result / total[:, None], mask=rows[:, None] < query_length)
-
-
-@jit
-def program_that_divides_twice(
-    query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr,
-    HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    first_row = tl.program_id(0) * ROWS
-    rows = first_row + tl.arange(0, ROWS)
-    places = (tl.program_id(1) * query_length + rows)[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
-    keys = tl.program_id(1) * key_length + tl.arange(0, BLOCK)
-    key_places = keys[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
-    block = tl.load(query + places, mask=rows[:, None] < query_length)
-    limit = tl.zeros([ROWS], tl.int32) + key_length
-    whole, stop = key_length // BLOCK * BLOCK, key_length
-    if IS_CAUSAL:
-        limit = tl.minimum(limit, rows + 1)
-        whole = tl.minimum(key_length, first_row + 1) // BLOCK * BLOCK
-        stop = tl.minimum(key_length, tl.cdiv(first_row + ROWS, BLOCK) * BLOCK)
-    maximum = tl.full([ROWS], float("-inf"), tl.float32)
-    total, result = tl.zeros([ROWS], tl.float32), tl.zeros([ROWS, HEAD], tl.float32)
-    result, total, maximum = INNER(
-        block, key + key_places, value + key_places, HEAD, HEAD, whole, stop, limit, scale, result,
-        total, maximum, BLOCK, True,
-    )  # fmt: skip
-    result, total, maximum = INNER(
-        block, key + key_places, value + key_places, HEAD, HEAD, 0, whole, limit, scale, result,
-        total, maximum, BLOCK, False,
-    )  # fmt: skip
-    quotient = result / total[:, None] / total[:, None]
-    tl.store(output + places, quotient, mask=rows[:, None] < query_length)
-
-
 RIGHT = [
     program_with_moved_pointers,
     program_with_limits_first,
@@ -178,6 +118,10 @@ RIGHT = [
 ]
 
 WRONG = {
-    "every head takes the first head's keys": program_with_the_first_heads_keys,
-    "the total divides twice": program_that_divides_twice,
+    "every head takes the first head's keys": Edited(
+        "flash_program", ("keys = head * key_length + ", "keys = ")
+    ),
+    "the total divides twice": Edited(
+        "flash_program", ("result / total[:, None]", "result / total[:, None] / total[:, None]")
+    ),
 }
