@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attention_lib.grading import limits
 from attention_lib.grading.batch.fingerprints import of_lesson
 from attention_lib.grading.batch.planning import Plan, make_plan
+from attention_lib.grading.batch.preflight import require_full_points
 from attention_lib.grading.batch.progress import Progress
 from attention_lib.grading.batch.reading import Reader, Work
 from attention_lib.grading.batch.recording import Recorder
@@ -79,7 +80,8 @@ class Batch:
         Raises
         ------
         CourseError
-            If nobody could be graded, for want of a sandbox for example.
+            If nobody could be graded, for want of a sandbox for example, or because the lesson's
+            own model answers do not get full points.
         """
         self._recorder.empty_log()
         self._recorder.failures.update(plan.refused)
@@ -95,6 +97,15 @@ class Batch:
             print(UNPROTECTED, file=sys.stderr)
         elif warning := missing_protection():
             print(warning, file=sys.stderr)
+        if plan.to_grade:
+            require_full_points(
+                self._course,
+                self._lesson,
+                workers,
+                seed=seed,
+                without_sandbox=self._settings.without_sandbox,
+                cell_seconds=self._settings.cell_seconds,
+            )
         with contextlib.closing(Progress(len(plan))) as progress:
             _Run(
                 course=self._course,

@@ -1,0 +1,112 @@
+"""Run a lesson's model answers before a batch: unless they get full points, nobody is graded."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from attention_lib.grading import limits
+from attention_lib.grading.batch.workers import Call, Reply, Workers
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.intake.submission import Submission, files_of
+from attention_lib.grading.judge.checking import checked_exercise
+from attention_lib.grading.judge.execution import run_notebook
+from attention_lib.grading.judge.task import Ran, Task
+from attention_lib.grading.sandbox.errors import NoSandbox
+
+MOST_SHOWN = 3  # lost exercises, each with its reason
+MOST_CHARACTERS = 300  # of an error that is no sentence of this library
+log = logging.getLogger(__name__)
+
+
+def require_full_points(
+    course: Course,
+    lesson: str,
+    workers: Workers,
+    *,
+    seed: int,
+    without_sandbox: bool,
+    cell_seconds: float,
+) -> None:
+    """Run the notebook as given out, with the model answers of the instructor's version in it.
+
+    A sandbox that cannot find a package, or a model answer that was edited and is wrong now, would
+    otherwise cost the whole class its points, and nobody would be told why.
+
+    Raises
+    ------
+    CourseError
+        If one of the model answers is not found right.
+    """
+    source = course.source(lesson)
+    notebook = solved_notebook(nbformat.read(course.released(lesson), 4), nbformat.read(source, 4))
+    files = files_of(Submission(), source.parent)
+    task = Task(lesson, json.dumps(notebook), files, seed, without_sandbox, cell_seconds)
+    ran = _run(task, workers)
+    if ran.waited:  # points were lost, and something to wall-clock time
+        ran = _run(task, workers)
+    lost = lost_points(notebook, ran)
+    if lost:
+        more = [f"and {len(lost) - MOST_SHOWN} more"] if len(lost) > MOST_SHOWN else []
+        raise CourseError(
+            f"The model answers of {lesson} do not get full points on this machine, so nobody was "
+            f"graded. They are in {course.shown(source)}. {'; '.join([*lost[:MOST_SHOWN], *more])}."
+        )
+
+
+def _cut(text: str) -> str:
+    """Return the last line of what may be a traceback from another machine, and not all of it."""
+    return text.strip().splitlines()[-1][:MOST_CHARACTERS]
+
+
+def solved_notebook(released: NotebookNode, source: NotebookNode) -> NotebookNode:
+    """Return the released notebook with the model answers in it."""
+    answers = {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in source.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    for cell in released.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = answers.get(grade_id, cell.source)
+    return released
+
+
+def _run(task: Task, workers: Workers) -> Ran:
+    replies: list[Reply] = []
+    workers.ask(Call(run_notebook, (task,), replies.append))
+    while not workers.idle:
+        workers.wait(limits.PROGRESS_SECONDS)
+    (reply,) = replies
+    if isinstance(reply.error, NoSandbox):
+        raise CourseError(str(reply.error))
+    if reply.error is not None:
+        log.warning("the model answers could not be run", exc_info=reply.error)
+        raise CourseError(
+            f"The model answers of {task.lesson} could not be run, so nobody was graded: "
+            f"{_cut(str(reply.error) or type(reply.error).__name__)}"
+        )
+    return reply.value
+
+
+def lost_points(notebook: NotebookNode, ran: Ran) -> list[str]:
+    """Return the exercises that were not found right, each with the first error that was seen."""
+    lost = []
+    answer: list[dict[str, Any]] = []  # what the cell of the model answer shows
+    for cell in notebook.cells:
+        outputs = ran.outputs.get(cell.id, [])
+        exercise = checked_exercise(cell)
+        if exercise is None:
+            is_answer = cell.metadata.get("nbgrader", {}).get("solution")
+            answer = outputs if is_answer else answer
+            continue
+        verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
+        if "right" not in [verdict.get("outcome") for verdict in verdicts]:
+            errors = [o["evalue"] for o in [*answer, *outputs] if o["output_type"] == "error"]
+            reason = (errors or ran.stops or ["its check was not reached"])[0]
+            lost.append(f"{exercise}: {reason.rstrip('.')}")
+    return lost
