@@ -3,8 +3,10 @@
 nbgrader reads this file when it is started in this folder, and so does JupyterLab.
 """
 
+import contextlib
 import os
 import shutil
+import stat
 import sys
 from pathlib import Path
 
@@ -16,7 +18,13 @@ if shutil.which("alembic") is None:
 
 root = Path(__file__).resolve().parent
 classroom = root / "classroom"
-classroom.mkdir(exist_ok=True)  # the gradebook is created in it
+# The gradebook is created in it. Others who use this machine see nothing of it, unless it is shared
+# with a group, by its setgid bit. (Students of a hub may find the course read-only.)
+with contextlib.suppress(OSError):
+    classroom.mkdir(mode=0o700, exist_ok=True)
+    for path in (classroom, *classroom.glob("gradebook.db*")):
+        if not classroom.stat().st_mode & stat.S_ISGID:
+            path.chmod(path.stat().st_mode & 0o700)
 
 # Folders. Notebooks for learners lie in notebooks/, an instructor's own data in classroom/.
 c.CourseDirectory.root = str(root)

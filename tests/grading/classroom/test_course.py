@@ -1,5 +1,6 @@
 """A course: its lessons, those that were renamed, and the folders that nbgrader's settings name."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -128,3 +129,31 @@ def test_structure_without_folders_of_students_is_refused(tmp_path):
     course = course_with(tmp_path, f"directory_structure = {structure!r}")
     with pytest.raises(CourseError, match="needs {student_id} as the whole name of a folder"):
         course.submitted(LESSON)
+
+
+def mode_of(path):
+    return path.stat().st_mode & 0o7777
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no permission bits")
+def test_class_folder_and_gradebook_are_private_unless_shared_with_a_group(tmp_path):
+    classroom = tmp_path / "classroom"
+    course_with(tmp_path).gradebook().close()
+    assert mode_of(classroom) == 0o700
+    classroom.chmod(0o755)  # as it was made before
+    (classroom / "gradebook.db").chmod(0o644)
+    assert Course(tmp_path).submitted(LESSON) == []
+    assert mode_of(classroom) == 0o700
+    assert mode_of(classroom / "gradebook.db") == 0o600
+    classroom.chmod(0o2770)
+    assert Course(tmp_path).submitted(LESSON) == []
+    assert mode_of(classroom) == 0o2770
+
+
+def test_settings_can_be_read_where_nothing_can_be_written(tmp_path, monkeypatch):
+    def refuse(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    course = course_with(tmp_path)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert course.submitted(LESSON) == []
