@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release collect grade bench
+.PHONY: help lab check quick test style release collect grade report bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -50,6 +50,10 @@ grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_
 	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)") \
 	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(TRUST_NETWORK),--trust-network) \
 	    $(if $(AGAIN),--again)
+
+report: $(READY) ## say who is stuck on what: make report LESSON=01_softmax
+	@test -n "$(LESSON)" || { echo "Which lesson? For example: make report LESSON=01_softmax"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.report "$(LESSON)"
 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,14 +27,18 @@ class Mistake:
     measured
         The numbers are right; one of the exercise's probes catches this mistake, with a
         sentence that contains this one.
+    id
+        By which reports of several terms know the mistake. It is made from the sentence; whoever
+        rewords a sentence gives the id that it had.
     """
 
-    __slots__ = ("measured", "sentence", "variants")
+    __slots__ = ("id", "measured", "sentence", "variants")
 
-    def __init__(self, sentence: str, *variants: Any, measured: bool = False) -> None:
+    def __init__(self, sentence: str, *variants: Any, measured: bool = False, id: str = "") -> None:
         self.sentence = sentence
         self.variants = variants
         self.measured = measured
+        self.id = id or hashlib.sha256(sentence.encode()).hexdigest()[:6]
 
 
 @dataclass(frozen=True, eq=False)

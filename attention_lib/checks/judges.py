@@ -35,7 +35,7 @@ def known_mistakes(attempt: Attempt) -> Iterator[Report]:
     failing = next((one for one in attempt.comparisons if one.failed), None)
     mistake = recognize(attempt.exercise, attempt.comparisons) if failing else None
     if mistake:
-        yield Report(attempt.exercise, "wrong", mistake.sentence, failing)
+        yield Report(attempt.exercise, "wrong", mistake.sentence, failing, mistake=mistake.id)
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:

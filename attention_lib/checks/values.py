@@ -35,7 +35,7 @@ def judge_value(exercise: Exercise, answer: Any) -> Report:
         if any(
             np.abs(got - variant).max() <= 2 * exercise.tolerance for variant in mistake.variants
         ):
-            return Report(exercise, "wrong", mistake.sentence)
+            return Report(exercise, "wrong", mistake.sentence, mistake=mistake.id)
     spot = int(np.argmax(np.abs(got - expected)))
     sentence = f"Number {spot + 1} of {exercise.name}, {got[spot]:g}, is not right to 3 decimals."
     return Report(exercise, "wrong", sentence)

@@ -20,4 +20,5 @@ class Report:
     sentence: str
     comparison: Comparison | None = None
     case_count: int = 0  # of a right answer, how many cases it was tried on
+    mistake: str = ""  # the id of the known mistake that was recognized
     advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same

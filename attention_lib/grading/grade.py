@@ -15,6 +15,7 @@ from attention_lib.grading.batch.workers import Workers, cores, preload
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
+from attention_lib.grading.terminal import printable
 
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
 
@@ -68,6 +69,7 @@ def grade(
     from attention_lib.grading.batch.batch import Batch
     from attention_lib.grading.batch.cluster import ClusterWorkers
     from attention_lib.grading.release import release
+    from attention_lib.grading.report.reading import points_of_lesson
 
     students = course.submitted(lesson)
     if not students:
@@ -88,7 +90,7 @@ def grade(
             ) as workers:
                 batch.run(plan, workers, again)
             standings = batch.standings()
-    return _points_of_lesson(course, lesson), [
+    return points_of_lesson(course, lesson), [
         _result(student, standings, journal, batch.failures) for student in students
     ]
 
@@ -128,15 +130,6 @@ def _lateness(standing: Standing) -> str:
     return f"late by {late}{costs}"
 
 
-def _points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
-    """Return what each exercise is worth, in the order of the lesson."""
-    import nbformat
-
-    notebook = nbformat.read(course.released(lesson), as_version=4)
-    marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
-    return {mark.grade_id.removeprefix("check_"): mark.points for mark in marks if mark.grade}
-
-
 def table(most: dict[str, float], results: list[Result]) -> str:
     """Write the results as a table, one line a student."""
     rows = [["student", *most, "total", "note"], ["", *(f"of {p:g}" for p in most.values())]]
@@ -168,11 +161,6 @@ def summary(results: list[Result]) -> str:
         counts = ", ".join(f"{name} of {count}" for name, count in waiting.items())
         sentences.append(f"Waiting for a human (?): {counts}.")
     return " ".join(sentences)
-
-
-def printable(text: str) -> str:
-    """Return a text that a terminal shows as it is."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _number(points: float | None) -> str:
@@ -208,6 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     print(table(most, results))
     print(f"\n{summary(results)}")
+    _report(course, lesson, results)
     log = course.log(lesson)
     warnings_in = f", warnings in {course.shown(log)}" if log.stat().st_size else ""
     print(
@@ -215,6 +204,21 @@ def main(arguments: list[str] | None = None) -> int:
         "Grade by hand in JupyterLab: Nbgrader > Formgrader."
     )
     return 1 if any(result.failed for result in results) else 0
+
+
+def _report(course: Course, lesson: str, results: list[Result]) -> None:
+    """Print who is stuck on what, and write it as a page and as CSV."""
+    from attention_lib.grading.report.reading import read_class
+    from attention_lib.grading.report.text import as_text
+    from attention_lib.grading.report.writing import write_report
+
+    if all(result.failed for result in results):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's way with its database
+        report = read_class(course, lesson)
+    page = write_report(course, report)
+    print(f"\n{as_text(report)}\nThe whole report is in {course.shown(page)}.")
 
 
 def _log_to_stderr() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from attention_lib.grading import limits
+from attention_lib.grading.terminal import printable
 
 
 class Progress:
@@ -62,7 +63,7 @@ class Progress:
         return f"{self._done} of {self._total} graded{failed}{self._left()}{self._waiting()}"
 
     def _waiting(self) -> str:
-        names = [_printable(name) for name in self._waiting_for]
+        names = [_on_one_line(name) for name in self._waiting_for]
         if not names:
             return ""
         more = len(names) - limits.NAMES_WAITED_FOR
@@ -76,8 +77,7 @@ class Progress:
         return f", {seconds:.0f} s left" if seconds < 60 else f", {seconds / 60:.0f} min left"
 
 
-def _printable(name: str) -> str:
+def _on_one_line(name: str) -> str:
     """Return a student's name as a terminal shows it within one line."""
-    shown = "".join(c if c.isprintable() else "?" for c in name)
-    most = limits.NAME_CHARACTERS
+    shown, most = printable(name), limits.NAME_CHARACTERS
     return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -163,6 +163,10 @@ class Course:
         """The folder for what nbgrader has no place for."""
         return self.root / "classroom"
 
+    def report(self, lesson: str) -> Path:
+        """The page that says who is stuck on what."""
+        return self._own / "reports" / f"{lesson}.html"
+
     def log(self, lesson: str) -> Path:
         """What nbgrader said when the lesson was last graded."""
         return self._own / f"{lesson}.log"

@@ -8,8 +8,8 @@ import sys
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.collecting import collect
-from attention_lib.grading.grade import printable
 from attention_lib.grading.intake.folder import NotTaken
+from attention_lib.grading.terminal import printable
 
 
 def main(arguments: list[str] | None = None) -> int:

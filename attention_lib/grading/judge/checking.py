@@ -58,7 +58,13 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
             error_output(NOT_CHECKED, f"The check of {exercise.name} came to no verdict: {what}.")
         ]
     log.info("check of %s: %s", exercise.name, report.outcome)
-    verdict = {"exercise": exercise.name, "outcome": report.outcome, "advice": list(report.advice)}
+    verdict = {
+        "exercise": exercise.name,
+        "outcome": report.outcome,
+        "sentence": "" if report.outcome == "right" else report.sentence,
+        "mistake": f"{exercise.name}-{report.mistake}" if report.mistake else "",
+        "advice": list(report.advice),
+    }
     outputs = [new_output("display_data", data=panel, metadata={"attention_lib": verdict})]
     if report.outcome != "right":
         error = new_output("error", ename="CheckFailed", evalue=headline(report))

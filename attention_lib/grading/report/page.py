@@ -1,0 +1,106 @@
+"""Write a class's report as one self-contained HTML page with pictures."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+
+from attention_lib.checks.panel import COLORS
+from attention_lib.grading.report.reading import NOT_CHECKED, ClassReport
+from attention_lib.grading.report.text import WORDS, attendance, counts
+
+FILLS = {**COLORS, NOT_CHECKED: "#999999"}
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em;
+  color: #1a1a1a; background: #fdfdfb }
+table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; text-align: left;
+  vertical-align: top; border-bottom: 1px solid #ddd } td.number { text-align: right }
+svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555; white-space: nowrap }
+@media (prefers-color-scheme: dark) { body { color: #e8e8e8; background: #181818 }
+  td, th { border-color: #444 } code { color: #aaa } }
+@media print { body { margin: 0; max-width: none } }
+"""
+BAR_WIDTH, BAR_HEIGHT = 600, 22
+
+
+def as_page(report: ClassReport) -> str:
+    """Write the page: totals, then each exercise with its findings, the most frequent first."""
+    title = f"Report on {report.lesson}"
+    body = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(attendance(report))}</p>"]
+    body += ["<h2>Points</h2>", _histogram(report)]
+    body += [_exercise(report, exercise) for exercise in report.worth]
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}'
+        f'</title><meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>'
+        f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _exercise(report: ClassReport, exercise: str) -> str:
+    worth = report.worth[exercise]
+    heading = f"<h2>{exercise} ({worth:g} point{'s' * (worth != 1)})</h2>"
+    points = [standing.points.get(exercise) for standing in report.standings.values()]
+    waiting = points.count(None)
+    distribution = Counter(own for own in points if own is not None)
+    words = [f"{count} with {own:g}" for own, count in sorted(distribution.items(), reverse=True)]
+    words += [f"{waiting} not marked yet"] if waiting else []
+    parts = [heading, f"<p>Points: {', '.join(words)}.</p>"]
+    if report.outcomes(exercise):
+        parts += [f"<p>{html.escape(counts(report, exercise))}</p>", _outcome_bar(report, exercise)]
+    rows = [
+        f'<tr><td class="number">{len(students)}</td><td>{html.escape(finding.sentence)} '
+        f"<code>{html.escape(finding.mistake)}</code></td>"
+        f"<td>{html.escape(', '.join(students))}</td></tr>"
+        for finding, students in report.groups(exercise)
+    ]
+    if rows:
+        head = "<tr><th>Students</th><th>What the check says</th><th>Who</th></tr>"
+        parts.append(f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>")
+    return "".join(parts)
+
+
+def _outcome_bar(report: ClassReport, exercise: str) -> str:
+    """Draw the shares of the outcomes as one bar."""
+    outcomes = report.outcomes(exercise)
+    x, parts = 0.0, []
+    for outcome, color in FILLS.items():
+        width = BAR_WIDTH * outcomes[outcome] / outcomes.total()
+        if width:
+            label = f"{outcomes[outcome]} {WORDS.get(outcome, outcome)}"
+            parts.append(
+                f'<rect x="{x:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="{color}">'
+                f"<title>{label}</title></rect>"
+            )
+        x += width
+    return _svg(BAR_WIDTH, BAR_HEIGHT, counts(report, exercise), "".join(parts))
+
+
+def _histogram(report: ClassReport) -> str:
+    """Draw how many students have how many points in all, in whole points."""
+    most = round(sum(report.worth.values()))
+    totals = Counter(
+        min(max(round(report.total(student)), 0), most) for student in report.standings
+    )
+    step, height, tallest = BAR_WIDTH / (most + 1), 120, max(totals.values())
+    parts = []
+    for points in range(most + 1):
+        tall = height * totals[points] / tallest
+        x = step * points
+        parts.append(
+            f'<rect x="{x + 1:.1f}" y="{height + 18 - tall:.1f}" width="{step - 2:.1f}" '
+            f'height="{tall:.1f}" fill="#0072B2"></rect>'
+        )
+        middle = f'x="{x + step / 2:.1f}" text-anchor="middle" font-size="12" fill="currentColor"'
+        parts.append(f'<text {middle} y="{height + 34}">{points}</text>')
+        if totals[points]:
+            parts.append(f'<text {middle} y="{height + 14 - tall:.1f}">{totals[points]}</text>')
+    label = ", ".join(f"{totals[points]} with {points}" for points in sorted(totals))
+    caption = f"<p>Students by points in all, of {most}; answers that wait for a human count 0.</p>"
+    return caption + _svg(BAR_WIDTH, height + 40, f"Students by points: {label}", "".join(parts))
+
+
+def _svg(width: int, height: int, label: str, content: str) -> str:
+    return (
+        f'<svg role="img" aria-label="{html.escape(label)}" viewBox="0 0 {width} {height}" '
+        f'style="max-width:{width}px;width:100%">{content}</svg>'
+    )

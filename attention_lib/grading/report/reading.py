@@ -1,0 +1,144 @@
+"""Read what each student did in a lesson: marks from the gradebook, findings from graded notebooks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.gradebook import Standing, read_standings
+
+NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
+# What differs between two students' sentences of one kind: numbers, and words of their own.
+_OWN = re.compile(r"-?\d[\d.,e+-]*|'[^']*'|\"[^\"]*\"|`[^`]*`")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found in one student's answer."""
+
+    outcome: str  # of a verdict, or NOT_CHECKED
+    mistake: str = ""  # the id of a known mistake
+    sentence: str = ""
+
+    @property
+    def group(self) -> str:
+        """Return what findings of one kind have in common: the mistake's id, else the wording."""
+        return self.mistake or _OWN.sub("…", self.sentence)
+
+
+@dataclass
+class ClassReport:
+    """What a class did in a lesson."""
+
+    lesson: str
+    worth: dict[str, float]  # by exercise, in the order of the lesson
+    standings: dict[str, Standing]  # by student, of those who were graded
+    findings: dict[str, dict[str, Finding]]  # by student and exercise
+    missing: list[str] = field(default_factory=list)  # students who handed in nothing
+    ungraded: list[str] = field(default_factory=list)  # who handed in, and were not graded
+
+    def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
+        """Return who has the same finding in an exercise: the most frequent first, right left out."""
+        students = defaultdict(list)
+        first: dict[tuple[str, str], Finding] = {}
+        for student, findings in self.findings.items():
+            finding = findings.get(exercise)
+            if finding is not None and finding.outcome != "right":
+                key = finding.outcome, finding.group
+                first.setdefault(key, finding)
+                students[key].append(student)
+        ordered = sorted(students, key=lambda key: (-len(students[key]), key))
+        return [(first[key], students[key]) for key in ordered]
+
+    def outcomes(self, exercise: str) -> Counter[str]:
+        """Count the outcomes of an exercise's check."""
+        return Counter(
+            findings[exercise].outcome
+            for findings in self.findings.values()
+            if exercise in findings
+        )
+
+    def total(self, student: str) -> float:
+        """Return a student's points, what it costs to be late taken off."""
+        standing = self.standings[student]
+        return sum(points or 0.0 for points in standing.points.values()) - standing.penalty
+
+    @property
+    def late(self) -> list[str]:
+        return [student for student, standing in self.standings.items() if standing.late]
+
+    @property
+    def never_ran(self) -> list[str]:
+        """The students none of whose answers could be tried."""
+        tried = ("right", "wrong")
+        return [
+            student
+            for student, findings in self.findings.items()
+            if findings and not any(finding.outcome in tried for finding in findings.values())
+        ]
+
+
+def read_class(course: Course, lesson: str) -> ClassReport:
+    """Read what a class did in a lesson; nothing is written.
+
+    Raises
+    ------
+    CourseError
+        If nobody has been graded for the lesson.
+    """
+    submitted = set(course.submitted(lesson))
+    with course.gradebook() as gradebook:
+        standings = read_standings(gradebook, lesson)
+        roster = [student.id for student in gradebook.students]
+    graded = {
+        name: one for name, one in standings.items() if course.autograded(lesson, name).is_file()
+    }
+    if not graded:
+        raise CourseError(
+            f"Nobody has been graded for {lesson} yet: make grade LESSON={lesson} does that."
+        )
+    known = {*roster, *submitted}
+    return ClassReport(
+        lesson,
+        worth=points_of_lesson(course, lesson),
+        standings=graded,
+        findings={student: _findings(course, lesson, student) for student in graded},
+        missing=sorted(known - submitted - graded.keys()),
+        ungraded=sorted(submitted - graded.keys()),
+    )
+
+
+def points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
+    """Return what each exercise is worth as given out, in the order of the lesson."""
+    import nbformat
+
+    notebook = nbformat.read(course.released(lesson), as_version=4)
+    marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+    return {mark.grade_id.removeprefix("check_"): mark.points for mark in marks if mark.grade}
+
+
+def _findings(course: Course, lesson: str, student: str) -> dict[str, Finding]:
+    """Read the verdicts in the notebook as it was graded."""
+    cells = json.loads(course.autograded(lesson, student).read_bytes())["cells"]
+    findings = {}
+    for cell in cells:
+        marks = cell["metadata"].get("nbgrader", {})
+        name = str(marks.get("grade_id", "")).removeprefix("check_")
+        if cell["cell_type"] == "code" and marks.get("grade") and name in EXERCISES:
+            findings[name] = _finding(cell["outputs"])
+    return findings
+
+
+def _finding(outputs: list[dict[str, Any]]) -> Finding:
+    for output in outputs:
+        verdict = output.get("metadata", {}).get("attention_lib")
+        if verdict:
+            sentence = verdict.get("sentence", "")
+            return Finding(verdict["outcome"], verdict.get("mistake", ""), sentence)
+    errors = [str(one.get("evalue", "")) for one in outputs if one["output_type"] == "error"]
+    return Finding(NOT_CHECKED, "", errors[0] if errors else "")

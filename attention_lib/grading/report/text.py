@@ -1,0 +1,68 @@
+"""Write a class's report as text for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+
+from attention_lib.grading.report.reading import NOT_CHECKED, ClassReport, Finding
+from attention_lib.grading.terminal import printable
+
+OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere
+WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outcomes
+MOST_GROUPS = 5  # of one exercise; the page has them all
+MOST_CHARACTERS = 160  # of what a check said
+LEAST_WIDTH = 60
+
+
+def as_text(report: ClassReport) -> str:
+    """Write who is stuck on what: for each exercise the most frequent findings first."""
+    width = max(shutil.get_terminal_size((100, 0)).columns, LEAST_WIDTH)
+    lines = [attendance(report)]
+    for exercise in report.worth:
+        outcomes = report.outcomes(exercise)
+        if not outcomes or outcomes["right"] == outcomes.total():
+            continue
+        lines += ["", f"{exercise}: {counts(report, exercise)}"]
+        groups = report.groups(exercise)
+        for finding, students in groups[:MOST_GROUPS]:
+            text = f"{len(students):4}  {short(finding)}: {' '.join(map(printable, students))}"
+            lines += textwrap.wrap(text, width, subsequent_indent=" " * 6)
+        if len(groups) > MOST_GROUPS:
+            lines.append(f"      and {len(groups) - MOST_GROUPS} more kinds, on the page")
+    return "\n".join(lines)
+
+
+def attendance(report: ClassReport) -> str:
+    """Say in a line who is there and who is not."""
+    parts = [f"{report.lesson}: {len(report.standings)} graded"]
+    for students, words in (
+        (report.ungraded, "not graded yet"),
+        (report.missing, "handed in nothing"),
+        (report.late, "late"),
+        (report.never_ran, "without an answer that ran"),
+    ):
+        if students:
+            names = ", ".join(map(printable, students))
+            parts.append(f"{len(students)} {words} ({names})")
+    return "; ".join(parts) + "."
+
+
+def counts(report: ClassReport, exercise: str) -> str:
+    """Say how many answers were right, and what the others were."""
+    outcomes = report.outcomes(exercise)
+    words = [f"{outcomes['right']} right"]
+    words += [
+        f"{count} {WORDS.get(outcome, outcome)}"
+        for outcome in OUTCOMES[1:]
+        if (count := outcomes[outcome])
+    ]
+    return ", ".join(words)
+
+
+def short(finding: Finding) -> str:
+    """Return what a check found, on a line or two, after the id of its mistake if it has one."""
+    if finding.outcome == "unattempted":
+        return WORDS["unattempted"]
+    sentence = textwrap.shorten(printable(finding.sentence), MOST_CHARACTERS, placeholder=" ...")
+    return f"{finding.mistake}, {sentence}" if finding.mistake else sentence

@@ -1,0 +1,44 @@
+"""Write a class's report into its folder: a page, and a CSV file with one line per answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.report.page import as_page
+from attention_lib.grading.report.reading import ClassReport
+
+HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of one
+
+
+def write_report(course: Course, report: ClassReport) -> Path:
+    """Write both files, and return the path of the page."""
+    page = course.report(report.lesson)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(as_page(report), encoding="utf-8")
+    page.with_suffix(".csv").write_text(as_csv(report), encoding="utf-8", newline="")
+    return page
+
+
+def as_csv(report: ClassReport) -> str:
+    """Write one line for each student and exercise; points are empty until someone marks."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    for student, standing in report.standings.items():
+        for exercise, worth in report.worth.items():
+            points = standing.points.get(exercise)
+            finding = report.findings[student].get(exercise)
+            said = (finding.outcome, finding.mistake, finding.sentence) if finding else ("",) * 3
+            own = "" if points is None else f"{points:g}"
+            row = [report.lesson, student, exercise, own, f"{worth:g}", *said]
+            writer.writerow(map(_as_text, row))
+    return text.getvalue()
+
+
+def _as_text(value: str) -> str:
+    """Keep a spreadsheet from running a student's words as a formula."""
+    return f"'{value}" if value.startswith(FORMULA) else value

@@ -1,0 +1,103 @@
+"""A class's report: who is stuck on what, who is missing, in a terminal, on a page and as CSV."""
+
+import csv
+import datetime
+import io
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.report.__main__ import main
+from attention_lib.grading.report.reading import read_class
+from attention_lib.grading.report.text import as_text
+from attention_lib.grading.report.writing import as_csv
+from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
+
+LESSON = LESSONS[0]
+SOFTMAX = {
+    "cal": "def softmax(scores, axis=-1):\n    return scores / scores.sum(axis=axis, keepdims=True)",
+    "eve": "def softmax(scores, axis=-1):\n    raise KeyError('=1+1')",
+}
+SOFTMAX["cleo"] = SOFTMAX["cal"].replace("return", "return 1 *")  # the same mistake, written anew
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("report")]
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory) -> Classroom:
+    """A class in which two make the same mistake, one is late, and one hands in nothing."""
+    room = Classroom(make_lean_course(tmp_path_factory.mktemp("course"), LESSON), LESSON)
+    with room.course.gradebook() as gradebook:
+        gradebook.find_assignment(LESSON).duedate = datetime.datetime(2026, 1, 1)
+        for student in ("ada", "bo", "cal", "cleo", "eve", "hal"):
+            gradebook.add_student(student)
+        gradebook.db.commit()
+    room.hand_in("ada", room.key())
+    room.hand_in("bo", room.blank())
+    for student, answer in SOFTMAX.items():
+        notebook = room.key()
+        cell_of(notebook, "softmax").source = answer
+        room.hand_in(student, notebook)
+    late = room.course.submission(LESSON, "cal") / "timestamp.txt"
+    late.write_text("2026-01-02 00:00:00 UTC")
+    room.grade()
+    return room
+
+
+@pytest.fixture(scope="module")
+def report(room):
+    return quietly(read_class, room.course, LESSON)
+
+
+def test_students_with_one_mistake_stand_together_before_rarer_ones(report):
+    groups = report.groups("softmax")
+    assert [students for _, students in groups] == [["cal", "cleo"], ["eve"], ["bo"]]
+    mistake = groups[0][0].mistake
+    assert mistake in {f"softmax-{one.id}" for one in EXERCISES["softmax"].mistakes}
+
+
+def test_who_is_missing_late_or_without_an_answer_is_named(report):
+    assert report.missing == ["hal"]
+    assert report.late == ["cal"]
+    assert report.never_ran == ["bo"]
+
+
+def test_text_says_who_is_stuck_on_what(report):
+    text = as_text(report)
+    assert "5 graded; 1 handed in nothing (hal); 1 late (cal)" in text
+    assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not tried" in text
+    assert re.search(r"^   2  softmax-[0-9a-f]{6}, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_csv_has_a_line_for_each_answer_and_no_formula(report):
+    rows = list(csv.DictReader(io.StringIO(as_csv(report))))
+    assert len(rows) == 5 * len(report.worth)
+    of_eve = next(row for row in rows if (row["student"], row["exercise"]) == ("eve", "softmax"))
+    assert (of_eve["points"], of_eve["outcome"]) == ("0", "error")
+    assert {row["points"] for row in rows if row["exercise"] == "written_softmax"} <= {"", "0"}
+    assert not any(value.startswith(("=", "+", "-", "@")) for row in rows for value in row.values())
+
+
+def test_command_writes_a_page_that_needs_nothing_else(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    assert quietly(main, [LESSON]) == 0
+    assert "classroom/reports/01_softmax.html" in capsys.readouterr().out
+    page = room.course.report(LESSON).read_text("utf-8")
+    soup = BeautifulSoup(page, "html.parser")
+    assert not soup.find_all(["script", "link", "img", "iframe"])
+    assert not re.search(r"https?://", page)
+    assert "cal, cleo" in soup.get_text()
+    assert all(picture["aria-label"] for picture in soup.find_all("svg"))
+
+
+def test_lesson_that_nobody_was_graded_for_is_said_so(room):
+    with pytest.raises(CourseError, match="Nobody has been graded for 02_stability yet"):
+        quietly(read_class, room.course, LESSONS[1])
+
+
+def test_ids_of_mistakes_are_unique_in_an_exercise():
+    for exercise in EXERCISES.values():
+        ids = [mistake.id for mistake in exercise.mistakes]
+        assert len(set(ids)) == len(ids), exercise.name
