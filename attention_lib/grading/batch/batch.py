@@ -50,8 +50,9 @@ class Batch:
         self._settings = ExecuteSubmission(config=self._nbgrader.config)
         due = gradebook.find_assignment(lesson).duedate
         fingerprint = of_lesson(course, lesson, due)
-        self._reader = Reader(course, lesson, self._nbgrader.coursedir, fingerprint)
         self._recorder = Recorder(course, lesson, gradebook, journal, self._nbgrader)
+        extensions = {name: one.extension for name, one in self.standings().items()}
+        self._reader = Reader(course, lesson, self._nbgrader.coursedir, fingerprint, extensions)
 
     @property
     def failures(self) -> dict[str, str]:

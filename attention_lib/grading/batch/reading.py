@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from nbgrader.coursedir import CourseDirectory
 
@@ -36,16 +38,23 @@ class Reader:
     """
 
     def __init__(
-        self, course: Course, lesson: str, coursedir: CourseDirectory, lesson_fingerprint: str
+        self,
+        course: Course,
+        lesson: str,
+        coursedir: CourseDirectory,
+        lesson_fingerprint: str,
+        extensions: Mapping[str, timedelta],
     ) -> None:
+        """Read for a batch; `extensions` of the due date are by student."""
         self._course = course
         self._lesson = lesson
         self._lesson_fingerprint = lesson_fingerprint
+        self._extensions = extensions
         self._records = exchange_records(coursedir, lesson)
 
     def fingerprint(self, student: str) -> str:
         """Return the fingerprint that a grade of what is there now would have."""
-        return self._fingerprint(self._read(student))
+        return self._fingerprint(student, self._read(student))
 
     def work(self, student: str) -> Work:
         """Read a submission to grade it."""
@@ -55,11 +64,12 @@ class Reader:
             released=self._course.released(self._lesson),
             source=self._course.source(self._lesson).parent,
         )
-        return Work(student, self._fingerprint(submission), prepared)
+        return Work(student, self._fingerprint(student, submission), prepared)
 
     def _read(self, student: str) -> Submission:
         folder = self._course.submission(self._lesson, student)
         return read_submission(folder, self._lesson, self._records.get(student, []))
 
-    def _fingerprint(self, submission: Submission) -> str:
-        return digest([self._lesson_fingerprint, of_submission(submission)])
+    def _fingerprint(self, student: str, submission: Submission) -> str:
+        extension = self._extensions.get(student, timedelta()).total_seconds()
+        return digest([self._lesson_fingerprint, of_submission(submission), extension])

@@ -31,6 +31,7 @@ class Standing:
     automatic: dict[str, float | None] = field(default_factory=dict)  # what the grader gave
     settled: list[str] = field(default_factory=list)  # marked by hand
     in_doubt: list[str] = field(default_factory=list)  # marked by hand, but for an earlier answer
+    extension: timedelta = timedelta()  # of the due date, for this student
     late: timedelta = timedelta()
     penalty: float = 0.0  # for being late
     marks: str = ""  # a digest of all that a feedback page shows of it
@@ -86,8 +87,9 @@ def read_standings(
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
     for name, penalty, time, due, extension in _lateness(gradebook, lesson, student):
-        late = time - due - (extension or timedelta()) if time and due else timedelta()
-        standings[name] = Standing(late=max(late, timedelta()), penalty=penalty or 0.0)
+        extension = extension or timedelta()
+        late = max(time - due - extension, timedelta()) if time and due else timedelta()
+        standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
         shown[name] = [penalty]
     for name, cell, automatic, manual, extra, score, doubt in _grades(gradebook, lesson, student):
         standing = standings[name]

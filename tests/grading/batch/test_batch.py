@@ -338,6 +338,23 @@ def test_lateness_is_noted_and_costs_what_the_settings_say(room):
     assert result.total == 0
 
 
+def test_extension_for_one_student_is_noticed_and_takes_the_penalty_off(room):
+    config = room.course.root / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    set_due_date(room)
+    for student in STUDENTS:
+        time = room.course.submission(LESSON, student) / "timestamp.txt"
+        time.write_text("2026-01-02 12:00 UTC")
+    assert room.grade()["cy"].penalty == 7
+    with room.course.gradebook() as gradebook:
+        quietly(gradebook.grant_extension, LESSON, "cy", 0, 0, 2)
+    assert planned(room) == (["cy"], [])
+    results = room.grade()
+    assert (results["cy"].total, results["cy"].note) == (7, "")
+    assert results["ada"].note == "late by 1 day, 12:00:00, which costs 7"
+    assert planned(room) == ([], [])
+
+
 TROUBLE = """
 from nbgrader.preprocessors import NbGraderPreprocessor
 
