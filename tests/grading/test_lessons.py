@@ -1,8 +1,11 @@
-"""Each lesson as it is, run from top to bottom: solved, and as it is given out."""
+"""Each lesson as it is: solved, run from top to bottom; as it is given out, what answers change."""
+
+import ast
 
 import nbformat
 import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
+from nbformat.v4 import new_code_cell
 
 from attention_lib.exercises import EXERCISES
 from tests.grading.sample_class import LESSONS
@@ -11,11 +14,57 @@ SECONDS_A_LESSON = 120  # several times what one takes
 pytestmark = pytest.mark.batch
 
 
-def run(path):
+def run(path, cells_to_run=lambda cells: cells):
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells = cells_to_run([cell for cell in notebook.cells if cell.cell_type == "code"])
     resources = {"metadata": {"path": str(path.parent)}}
     steps = ExecutePreprocessor(timeout=SECONDS_A_LESSON, allow_errors=True)
     return steps.preprocess(notebook, resources)[0].cells
+
+
+def concerned_by_answers(cells):
+    """Leave out the cells that do the same whatever the answers are.
+
+    An answer, a check, and a cell that mentions a name which an answer binds stay, and so on with
+    the names that such a cell binds; and so do cells above them which bind or may change what they use.
+    """
+    named = [names_in(cell.source) for cell in cells]
+    imported_or_defined = set().union(
+        *(fixed for cell, (_, _, fixed) in zip(cells, named, strict=True) if not name_of(cell))
+    )
+    stays, by_answers = [], set()
+    for cell, (mentioned, assigned, fixed) in zip(cells, named, strict=True):
+        stays.append(bool(name_of(cell) or mentioned & by_answers))
+        if stays[-1]:
+            by_answers |= assigned | fixed
+    used = set()
+    for place in reversed(range(len(cells))):
+        mentioned, assigned, fixed = named[place]
+        if ((mentioned - imported_or_defined) | assigned | fixed) & used:
+            stays[place] = True
+        if stays[place]:
+            used |= mentioned
+    return [cell for cell, needed in zip(cells, stays, strict=True) if needed]
+
+
+def names_in(source):
+    """Return the names that a cell mentions, those it assigns, and those it imports or defines."""
+    tree = ast.parse(source)
+    fixed = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assigned = set()
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            fixed.add(statement.name)
+        else:
+            names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+            assigned |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    mentioned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return mentioned | assigned | fixed, assigned, fixed
 
 
 def name_of(cell):
@@ -45,7 +94,8 @@ def test_a_solved_lesson_runs_without_a_word_on_stderr(released_course, lesson):
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_lesson_as_given_out_stops_only_at_its_exercises(released_course, lesson):
-    errors = outputs(run(released_course.released(lesson)), "error")
+    cells = run(released_course.released(lesson), concerned_by_answers)
+    errors = outputs(cells, "error")
     expected = []
     for exercise in EXERCISES.values():
         if exercise.lesson == lesson and exercise.kind != "written":
@@ -53,3 +103,21 @@ def test_a_lesson_as_given_out_stops_only_at_its_exercises(released_course, less
                 expected.append((exercise.name, "NotImplementedError"))
             expected.append((f"check_{exercise.name}", "CheckFailed"))
     assert [(name, output.ename) for name, output in errors] == expected
+
+
+def test_cells_that_use_an_answer_and_what_they_use_stay():
+    sources = {
+        "": ["import numpy as np", "table = {}", "table['a'] = 1", "other = np.ones(3)"],
+        "softmax": ["def softmax(scores): raise NotImplementedError"],
+        "check_softmax": ["check('softmax', softmax)"],
+    }
+    below = ["weights = softmax(table)", "np.sum(weights)", "np.sum(other)"]
+    cells = [
+        new_code_cell(source, metadata={"nbgrader": {"grade_id": name}} if name else {})
+        for name, texts in [*sources.items(), ("", below)]
+        for source in texts
+    ]
+    left_out = {"other = np.ones(3)", "np.sum(other)"}
+    assert [cell.source for cell in concerned_by_answers(cells)] == [
+        cell.source for cell in cells if cell.source not in left_out
+    ]
