@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers
+from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import NUMERIC, Comparison, differing
 from attention_lib.checks.exercise import Exercise, Mistake
@@ -23,7 +26,7 @@ def recognize(exercise: Exercise, comparisons: Sequence[Comparison]) -> Mistake 
     nearest = None
     for mistake in exercise.mistakes:
         for variant in () if mistake.measured else mistake.variants:
-            agreement = _agreement(exercise.on_cases(variant), comparisons)
+            agreement = _agreement(exercise, variant, comparisons)
             if agreement == "whole":
                 return mistake
             if agreement and nearest is None:
@@ -32,7 +35,7 @@ def recognize(exercise: Exercise, comparisons: Sequence[Comparison]) -> Mistake 
 
 
 def _agreement(
-    variant: Answer, comparisons: Sequence[Comparison]
+    exercise: Exercise, variant: Any, comparisons: Sequence[Comparison]
 ) -> Literal["whole", "but for words"] | None:
     """Tell whether a mistake does what the answer did on every case, errors included.
 
@@ -42,12 +45,13 @@ def _agreement(
     shared_a_wrong_number, same_words = False, True
     for comparison in comparisons:
         trial, seen = comparison.trial, comparison.seen
-        with np.errstate(all="ignore"):
-            other = observe(variant, trial.case, limit=1.0)
+        other = _observed(exercise, variant, trial.case)
+        if other is None:
+            return None
         asked_for = trial.case.raises or ()  # in words of the learner's own
         if isinstance(other.error, asked_for) and isinstance(seen.error, asked_for):
             continue
-        if other.out_of_time or _kind(other.error) != _kind(seen.error):
+        if _kind(other.error) != _kind(seen.error):
             return None
         same_words &= repr(other.error) == repr(seen.error)
         if other.error is None:
@@ -57,6 +61,27 @@ def _agreement(
     if not shared_a_wrong_number:
         return None
     return "whole" if same_words else "but for words"
+
+
+def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation | None:
+    """Return what a known mistake does on a case, or None if it runs out of time there."""
+    try:
+        return _observed_once(exercise, variant, case)
+    except OutOfTime:
+        return None
+
+
+@functools.lru_cache(maxsize=2048)
+def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
+    """Observe a known mistake; every wrong answer is compared with the same observations.
+
+    Running out of time is raised: on a busy machine it may do so once, and is not cached.
+    """
+    with np.errstate(all="ignore"):
+        seen = observe(exercise.on_cases(variant), case, limit=1.0)
+    if seen.out_of_time:
+        raise OutOfTime
+    return seen
 
 
 def _kind(error: BaseException | None) -> str:
