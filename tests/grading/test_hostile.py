@@ -39,7 +39,7 @@ from tests.grading.sample_class import Classroom, make_course, quietly, without_
 
 CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call
-PATIENCE_SECONDS = 2.0  # for each call, with a process that does not answer any more
+PATIENCE_SECONDS = 1.2  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]

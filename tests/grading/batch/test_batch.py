@@ -428,7 +428,7 @@ for _ in range(29):
             pass
         while True:
             pass
-time.sleep(50)
+time.sleep(30)
 """
 SLOW = """
 def normalize_by_sum(scores):
