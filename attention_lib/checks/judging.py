@@ -26,7 +26,7 @@ from attention_lib.checks.judges import (
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import described, full_name
-from attention_lib.lessons import LESSONS, module_of
+from attention_lib.lessons import LESSONS, modules_of
 
 FUSED = (  # attention that torch has ready
     "torch._C._nn.scaled_dot_product_attention",
@@ -140,9 +140,8 @@ def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     These are the modules of its lesson and of later ones, other libraries, and the functions of
     earlier lessons that the exercise lists.
     """
-    modules = [module_of(lesson) for lesson in LESSONS[LESSONS.index(exercise.lesson) :]]
-    if "flash" in modules:
-        modules.append("fast_flash")
+    lessons = LESSONS[LESSONS.index(exercise.lesson) :]
+    modules = [module for lesson in lessons for module in modules_of(lesson)]
     library = tuple(f"attention_lib.lessons.{module}" for module in modules)
     earlier = tuple(map(full_name, exercise.not_by))
     return library + earlier + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

@@ -13,3 +13,9 @@ A submission's way, a folder a station:
 `lesson` is the way in the other direction, from Markdown to the notebook that nbgrader releases.
 `release` and `grade` are the two commands, `limits` every limit with its unit.
 """
+
+import sys
+
+# With this package, jsonschema compiles forty grammars for formats that no notebook has: more than a
+# second at the start of every command and worker. Without it, it leaves those formats unchecked.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
