@@ -17,19 +17,20 @@ help: ## show these commands
 lab: $(READY) ## open the first lesson in JupyterLab, on your own copy in learn/
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
-# One BLAS thread each: two workers share the two cores of a small machine.
+# One BLAS thread each: the workers share the two cores of a small machine. Of all tests many wait,
+# for a time limit or another process, so a third worker is busy meanwhile.
 PYTEST := OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
-IN_PARALLEL := -n 2 --dist loadgroup
+IN_PARALLEL := --dist loadgroup -n
 
 check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
 	@$(PYTEST) -q --tb=short --maxfail=3 --exercise "$(EXERCISE)" $(TEST_FLAGS)
 
 quick: $(READY) style ## check the style and run the tests that take little time
-	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) 2 -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
-	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) 3 $(TEST_FLAGS)
 
 style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .
