@@ -372,37 +372,42 @@ def cap_curve(scores: ArrayLike, capped: ArrayLike, cap: float) -> LessonFigure:
 @lesson_style
 def attention_by_keys(
     counts: ArrayLike,
-    entropies: ArrayLike,
+    entropies: Mapping[str, ArrayLike],
     shares: Mapping[str, ArrayLike],
 ) -> LessonFigure:
-    """Draw the entropy of random rows, and the weight of the one key that fits, against S."""
-    counts, entropies = np.asarray(counts, float), np.asarray(entropies, float)
-    fit = "; ".join(
-        f"{way}: from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
-        for way, values in shares.items()
+    """Draw the entropy of random rows, and the weight of the one key that fits, against S.
+
+    `entropies` and `shares` have the same keys, the names of the ways to scale.
+    """
+    counts = np.asarray(counts, float)
+    spread, fit = (
+        "; ".join(
+            f"{way}, from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
+            for way, values in lines.items()
+        )
+        for lines in (entropies, shares)
     )
     figure, (left, right) = new_figure(
-        f"For {counts[0]:g} to {counts[-1]:g} keys, on the left the mean entropy of random rows, "
-        f"rising from {entropies[0]:.2f} to {entropies[-1]:.2f} just below the logarithm of the "
-        f"number of keys. On the right the weight of the key that fits. {fit}.",
-        height=3.4,
+        f"For {counts[0]:g} to {counts[-1]:g} keys, on the left the mean entropy of random rows "
+        f"below the logarithm of the number of keys: {spread}. On the right the weight of the key "
+        f"that fits: {fit}.",
+        height=3.6,
         ncols=2,
     )
     left.plot(counts, np.log(counts), "--", color=GRAY, linewidth=1.2, label="log S: equal weights")
-    left.plot(counts, entropies, "o-", color=BLUE, markersize=5, label="measured")
-    left.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * np.log(counts[-1])))
-    for (way, values), color, mark in zip(shares.items(), (BLUE, ORANGE), "os", strict=False):
-        label = drawing.typeset(way)
-        right.plot(counts, values, mark + "-", color=color, markersize=5, label=label)
-    right.set(ylabel="weight of the key that fits", ylim=(0, 1.3))
+    for way, color, mark in zip(shares, (BLUE, ORANGE), "os", strict=False):
+        look = {"color": color, "marker": mark, "markersize": 5}
+        left.plot(counts, entropies[way], label=drawing.typeset(way), **look)
+        right.plot(counts, shares[way], **look)
+    left.set(ylabel="mean entropy (nats)", ylim=(0, 1.05 * np.log(counts[-1])))
+    right.set(ylabel="weight of the key that fits", ylim=(0, 1.05))
     right.set_yticks([0, 0.25, 0.5, 0.75, 1])
     for panel in (left, right):
         panel.set_xscale("log", base=4)
         panel.set_xticks(counts[::2], [f"{count:,g}" for count in counts[::2]])
         panel.xaxis.set_minor_locator(NullLocator())
         panel.set_xlabel("S, the number of keys")
-    left.legend(loc="upper left")
-    right.legend(loc="upper right")
+    figure.legend(loc="outside lower center", ncols=3)
     return figure
 
 

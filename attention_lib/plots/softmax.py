@@ -265,7 +265,7 @@ def mixtures(
     figure, axes = new_figure(alt, height=3.8)
     axes.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
     _named_points(axes, values, value_names, "o", INK, rises=[6])
-    _named_points(axes, mixed, mixed_names, "D", VERMILLION, rises=[6, -14])
+    _named_points(axes, mixed, mixed_names, "D", VERMILLION, rises=[-14, -4, 10])
     axes.set(xlabel="first component", ylabel="second component", aspect="equal")
     axes.margins(0.15)
     axes.grid()

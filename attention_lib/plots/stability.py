@@ -218,7 +218,7 @@ def two_softmaxes(
 
 @lesson_style
 def errors_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
-    """Compare worst errors, in units in the last place, as dots on a logarithmic axis.
+    """Compare errors, in units in the last place, as dots on a logarithmic axis.
 
     `errors` maps a group's name (a spread) to the error of each method.
     """
@@ -227,7 +227,7 @@ def errors_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
         for group, methods in errors.items()
     )
     figure, axis = new_figure(
-        f"Dots at the worst float32 error in units in the last place, one row a method. {said}.",
+        f"Dots at the float32 error in units in the last place, one row a method. {said}.",
         height=3.4,
     )
     methods = list(next(iter(errors.values())))
@@ -249,7 +249,7 @@ def errors_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
     axis.set_xscale("log")
     highest = max(max(by_method.values()) for by_method in errors.values())
     axis.set(
-        xlabel="worst error (ulp, logarithmic)",
+        xlabel="median of the rows' worst errors (ulp, logarithmic)",
         xlim=(0.3, 2 * highest),
         ylim=(len(methods) - 0.5, -0.5),
     )

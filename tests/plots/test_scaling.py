@@ -137,10 +137,15 @@ def test_bounded_scores_draws_one_line_a_remedy_and_one_a_kind_of_rows():
 
 def test_attention_by_keys_draws_measured_entropies_below_the_logarithm():
     left, right = keys().axes
-    equal, measured = left.lines
+    equal, measured, sharpened = left.lines
     np.testing.assert_allclose(equal.get_ydata(), np.log([12, 64, 1024]))
     np.testing.assert_array_equal(measured.get_ydata(), [2.0, 3.7, 6.4])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), [0.98, 0.6, 0.17])
+    np.testing.assert_array_equal(sharpened.get_ydata(), [2.0, 3.0, 3.5])
+    assert [line.get_color() for line in right.lines] == [
+        measured.get_color(),
+        sharpened.get_color(),
+    ]
 
 
 def test_sampling_weights_draws_one_panel_a_temperature():

@@ -21,8 +21,8 @@ from attention_lib.lessons.softmax import softmax
 HINTS = (
     "Entry i, j of the result is (query[i] * key[j]).sum(): row i with row j.",
     "A matrix product takes rows with columns, so the keys must lie as columns: (d_k, S).",
-    "key.T reverses all axes. key.mT, or np.swapaxes(key, -1, -2), swaps the last two "
-    "and leaves the batch alone.",
+    "key.T reverses all axes. np.swapaxes(key, -1, -2) swaps the last two and leaves the batch "
+    "alone.",
 )
 
 

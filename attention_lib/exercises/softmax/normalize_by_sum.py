@@ -17,7 +17,8 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.lessons.softmax import normalize_by_sum, softmax
 
 HINTS = (
-    "The sum of each row is scores.sum(axis=-1). What shape has it, beside the shape of scores?",
+    "The sum of each row is scores.sum(axis=-1): axis -1 is the last one, however many there are. "
+    "What is its shape, and what is that of scores?",
     "With keepdims=True the sum keeps its axis, with length 1, and divides row by row.",
 )
 

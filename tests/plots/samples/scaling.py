@@ -83,7 +83,8 @@ def bounded():
 
 def keys():
     shares = {"as they are": [0.98, 0.6, 0.17], "times log S": [0.98, 0.99, 1.0]}
-    return plots.attention_by_keys([12, 64, 1024], [2.0, 3.7, 6.4], shares)
+    entropies = {"as they are": [2.0, 3.7, 6.4], "times log S": [2.0, 3.0, 3.5]}
+    return plots.attention_by_keys([12, 64, 1024], entropies, shares)
 
 
 def sampling():
