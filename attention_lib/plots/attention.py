@@ -17,6 +17,7 @@ from attention_lib.plots.style import (
     GREEN,
     INK,
     PAPER,
+    PURPLE,
     SKY,
     VERMILLION,
     LessonFigure,
@@ -287,7 +288,7 @@ def bounded_mixtures(
             plane.plot(*np.asarray(points).T, mark, color=color, markersize=4, label=name, mew=1.0)
         plane.plot(*values.T, "o", color=INK, markersize=5, label="values")
         plane.set(xlabel="first component", ylabel="second component")
-    near.margins(0.3)
+    near.margins(0.55, 0.3)  # the names beside the values need more room across
     near.set_title("they stay")
     far.set_title("they leave")
     _names_around(near, values, names, 9)
@@ -306,7 +307,7 @@ def bounded_mixtures(
     return figure
 
 
-_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"))
+_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"), (PURPLE, "1"))
 
 
 def _extent(outputs: Mapping[str, ArrayLike]) -> str:

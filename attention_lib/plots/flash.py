@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
+from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     BLUE,
     GRAY,
@@ -29,6 +30,7 @@ from attention_lib.plots.style import (
 __all__ = [
     "causal_tiles",
     "memory_by_length",
+    "merged_parts",
     "one_pass",
     "roofline",
     "tile_by_tile",
@@ -213,6 +215,44 @@ def causal_tiles(length: int, block_size: int) -> LessonFigure:
 
 
 @lesson_style
+def merged_parts(
+    outputs: ArrayLike, shares: ArrayLike, joined: ArrayLike, logsumexps: ArrayLike
+) -> LessonFigure:
+    """Draw two partial outputs (2, 2) by their shares (2,), and the joined output (2,) between.
+
+    `logsumexps` (2,) are written beside the names of the parts.
+    """
+    outputs, shares, joined = (np.asarray(array, float) for array in (outputs, shares, joined))
+    names = [
+        f"{side}\nlog-sum-exp {_short_or_infinite(value)}"
+        for side, value in zip(("left", "right"), np.asarray(logsumexps, float), strict=True)
+    ]
+    figure, (left, plane) = new_figure(
+        f"Bars of the shares of two parts: left {drawing.number(shares[0])}, right "
+        f"{drawing.number(shares[1])}. In the plane their outputs {drawing.points(outputs)}, and on "
+        f"the line between them the joined output ({drawing.numbers(joined)}).",
+        height=3.1,
+        ncols=2,
+        width_ratios=(1, 1.4),
+    )
+    drawing.bars(left, shares, names)
+    left.set(title="share of the total", xlabel="part", ylabel="share", ylim=(0, 1.15))
+    plane.plot(*outputs.T, color=GRAY, linewidth=1.2, zorder=1)
+    for output, share, color in zip(outputs, shares, (BLUE, ORANGE), strict=True):
+        plane.plot(*output, "o", color=color, markersize=5 + 20 * np.sqrt(share))
+    plane.plot(*joined, "D", color=INK, markersize=8)
+    plane.set(title="outputs", xlabel="first component", ylabel="second component")
+    plane.margins(0.2)
+    plane.grid()
+    handles = [
+        Line2D([], [], color=color, marker=mark, linestyle="", label=name)
+        for name, color, mark in (("left", BLUE, "o"), ("right", ORANGE, "o"), ("joined", INK, "D"))
+    ]
+    plane.legend(handles=handles, loc="upper left")
+    return figure
+
+
+@lesson_style
 def memory_by_length(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]], xlabel: str, ylabel: str
 ) -> LessonFigure:
@@ -345,9 +385,9 @@ def time_by_block(
 def way_back_through_a_tile() -> LessonFigure:
     """Draw which arrays one tile of the way back takes in, forms, and adds to."""
     figure, axis = new_figure(
-        "Three columns. Left, what goes in: for each query Q, dO, the log-sum-exp ℓ and D; for the "
+        "Three columns. Left, what goes in: for each query Q, dO, the log-sum-exp λ and D; for the "
         "block of keys K and V. Middle, what is formed in the tile, L by block, and let go: the "
-        "scores E from Q and K; the weights P from E and ℓ; dP from dO and V; dE from P, dP and D. "
+        "scores E from Q and K; the weights P from E and λ; dP from dO and V; dE from P, dP and D. "
         "Right, what comes out: dE K is added to dQ; dE transposed times Q is dK of the block; P "
         "transposed times dO is dV of the block.",
         height=3.9,
@@ -355,14 +395,14 @@ def way_back_through_a_tile() -> LessonFigure:
     ins = {
         "Q": (3.5, "$Q$   (L, d_k)", INK),
         "K": (2.7, "$K$   (block, d_k)", INK),
-        "l": (1.9, r"$\ell$   (L)", BLUE),
+        "l": (1.9, r"$\lambda$   (L)", BLUE),
         "V": (1.1, "$V$   (block, d_v)", INK),
         "dO": (0.3, "$dO$   (L, d_v)", INK),
         "D": (-0.5, "$D$   (L)", BLUE),
     }
     tiles = {
         "E": (3.1, r"$E = \alpha\, Q K^\top$"),
-        "P": (2.1, r"$P = e^{E - \ell}$"),
+        "P": (2.1, r"$P = e^{E - \lambda}$"),
         "dP": (0.9, r"$dP = dO\, V^\top$"),
         "dE": (-0.3, r"$dE = P\,(dP - D)$"),
     }

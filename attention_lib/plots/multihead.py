@@ -31,6 +31,7 @@ __all__ = [
     "clock_hands",
     "cost_of_a_step",
     "errors_by_share",
+    "match_by_distance",
     "one_or_two_heads",
     "regrouped",
     "scores_by_offset",
@@ -301,6 +302,41 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
         below.set(xlabel="distance: query's position − key's")
     axes[0, 0].set_ylabel("position of the query")
     axes[1, 0].set_ylabel("score")
+    return figure
+
+
+@lesson_style
+def match_by_distance(
+    distances: ArrayLike, matches: Mapping[str, ArrayLike], trained: int
+) -> LessonFigure:
+    """Draw the score of a key that equals its query against their distance, one line a base.
+
+    `matches` are shares of the score at distance 0. A dashed line stands at the length `trained`.
+    """
+    distances = np.asarray(distances)
+    matches = {name: np.asarray(line, float) for name, line in matches.items()}
+    nearest = int(np.argmin(np.abs(distances - trained)))
+    said = "; ".join(
+        f"{name} from {drawing.number(line[0])} over {drawing.number(line[nearest])} at about "
+        f"{trained:,} to {drawing.number(line[-1])}"
+        for name, line in matches.items()
+    )
+    figure, axes = new_figure(
+        f"Jagged falling lines of the score of a match, as a share of that at distance 0, for the "
+        f"distances {distances[0]:,} to {distances[-1]:,} on a logarithmic axis: {said}.",
+        height=3.1,
+    )
+    for (name, line), color in zip(matches.items(), (VERMILLION, BLUE, GREEN), strict=False):
+        axes.plot(distances, line, color=color, linewidth=1.4, label=name)
+    axes.axhline(0, color=GRAY, linewidth=0.8)
+    axes.axvline(trained, color=INK, linestyle=":", linewidth=1.2, label="longest in training")
+    axes.set_xscale("log", base=2)
+    ticks = 2 ** np.arange(0, np.log2(distances[-1]) + 0.5, 3).astype(int)
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="distance in words", ylabel="share of the score\nat distance 0")
+    axes.grid()
+    axes.legend(loc="upper right")
     return figure
 
 

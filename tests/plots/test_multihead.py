@@ -108,6 +108,16 @@ def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
     assert dots.get_xdata().tolist() == dots.get_ydata().tolist()
 
 
+def test_matches_are_drawn_by_distance_and_said_at_the_trained_length():
+    matches = {"small": [1, 0.4, 0.1], "large": [1, 0.8, 0.5]}
+    figure = plots.match_by_distance([1, 8, 64], matches, 8)
+    (axis,) = figure.axes
+    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == list(matches.values())
+    assert axis.lines[3].get_xdata() == [8, 8]
+    assert "small from 1 over 0.4 at about 8 to 0.1" in figure.alt
+    assert "large from 1 over 0.8 at about 8 to 0.5" in figure.alt
+
+
 def test_a_cache_leaves_one_new_cell_a_step():
     figure = plots.steps_and_cache(["a", "b", "c"])
     anew, cached = figure.axes

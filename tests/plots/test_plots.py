@@ -142,6 +142,9 @@ SAMPLES = {
     "scores_by_offset": lambda: plots.scores_by_offset(
         {"free": np.outer([1, 2, 3], [1, 2, 3]), "bound": np.subtract.outer(range(3), range(3))}
     ),
+    "match_by_distance": lambda: plots.match_by_distance(
+        [1, 8, 64], {"small": [1, 0.4, 0.1], "large": [1, 0.8, 0.5]}, 8
+    ),
     "steps_and_cache": lambda: plots.steps_and_cache(["a", "b", "c"]),
     "cost_of_a_step": lambda: plots.cost_of_a_step(
         [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
@@ -150,6 +153,9 @@ SAMPLES = {
     "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0], [5.0, 4.0]], 2),
     "tile_by_tile": lambda: plots.tile_by_tile(SCORES, [2, 8, 4], 2, 1, ["here", "there"]),
     "causal_tiles": lambda: plots.causal_tiles(10, 4),
+    "merged_parts": lambda: plots.merged_parts(
+        [[1, 0], [5, 4]], [0.25, 0.75], [4, 3], [-np.inf, 1.1]
+    ),
     "hand_set_maps": learning.by_hand,
     "layer_maps": learning.by_layer,
     "loss_and_heads": learning.drop,

@@ -21,8 +21,8 @@ HINTS = (
     "many of shape (length, length)?",
     "Naive: Q, K, V and the output are four arrays of length × head_dim numbers. The scores "
     "are written and read, and so are the weights. Tiled has no scores in main memory.",
-    "The tiles are -(-length // block_rows), rounded up, and one where block_rows is None. Tiled "
-    "moves Q and the output once, K and V once for each tile.",
+    "The tiles are math.ceil(length / block_rows), and one where block_rows is None. Tiled moves Q "
+    "and the output once, K and V once for each tile.",
     "Each number is itemsize bytes.",
 )
 

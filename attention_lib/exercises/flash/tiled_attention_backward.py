@@ -48,10 +48,11 @@ HINTS = (
     "dtype = np.result_type(query, np.float32), which is float64 for integers.",
     "In each step: the scores of the block as in tiled_attention, and the weights "
     "np.exp(scores - logsumexp[..., None]). No maximum, no total, no correction.",
-    "Then the chain of lesson 04, for one block: grad_value of the block is weights.mT @ "
-    "grad_output, and the gradient of the weights is grad_output @ the block's values.mT.",
+    "Then the chain of lesson 04, for one block: grad_value of the block is "
+    "np.swapaxes(weights, -1, -2) @ grad_output, and the gradient of the weights is grad_output @ "
+    "np.swapaxes(values, -1, -2), with the block's values.",
     "grad_scores = weights * (gradient of the weights - D). Times the block's keys it is added to "
-    "grad_query; grad_scores.mT @ query is grad_key of the block. Both carry "
+    "grad_query; np.swapaxes(grad_scores, -1, -2) @ query is grad_key of the block. Both carry "
     "1/√d_k, as math.sqrt gives it: np.sqrt makes float64 of float32.",
 )
 

@@ -33,7 +33,7 @@ HINTS = (
     "Put the new key below the cached keys, and the new value below the cached values: "
     "np.concatenate along the axis of steps. Which axis is that, whatever the batch?",
     "With cache=None there is nothing to put them below: the keys so far are key itself.",
-    "The new token may attend to all steps so far and to itself. What is left for a causal mask "
+    "The new word may attend to all steps so far and to itself. What is left for a causal mask "
     "to forbid?",
     "Return output, (keys, values): the longer arrays. np.concatenate makes new ones, so the "
     "cache passed in stays as it was.",

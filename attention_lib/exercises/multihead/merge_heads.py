@@ -18,7 +18,7 @@ from attention_lib.lessons.multihead import merge_heads
 
 HINTS = (
     "Undo the two steps of split_heads, the last one first.",
-    "Swap the axes of heads and positions: (..., L, H, D/H). Now the columns of one position "
+    "Swap the axes of heads and positions: (..., L, H, D/H). Now the components of one word "
     "lie side by side, and a reshape joins the last two axes.",
 )
 
