@@ -307,7 +307,7 @@ def bounded_mixtures(
     return figure
 
 
-_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"), (PURPLE, "1"))
+_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"), (PURPLE, "^"))
 
 
 def _extent(outputs: Mapping[str, ArrayLike]) -> str:
