@@ -19,6 +19,7 @@ templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_js_files = [("frames.js", {"defer": "defer"})]
 html_copy_source = False
+html_use_index = False
 html_show_sourcelink = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
