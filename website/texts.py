@@ -15,13 +15,13 @@ TOCTREE = """\
 
 
 def index(readme: str, lessons: list[str], pages: list[str], repository: str) -> str:
-    """Return the start page: the README's first screen, its table of lessons, and the menu."""
+    """Return the start page: the README's first screen, its lessons and its set-up, and the menu."""
     first_screen = readme.partition("\n## ")[0]
     table = LESSON_ROW.sub(r"| [`\1`](lessons/\1.ipynb) |", section(readme, "The lessons"))
     parts = [
         with_site_links(first_screen, "", repository),
-        with_site_links(section(readme, "Start"), "", repository),
         with_site_links(table, "", repository),
+        with_site_links(section(readme, "Start"), "", repository),
         TOCTREE.format(caption="Lessons", pages="\n".join(f"lessons/{name}" for name in lessons)),
         TOCTREE.format(caption="Besides", pages="\n".join(pages)),
     ]
