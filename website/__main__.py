@@ -15,12 +15,11 @@ from attention_lib.lessons import LESSONS
 from website.execution import ROOT, executed, released
 from website.pages import page
 from website.pictures import move_pictures
-from website.texts import index, with_site_links
+from website.texts import index, with_sections, with_site_links
 
 SITE = ROOT / "build" / "site"
 WORK = ROOT / "build" / "site-work"  # cache of executed lessons, Sphinx's sources, images
 DOCS = ("glossary", "assistants")
-PICTURES = ("check.png", "picture.png")
 MOST_MEGABYTES = 25
 
 
@@ -71,11 +70,17 @@ def _write_texts(source: Path, repository: str) -> None:
     (source / "index.md").write_text(start, encoding="utf-8")
     for name in DOCS:
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        if name == "glossary":
+            text = with_sections(text, {lesson: _prose(lesson) for lesson in LESSONS})
         text = with_site_links(text, "docs/", repository)
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     (source / "pictures").mkdir()
-    for name in PICTURES:
-        shutil.copy(ROOT / "docs" / name, source / "pictures" / name)
+    for picture in (ROOT / "docs").glob("*.png"):
+        shutil.copy(picture, source / "pictures")
+
+
+def _prose(lesson: str) -> str:
+    return "\n\n".join(c.source for c in released(lesson).cells if c.cell_type == "markdown")
 
 
 def _copy_mathjax(folder: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 LESSON_ROW = re.compile(r"^\| `(\d\d_\w+)` \|", re.MULTILINE)
+TERM_ROW = re.compile(r"^\| \*\*(.+?)\*\* \|.*/(\d\d_\w+)\.ipynb(?=\))", re.MULTILINE)
+HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 TOCTREE = """\
 ```{{toctree}}
 :hidden:
@@ -64,3 +67,34 @@ def with_site_links(text: str, folder: str, repository: str) -> str:
         return f"[{words}]({repository}/blob/HEAD/{path})" if repository else words
 
     return LINK.sub(turn, text)
+
+
+def with_sections(glossary: str, lessons: Mapping[str, str]) -> str:
+    """Point the links of the glossary's terms at the sections that introduce them.
+
+    `lessons` has the Markdown of each lesson. A term that comes before the first section keeps its
+    link to the lesson.
+    """
+
+    def turn(match: re.Match[str]) -> str:
+        term, lesson = match.groups()
+        anchor = _anchor(section_of(term, lessons[lesson]))
+        return f"{match[0]}#{anchor}" if anchor else match[0]
+
+    return TERM_ROW.sub(turn, glossary)
+
+
+def section_of(term: str, text: str) -> str:
+    """Return the last heading before the term's first mention in bold, or else at all.
+
+    Empty where there is none, or the term itself is not there.
+    """
+    name = re.escape(term)
+    found = re.search(rf"\*\*{name}s?\*\*", text, re.I) or re.search(name, text, re.I)
+    headings = HEADING.findall(text[: found.start()]) if found else []
+    return headings[-1] if headings else ""
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor that MyST gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attention_lib.lessons import LESSONS
-from website.texts import index, section, with_site_links
+from website.texts import index, section, with_sections, with_site_links
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -42,3 +42,11 @@ def test_start_page_leads_to_every_lesson_and_page():
 def test_missing_section_of_the_readme_is_named():
     with pytest.raises(ValueError, match="no section 'Nowhere'"):
         section(README, "Nowhere")
+
+
+def test_glossary_leads_to_the_section_that_introduces_a_term_in_bold():
+    lesson = "# 01\n\n**Early**, and late.\n\n## First\n\nLate.\n\n### Why √d_k, again?\n\n**late**"
+    row = "| **{}** | Words. | [01](../notebooks/01_softmax/01_softmax.ipynb{}) |\n"
+    plain = row.format("early", "") + row.format("late", "")
+    linked = row.format("early", "") + row.format("late", "#why-d_k-again")
+    assert with_sections(plain, {"01_softmax": lesson}) == linked
