@@ -44,9 +44,13 @@ def test_missing_section_of_the_readme_is_named():
         section(README, "Nowhere")
 
 
-def test_glossary_leads_to_the_section_that_introduces_a_term_in_bold():
-    lesson = "# 01\n\n**Early**, and late.\n\n## First\n\nLate.\n\n### Why √d_k, again?\n\n**late**"
+def test_glossary_leads_to_the_section_that_has_a_term_in_bold_or_else_first():
+    lesson = "# 01\n\n**Early**, and late.\n\n## First\n\nLate, again.\n\n### Why √d_k, again?\n\n**late**"
     row = "| **{}** | Words. | [01](../notebooks/01_softmax/01_softmax.ipynb{}) |\n"
-    plain = row.format("early", "") + row.format("late", "")
-    linked = row.format("early", "") + row.format("late", "#why-d_k-again")
+    plain = row.format("early", "") + row.format("late", "") + row.format("again", "")
+    linked = (
+        row.format("early", "")
+        + row.format("late", "#why-d_k-again")
+        + row.format("again", "#first")
+    )
     assert with_sections(plain, {"01_softmax": lesson}) == linked
