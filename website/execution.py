@@ -13,8 +13,11 @@ from nbformat.v4 import new_code_cell
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
+from attention_lib.lessons import module_of
 
 ROOT = Path(__file__).parents[1]
+# What decides the outputs, in attention_lib. Of the checks only right verdicts are shown.
+SHOWN_BY = ("arguments.py", "checks/panel.py", "commands.py", "lessons/**/*.py", "plots/*.py")
 RECORD_FRAMES = "from website.frames import record\n\nrecord()"
 CELL_SECONDS = 1800  # the training in lesson 08, on a busy machine
 
@@ -43,7 +46,7 @@ def executed(lesson: str, cache: Path) -> NotebookNode:
         If a cell fails.
     """
     notebook = answered(released(lesson))
-    path = cache / f"{lesson}-{_key(notebook)}.ipynb"
+    path = cache / f"{lesson}-{_key(lesson, notebook)}.ipynb"
     if path.is_file():
         return nbformat.read(path, as_version=4)
     print(f"Executing {lesson} ...", flush=True)
@@ -65,13 +68,14 @@ def executed(lesson: str, cache: Path) -> NotebookNode:
     return notebook
 
 
-def _key(notebook: NotebookNode) -> str:
-    """Return a digest of the cells and of all code that decides what they show."""
+def _key(lesson: str, notebook: NotebookNode) -> str:
+    """Return a digest of the cells and of the code that decides what they show."""
     digest = hashlib.sha256()
     for cell in notebook.cells:
         digest.update(f"{cell.id}\n{cell.source}\n".encode())
-    modules = [*(ROOT / "attention_lib").rglob("*.py"), ROOT / "website" / "frames.py"]
-    for module in sorted(modules):
-        if "grading" not in module.parts:
-            digest.update(module.read_bytes())
+    library = ROOT / "attention_lib"
+    patterns = [*SHOWN_BY, f"exercises/{module_of(lesson)}/*.py"]
+    modules = {module for pattern in patterns for module in library.glob(pattern)}
+    for module in [*sorted(modules), ROOT / "website" / "frames.py"]:
+        digest.update(module.read_bytes())
     return digest.hexdigest()[:16]
