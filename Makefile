@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release collect grade report bench
+.PHONY: help lab check quick test style release site collect grade report bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -39,6 +39,11 @@ style: $(READY)
 
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release
+
+SITE_READY := .venv/.installed-site
+
+site: $(SITE_READY) ## make the lessons as web pages in build/site
+	@$(VENV_PYTHON) -m website
 
 collect: $(READY) ## sort what lies in classroom/downloaded: make collect LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
@@ -71,4 +76,8 @@ $(READY): requirements.lock pyproject.toml
 	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -r requirements.lock
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check \
 	    --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(SITE_READY): website/requirements.lock $(READY)
+	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -c requirements.lock -r $<
 	@touch $@

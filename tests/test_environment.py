@@ -1,4 +1,4 @@
-"""pyproject.toml, requirements.lock and environment.yml ask for one and the same environment."""
+"""pyproject.toml, the two locks and environment.yml ask for one and the same environment."""
 
 import ast
 import re
@@ -18,6 +18,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = (ROOT / "requirements.lock").read_text()
+SITE_LOCK = (ROOT / "website" / "requirements.lock").read_text()
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 
 PIN = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^/@]+)?")
@@ -48,11 +49,13 @@ def environment(system: str, python: str) -> dict[str, str]:
     return {**SYSTEMS[system], "python_version": python, "python_full_version": f"{python}.0"}
 
 
-def wanted(pyproject: dict) -> list[Requirement]:
-    """Return all that pyproject.toml asks for, the build system included."""
+def wanted(pyproject: dict, site: bool = False) -> list[Requirement]:
+    """Return all that pyproject.toml asks for, the build system included, and the site if said."""
     project = pyproject["project"]
-    extras = project["optional-dependencies"].values()
-    lists = [pyproject["build-system"]["requires"], project["dependencies"], *extras]
+    extras = {**project["optional-dependencies"]}
+    if not site:
+        del extras["site"]
+    lists = [pyproject["build-system"]["requires"], project["dependencies"], *extras.values()]
     return [Requirement(text) for requirements in lists for text in requirements]
 
 
@@ -146,8 +149,9 @@ def conda_problems(conda: dict, pyproject: dict) -> list[str]:
     return problems
 
 
-def test_the_lock_is_readable_by_plain_pip_and_names_no_place():
-    assert not_plain_pins(LOCK) == []
+@pytest.mark.parametrize("lock", [LOCK, SITE_LOCK], ids=["course", "site"])
+def test_the_lock_is_readable_by_plain_pip_and_names_no_place(lock):
+    assert not_plain_pins(lock) == []
 
 
 @pytest.mark.parametrize(
@@ -173,6 +177,19 @@ def test_a_line_that_is_more_than_a_pin_is_noticed(line):
 def test_the_lock_pins_what_is_needed_and_nothing_else(system, python):
     problems = disagreements(
         wanted(PYPROJECT), pins(LOCK), installed_requires, environment(system, python)
+    )
+    assert problems == []
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_both_locks_pin_what_the_site_needs_and_nothing_else(system, python):
+    pytest.importorskip("sphinx", reason="make site has not installed what it needs")
+    problems = disagreements(
+        wanted(PYPROJECT, site=True),
+        pins(f"{LOCK}\n{SITE_LOCK}"),
+        installed_requires,
+        environment(system, python),
     )
     assert problems == []
 
@@ -261,6 +278,7 @@ def test_a_conda_environment_out_of_step_is_noticed(key, value):
 
 
 LIBRARY = [*(ROOT / "attention_lib").rglob("*.py"), ROOT / "nbgrader_config.py"]
+WEBSITE = [*(ROOT / "website").rglob("*.py")]
 TESTS = [
     ROOT / "conftest.py",
     *(ROOT / "tests").rglob("*.py"),
@@ -296,7 +314,8 @@ def declared_names(*lists: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("files", "extras"), [(LIBRARY, ["classroom"]), (TESTS, ["classroom", "test"])]
+    ("files", "extras"),
+    [(LIBRARY, ["classroom"]), (WEBSITE, ["site"]), (TESTS, ["classroom", "test"])],
 )
 def test_every_package_that_is_imported_is_declared(files, extras):
     project = PYPROJECT["project"]

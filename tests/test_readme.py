@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.__main__ import COLUMNS, counts
 from attention_lib.lessons import LESSONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md"]
+LINKING_PAGES = [*PAGES, "docs/glossary.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
 TABLE = {row["lesson"]: row for row in ROW.finditer(README)}
@@ -38,7 +40,26 @@ def test_every_make_command_exists(page):
     assert named <= targets
 
 
-@pytest.mark.parametrize("page", PAGES)
+def test_the_numbers_on_the_first_screen_are_exceeded():
+    total = dict(zip(COLUMNS, counts(EXERCISES.values()), strict=True))
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.md")]
+    actual = {
+        "functions": sum(exercise.kind == "function" for exercise in EXERCISES.values()),
+        "inputs": total["cases"],
+        "mistakes": total["known mistakes"],
+        "wrong answers": total["wrong answers"],
+        "sentences": sum(text.count("\n> **Claim.**") for text in texts),
+    }
+    floors = {
+        what: int(number.replace(",", ""))
+        for number, what in re.findall(rf"more than ([\d,]+) ({'|'.join(actual)})", README)
+    }
+    assert floors.keys() == actual.keys()
+    outdated = {what for what, floor in floors.items() if not floor < actual[what] < 2 * floor}
+    assert outdated == set(), f"README.md is out of date; the numbers are {actual}."
+
+
+@pytest.mark.parametrize("page", LINKING_PAGES)
 def test_every_picture_and_linked_file_is_there(page):
     path = ROOT / page
     targets = re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))

@@ -32,6 +32,11 @@ LANGUAGE = {
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 ROLES = ("exercise", "check", "written")
+LICENSE_LINE = (
+    "Text and figures by the Attention Course contributors, "
+    "[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/). "
+    "Code: [BSD 3-Clause](https://opensource.org/license/bsd-3-clause)."
+)
 
 
 class Part(NamedTuple):
@@ -44,6 +49,8 @@ class Part(NamedTuple):
 
 def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
     """Expand the lesson at `path` (solutions/NN_name.md) into nbgrader's source notebook.
+
+    A last cell, which the Markdown does not have, names the licenses.
 
     Raises
     ------
@@ -66,6 +73,7 @@ def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
         _expand(cell, declared[roles[i].name], roles[i].role) if i in roles else _plain(cell)
         for i, cell in enumerate(cells)
     ]
+    expanded.append(new_markdown_cell(LICENSE_LINE))
     _give_ids(expanded, path.stem)
     return new_notebook(
         cells=expanded, metadata={"kernelspec": dict(KERNEL), "language_info": dict(LANGUAGE)}

@@ -102,6 +102,13 @@ def test_a_check_cell_gets_its_hidden_part(read):
     ]
 
 
+def test_last_cell_names_the_licenses(read):
+    last = read(LESSON).cells[-1]
+    assert last.cell_type == "markdown"
+    assert "CC BY 4.0" in last.source
+    assert "BSD 3-Clause" in last.source
+
+
 def test_cell_ids_follow_their_text_and_not_their_place(read):
     before = {cell.source: cell.id for cell in read(LESSON).cells}
     after = {cell.source: cell.id for cell in read(f"```python\nnew = 1\n```\n\n{LESSON}").cells}

@@ -1,0 +1,1 @@
+"""Build the course's site: every lesson executed, as static pages for readers without Python."""

@@ -1,0 +1,85 @@
+"""Turn an executed lesson into a page: hints and answers folded, and how to run the lesson."""
+
+from __future__ import annotations
+
+import html
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from attention_lib.checks.exercise import Exercise
+from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.model_answers import model_answer
+
+RUN = """\
+```{{admonition}} Run this lesson
+:class: tip
+This page shows what the cells print and draw; times are those of the machine that made it. To change
+the cells, and to have your own answers checked, run the notebook. You need Python 3.11 or newer, git
+and make, and no GPU:
+
+    {clone}
+    make lab
+
+Then open `{lesson}.ipynb`. Without make, see the [start page](../index.md).
+```"""
+CLONE = "git clone {repository} attention-course && cd attention-course"
+IN_A_CLONE = "cd attention-course  # your clone of the course's repository"
+
+
+def page(
+    released: NotebookNode, executed: NotebookNode, lesson: str, repository: str
+) -> NotebookNode:
+    """Return the page of a lesson as a notebook that needs no execution.
+
+    Parameters
+    ----------
+    released
+        The learners' notebook: what an answer cell holds before it is answered.
+    executed
+        The same cells, with the model answers and their outputs.
+    lesson
+        Its name, such as ``01_softmax``.
+    repository
+        The address to clone; empty if it is not known.
+    """
+    cells: list[NotebookNode] = []
+    for stub, cell in zip(released.cells, executed.cells, strict=True):
+        checked = EXERCISES.get(stub.id.removeprefix("check_"))
+        if checked is None:
+            cells.append(cell)
+        elif stub.cell_type == "markdown":
+            cells += folds(checked, [new_markdown_cell(model_answer(checked))])
+        elif stub.id == checked.name:
+            cells.append(new_code_cell(stub.source, id=stub.id))
+        else:
+            answer = new_code_cell(model_answer(checked), outputs=cell.outputs)
+            cells += [new_code_cell(stub.source, id=stub.id), *folds(checked, [answer])]
+    cells[0] = _with_run_box(cells[0], lesson, repository)
+    return nbformat.from_dict({**executed, "cells": cells})
+
+
+def folds(exercise: Exercise, answer: list[NotebookNode]) -> list[NotebookNode]:
+    """Return cells with a fold for each hint, and a last one for the answer's cells."""
+    total = len(exercise.hints)
+    hints = "\n".join(
+        f'<details class="hint"><summary>Hint {number} of {total}</summary>'
+        f"<p>{html.escape(hint, quote=False)}</p></details>"
+        for number, hint in enumerate(exercise.hints, 1)
+    )
+    opening = f'<details class="answer"><summary>Answer to {exercise.name}</summary>'
+    return [
+        *([new_markdown_cell(hints)] if hints else []),
+        new_markdown_cell(opening),
+        *answer,
+        new_markdown_cell("</details>"),
+    ]
+
+
+def _with_run_box(first: NotebookNode, lesson: str, repository: str) -> NotebookNode:
+    """Put the commands that run the lesson below the title, which its first cell begins with."""
+    title, _, rest = first.source.partition("\n")
+    clone = CLONE.format(repository=repository) if repository else IN_A_CLONE
+    box = RUN.format(clone=clone, lesson=lesson)
+    return new_markdown_cell(f"{title}\n\n{box}\n\n{rest.lstrip()}", id=first.id)
