@@ -6,9 +6,11 @@ send values.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +124,25 @@ class Student:
 
     def call_back(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
         """Have the grader call one of its functions, or advance one of its iterators."""
-        with self._callback_lock:  # an answer may have several threads
+        with self._callback_lock, _signals_blocked():  # an answer may have several threads
             self._channel.send({"ask": number, "what": what, "args": arguments}, None)
             reply = self._channel.receive(None)
         if "error" in reply:
             raise error_again(reply["error"])
         return reply["value"]
+
+
+@contextlib.contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Have time limits and interrupts wait: half a message makes no sense of all that follow."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def as_message(seen: Observation) -> Message:
@@ -136,13 +151,15 @@ def as_message(seen: Observation) -> Message:
         value, problem = packed(seen.value), ""
     except Exception as error:
         value, problem = packed(None), f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
-    frames = seen.frames[-limits.ERROR_FRAMES :]
+    frames, most = seen.frames[-limits.ERROR_FRAMES :], limits.ERROR_LINE_CHARACTERS
     warnings = seen.warnings[: limits.WARNINGS_PER_CALL]
     return {
         "value": value,
         "unsendable": problem,
         "error": None if seen.error is None else error_by_value(seen.error),
-        "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
+        "frames": [
+            [frame.lineno, frame.name[:most], (frame.line or "")[:most]] for frame in frames
+        ],
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,

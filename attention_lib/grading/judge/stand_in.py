@@ -14,6 +14,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
+from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
@@ -76,7 +77,10 @@ def _observation(reply: Message) -> Observation:
     if reply.get("unsendable"):
         return _untaken(reply)
     try:
-        value = unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"]
+        packed = np.asarray(reply["value"], np.uint8)
+        if packed.nbytes > limits.RESULT_BYTES + limits.MESSAGE_JSON_BYTES:
+            raise Malformed(f"{packed.nbytes:,} bytes")
+        value = unpack(packed.tobytes())["value"]
     except Malformed as problem:
         return _untaken({"unsendable": str(problem)})
     error = reply.get("error")

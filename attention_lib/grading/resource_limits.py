@@ -18,10 +18,15 @@ else:
     HAS_RLIMIT = hasattr(resource, "RLIMIT_AS") and Path("/proc/self/statm").exists()
 
 SHORTEST_SECONDS = 0.001  # of a timer: zero would stop it
+REPEAT_SECONDS = 0.05  # until TooSlow is raised again, where something has swallowed it
 
 
 class TooSlow(BaseException):
-    """A block took more CPU time than it may. No `except Exception` in a library takes it."""
+    """A block took more CPU time than it may. No `except Exception` in a library takes it.
+
+    Python ignores what is raised in callbacks of the garbage collector and in finalizers, this too;
+    then it is raised again.
+    """
 
 
 @contextlib.contextmanager
@@ -45,16 +50,18 @@ def cpu_limit(seconds: float) -> Iterator[None]:
     outer_handler = signal.signal(signal.SIGPROF, stop)
     outer_left = signal.getitimer(signal.ITIMER_PROF)[0]
     shortest = min(seconds, outer_left or seconds)
-    signal.setitimer(signal.ITIMER_PROF, max(shortest, SHORTEST_SECONDS))
+    signal.setitimer(signal.ITIMER_PROF, max(shortest, SHORTEST_SECONDS), REPEAT_SECONDS)
     try:
-        yield
-    finally:
-        active = False
+        try:
+            yield
+        finally:
+            active = False
+    finally:  # also where TooSlow is raised once more just before it is off
         if outer_left:
             outer_left = max(outer_left - (time.process_time() - began), SHORTEST_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, outer_handler)
-        signal.setitimer(signal.ITIMER_PROF, outer_left)
+        signal.setitimer(signal.ITIMER_PROF, outer_left, REPEAT_SECONDS if outer_left else 0)
 
 
 @contextlib.contextmanager
