@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 import time
@@ -24,8 +25,8 @@ REPEAT_SECONDS = 0.05  # until TooSlow is raised again, where something has swal
 class TooSlow(BaseException):
     """A block took more CPU time than it may. No `except Exception` in a library takes it.
 
-    Python ignores what is raised in callbacks of the garbage collector and in finalizers, this too;
-    then it is raised again.
+    Python ignores, with a warning, what is raised in callbacks of the garbage collector and in
+    finalizers. So it is raised after the former, and once more after the latter.
     """
 
 
@@ -42,8 +43,8 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         return
     active = True
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        if active:
+    def stop(_number: int, frame: FrameType | None) -> None:
+        if active and not _is_in_callback_of_gc(frame):
             raise TooSlow(f"It took more than {seconds:g} s of CPU time.")
 
     began = time.process_time()
@@ -62,6 +63,16 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, outer_handler)
         signal.setitimer(signal.ITIMER_PROF, outer_left, REPEAT_SECONDS if outer_left else 0)
+
+
+def _is_in_callback_of_gc(frame: FrameType | None) -> bool:
+    """Tell whether a frame is that of a callback of the garbage collector, or called by one."""
+    codes = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while codes and frame is not None:
+        if frame.f_code in codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager

@@ -107,9 +107,9 @@ class Student:
         if name not in self._shell.user_ns:
             return {"kind": "nothing"}
         value = self._shell.user_ns[name]
-        if value is Ellipsis:
-            return {"kind": "value", "value": None}
-        return {"kind": "function"} if callable(value) else {"kind": "value", "value": value}
+        if callable(value):
+            return {"kind": "function"}
+        return {"kind": "value", **packed(None if value is Ellipsis else value)}
 
     def _answer(self, request: Message) -> Any:
         answer = self._shell.user_ns.get(request["name"])
@@ -146,16 +146,11 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def as_message(seen: Observation) -> Message:
-    """Serialize what a call did; a result that cannot be sent is described in words."""
-    try:
-        value, problem = packed(seen.value), ""
-    except Exception as error:
-        value, problem = packed(None), f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
+    """Serialize what a call did."""
     frames, most = seen.frames[-limits.ERROR_FRAMES :], limits.ERROR_LINE_CHARACTERS
     warnings = seen.warnings[: limits.WARNINGS_PER_CALL]
     return {
-        "value": value,
-        "unsendable": problem,
+        **packed(seen.value),
         "error": None if seen.error is None else error_by_value(seen.error),
         "frames": [
             [frame.lineno, frame.name[:most], (frame.line or "")[:most]] for frame in frames
@@ -171,6 +166,12 @@ def as_message(seen: Observation) -> Message:
     }
 
 
-def packed(value: Any) -> np.ndarray:
+def packed(value: Any) -> Message:
     """Serialize a result by itself, so that one that is too large does not affect the others."""
-    return np.frombuffer(pack({"value": value}, most_bytes=limits.RESULT_BYTES), np.uint8)
+    problem = ""
+    try:
+        data = pack({"value": value}, most_bytes=limits.RESULT_BYTES)
+    except Exception as error:
+        data = pack({"value": None})
+        problem = f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
+    return {"value": np.frombuffer(data, np.uint8), "unsendable": problem}

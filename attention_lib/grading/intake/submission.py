@@ -99,7 +99,9 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
         except (TooSlow, MemoryError):
-            problem = "it takes too much time or memory to read; clear its outputs and hand it in again"
+            problem = (
+                "it takes too much time or memory to read; clear its outputs and hand it in again"
+            )
     if problem:
         notebook = deepcopy(template)
     if problem or notes:

@@ -21,7 +21,6 @@ from attention_lib.grading.inside.wire import (
 )
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
 
-
 log = logging.getLogger(__name__)
 
 

@@ -102,14 +102,15 @@ def test_download_that_is_damaged_does_not_stop_the_others(course, put):
     put("di.tar.gz", b"x")
     put(NOTEBOOK, b"whose?")
     put("e*e.zip", zipped((NOTEBOOK, "1")))
+    put("eve.zip", zipped(("a.ipynb", "1"), (f"{NOTEBOOK}/data.csv", "1")))
     put("zoe.zip", zipped((NOTEBOOK, "1")))
     os.symlink("/etc/passwd", course.downloaded(LESSON) / f"fay_{LESSON}.ipynb")
     os.mkfifo(course.downloaded(LESSON) / f"gus_{LESSON}.ipynb")
     result = collect(course, LESSON)
     assert list(submitted(course)) == [f"zoe/{LESSON}/{NOTEBOOK}"]
-    assert len(result.refused) == 8
+    assert len(result.refused) == 9
     parts = ("whose it is", "damaged", "no notebook", "2 notebooks", "unpack", "no folder")
-    parts += ("a link", "other than a file")
+    parts += ("of a file and of a folder", "a link", "other than a file")
     for sentence, part in zip(sorted(result.refused), parts, strict=True):
         assert part in sentence
 

@@ -194,6 +194,14 @@ def test_long_output_is_cut_again_by_the_grader(monkeypatch):
         assert len(texts(cell)) < 200
 
 
+def test_many_outputs_are_cut_by_the_grader(monkeypatch):
+    monkeypatch.setattr(limits, "ALL_OUTPUTS", 250)
+    show = "from IPython.display import display\nfor _ in range(150): display({'text/plain': ''}, raw=True)"
+    cells = run(show, show, "print('after')")
+    assert [len(cell.outputs) for cell in cells] == [150, 1, 1]
+    assert "left out" in texts(cells[1])
+
+
 @pytest.mark.parametrize("given", ["12345", None])
 def test_seed_comes_from_the_environment_or_is_drawn_once(monkeypatch, given):
     execution.seed_of_this_run.cache_clear()

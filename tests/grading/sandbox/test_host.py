@@ -107,6 +107,26 @@ def test_objects_tied_to_no_process_cannot_be_made(run, call):
     assert run(f"{source}; print(r, ctypes.get_errno())") == f"-1 {errno.ENOSYS}"
 
 
+# Locks, whose records take the kernel's memory; larger pipes; who gets a signal.
+@pytest.mark.parametrize(
+    "command", ["F_SETLK", "F_OFD_SETLK", "F_SETLEASE", "F_SETPIPE_SZ", "F_SETOWN"]
+)
+def test_descriptors_cannot_hold_memory_that_no_limit_counts(run, command):
+    source = "import fcntl, struct; lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 1, 0)"
+    call = f"fcntl.fcntl(open('x', 'w'), fcntl.{command}, lock)"
+    if command in ("F_SETLEASE", "F_SETPIPE_SZ", "F_SETOWN"):
+        call = call.replace("lock)", "1)")
+    report = f"try: print({call})\nexcept OSError as error: print(error.errno)"
+    assert run(f"{source}\n{report}") == str(errno.ENOSYS)
+
+
+def test_process_may_have_a_name_of_any_bytes(run):
+    name = (
+        "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\xff) R 1', 0, 0, 0); time.sleep(0.5)"
+    )
+    assert run(f"{name}; print('alive')") == "alive"
+
+
 def test_memory_in_the_buffers_of_sockets_is_limited(run):
     fill = (
         "import os, socket, time\n"
@@ -290,12 +310,23 @@ def test_missing_bubblewrap_is_named(monkeypatch):
         require_sandbox()
 
 
-@pytest.mark.parametrize("argument", [[10**400] * 2, np.zeros(200_000), "text", None])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        [10**400] * 2,
+        np.zeros(200_000),
+        "text",
+        None,
+        [np.zeros(3_000, np.int8)] * 50,  # which NumPy would make one wide array of
+        ([["x"] * 60_000], ["x"] * 60_000),
+    ],
+)
 def test_callbacks_take_small_arrays_only(argument):
     """Python's own numbers grow without end, and a product of many takes hours."""
     called = []
     reply = call_back([called.append], {"ask": 0, "what": "call", "args": (argument,)})
     assert called == []
+    assert call_back([np.sum], {"ask": 0, "what": "call", "args": ([1, 2],)}) == {"value": 3}
     assert "an array of at most 100,000 numbers" in reply["error"]["text"]
 
 
