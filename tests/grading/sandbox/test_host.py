@@ -4,7 +4,10 @@ import contextlib
 import errno
 import json
 import os
+import platform
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,8 +17,10 @@ import pytest
 
 from attention_lib.grading import limits
 from attention_lib.grading.inside.fork_server import NAMESPACES
+from attention_lib.grading.inside.seccomp import ARCHITECTURES, unfiltered_processor
+from attention_lib.grading.inside.system_calls import CLONE, FCNTL, MMAP, SOCKETPAIR, SYSTEM_CALLS
 from attention_lib.grading.limits import MIB
-from attention_lib.grading.sandbox import host
+from attention_lib.grading.sandbox import bubblewrap, host
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
 from attention_lib.grading.sandbox.host import Sandbox, missing_protection, require_sandbox
 from attention_lib.grading.sandbox.session import call_back
@@ -77,6 +82,21 @@ def test_pairs_of_sockets_and_pipes_can_be_made(run):
     assert run("import subprocess; print(subprocess.check_output(['echo', 'ok']))") == "b'ok\\n'"
     fork = "import multiprocessing as m; print(m.get_context('fork').Pool(2).map(abs, [-1, -2]))"
     assert run(fork) == "[1, 2]"
+
+
+@pytest.mark.skipif(unfiltered_processor() != "", reason="this processor has no filter")
+def test_system_call_that_is_not_on_the_list_is_refused(run):
+    column = ARCHITECTURES[platform.machine()].column
+    calls = [*SYSTEM_CALLS.values(), MMAP, CLONE, SOCKETPAIR, FCNTL]
+    uprobes = {335, 336}  # of x86-64, which are not filtered, and end whoever calls them
+    others = set(range(600)) - uprobes - {numbers[column] for numbers in calls}
+    source = (
+        "import ctypes, errno\nc, answered = ctypes.CDLL(None, use_errno=True), []\n"
+        f"for number in {sorted(others)}:\n    ctypes.set_errno(0)\n"
+        "    if c.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != errno.ENOSYS:\n"
+        "        answered.append(number)\nprint(answered)"
+    )
+    assert run(source) == "[]"
 
 
 # What makes an object that is tied to no process, or of a kind that nothing here needs.
@@ -161,6 +181,24 @@ def test_files_of_the_course_and_the_instructor_are_hidden(run):
     )
 
 
+def test_exchange_of_nbgrader_is_hidden(monkeypatch):
+    """It lies among the system's folders; here, among Python's."""
+    folder = Path(tempfile.mkdtemp(dir=sys.prefix))
+    try:
+        (folder / "handed_in").write_text("by another student")
+        monkeypatch.setattr(bubblewrap, "EXCHANGE", folder)
+        source = f"import os; print(os.listdir({str(folder)!r}), len(os.listdir({sys.prefix!r})))"
+        with (
+            contextlib.closing(Sandbox("01_softmax")) as sandbox,
+            contextlib.closing(sandbox.open({})) as session,
+        ):
+            reply = session.ask({"do": "run", "source": source}, 20)
+        shown = json.loads(reply["outputs"].tobytes())[0]["text"]
+        assert shown == f"[] {len(os.listdir(sys.prefix))}\n"
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_environment_variables_are_hidden(run):
     assert SECRET not in run("import os; print(dict(os.environ))")
 
@@ -236,6 +274,18 @@ def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
         with pytest.raises(SessionEnded, match="the time or memory it took"):
             session.ask({"do": "run", "source": BUSY[kind] + "time.sleep(60)"}, 30)
     assert time.monotonic() - begun < 25
+
+
+def test_time_of_all_cells_together_is_limited(sandbox, monkeypatch):
+    monkeypatch.setattr(limits, "SUBMISSION_WALL_SECONDS", 2.0)
+    session = sandbox.open({})
+    sleep = {"do": "run", "source": "import time; time.sleep(1.5)"}
+    session.ask(sleep, 20)
+    assert session.ask(sleep, 20)["interrupted"]
+    time.sleep(0.1)
+    with pytest.raises(SessionEnded, match="took too long altogether"):
+        session.ask(sleep, 20)
+    assert session.waited
 
 
 def test_number_of_processes_is_limited(run):
