@@ -58,9 +58,8 @@ MESSAGE_DEPTH = 20  # containers inside containers
 ARRAY_DIMENSIONS = 32
 MESSAGE_EMPTY_ENTRIES = 1_000_000  # of arrays that are sent as their shape alone, together
 STRING_CHARACTERS = 100_000
-TEXTS_BYTES = (
-    64 * MIB
-)  # of all texts and values of a message, were each as long as the longest text
+# Of all values of a message together, were each as long as its longest text.
+TEXTS_BYTES = 256 * MIB
 DTYPE_CHARACTERS = 30  # a longer name could describe a thousand fields
 INTEGER_BITS = 10_000
 DECIMAL_CHARACTERS = 200  # of a decimal number

@@ -185,6 +185,7 @@ def test_exchange_of_nbgrader_is_hidden(monkeypatch):
     """It lies among the system's folders; here, among Python's."""
     folder = Path(tempfile.mkdtemp(dir=sys.prefix))
     try:
+        folder.chmod(0o755)
         (folder / "handed_in").write_text("by another student")
         monkeypatch.setattr(bubblewrap, "EXCHANGE", folder)
         source = f"import os; print(os.listdir({str(folder)!r}), len(os.listdir({sys.prefix!r})))"
