@@ -101,7 +101,7 @@ def _observation(reply: Message) -> Observation:
 def unpack_value(reply: Message) -> Any:
     """Read the value in a reply, or raise Malformed if it cannot be sent or is too large."""
     if reply.get("unsendable"):
-        raise Malformed(str(reply["unsendable"]))
+        raise Malformed(str(reply["unsendable"])[:300])
     data = np.asarray(reply["value"], np.uint8)
     if data.nbytes > limits.RESULT_BYTES + limits.MESSAGE_JSON_BYTES:
         raise Malformed(f"{data.nbytes:,} bytes")

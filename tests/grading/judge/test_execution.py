@@ -390,6 +390,19 @@ def test_text_whose_bytes_are_no_characters_ends_in_a_verdict(source):
     assert errors(run_below_a_lesson(source)[-1])
 
 
+def test_value_that_is_too_large_is_refused_in_a_short_sentence():
+    forged = (
+        "import numpy as np\nfrom attention_lib.grading.inside import conversation\n"
+        "data = np.zeros(8 << 20, np.uint8)\nstudy_weights = 1\n"
+        "conversation.packed = lambda value: dict(value=data, unsendable="
+    )
+    for problem in ("'')", "'x' * 50_000)"):
+        cell = run(forged + problem, checks=["study_weights"])[-1]
+        assert errors(cell) == ["TypeError"]
+        assert "study_weights is a value that cannot be taken" in str(cell.outputs)
+        assert len(str(cell.outputs)) < 2000
+
+
 def test_student_cannot_write_why_python_ended():
     def stops(source):
         notebook = new_notebook(cells=[new_code_cell(source, id="added-1"), check_cell("softmax")])
