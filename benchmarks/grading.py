@@ -51,6 +51,8 @@ def make_class(folder: Path, lesson: str, students: int, stock: bool) -> Course:
     settings = (ROOT / CONFIG).read_text()
     shutil.copy(ROOT / CONFIG, folder)
     course = Course(folder)
+    # A gradebook, without which a release is none for a class.
+    _run([sys.executable, "-m", "nbgrader", "db", "assignment", "add", lesson], folder)
     _run([sys.executable, "-m", "attention_lib.grading.release", lesson], folder)
     if stock:
         (folder / CONFIG).write_text(settings.partition(OURS_BEGINS)[0])

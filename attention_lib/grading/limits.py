@@ -24,6 +24,8 @@ FILES_NAMED_PER_NOTE = 5  # to the student, who is told how many more there are
 TIMESTAMP_BYTES = 100  # of timestamp.txt
 SECRET_BYTES = 1_000  # of submission_secret.txt
 RELEASED_NOTEBOOKS_CACHED = 16
+INTAKE_CPU_SECONDS = 10.0  # to read a notebook's JSON and rebuild it
+INTAKE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
 
 # Collecting: what is taken of an instructor's folder of downloads.
 DOWNLOADS = 5_000  # files and folders
@@ -56,8 +58,11 @@ MESSAGE_DEPTH = 20  # containers inside containers
 ARRAY_DIMENSIONS = 32
 MESSAGE_EMPTY_ENTRIES = 1_000_000  # of arrays that are sent as their shape alone, together
 STRING_CHARACTERS = 100_000
+# Of all values of a message together, were each as long as its longest text.
+TEXTS_BYTES = 256 * MIB
 DTYPE_CHARACTERS = 30  # a longer name could describe a thousand fields
 INTEGER_BITS = 10_000
+DECIMAL_CHARACTERS = 200  # of a decimal number
 TYPE_NAME_CHARACTERS = 80
 RESULT_BYTES = 2 * MIB  # of what one call returns
 PRINTED_CHARACTERS = 2000  # by one call
@@ -66,6 +71,7 @@ WARNING_CHARACTERS = 500
 ERROR_CHARACTERS = 2000  # of an error's text
 ERROR_TYPES = 8  # base classes of an error
 ERROR_FRAMES = 8
+ERROR_LINE_CHARACTERS = 500  # of the line of code in each of them
 CELL_OUTPUTS = 200
 CELL_CHARACTERS = 100_000  # of text that one cell shows
 CELL_RICH_CHARACTERS = 4_000_000  # of pictures, HTML and the like
@@ -78,6 +84,7 @@ CELL_TRACEBACK_LINE_CHARACTERS = 20_000
 CELL_SECONDS = 60.0  # wall-clock time of one cell, unless nbgrader_config.py says otherwise
 CELL_OUTPUT_BYTES = 8_000_000  # of the message in which a process reports one cell's outputs
 ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
+ALL_OUTPUTS = 5_000  # of these together
 
 # Pages: what feedback shows.
 MARKDOWN_GROWTH = 40  # times that text grows as HTML: a character of code may take a tag

@@ -11,12 +11,7 @@ EDITED = {
     "flash_kernel": ("tl.exp2(", "tl.sqrt("),
     "flash_program": ("tl.program_id(1)", "0 * tl.program_id(1)"),
 }
-pytestmark = [
-    pytest.mark.sandbox,
-    pytest.mark.batch,
-    # A page's limit on time may end in a callback of the garbage collector, which ignores it.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

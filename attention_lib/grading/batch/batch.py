@@ -147,7 +147,7 @@ class _Run:
             while self.workers.room > 0:
                 if self.to_grade:
                     self._hand_out_run(self.to_grade.popleft())
-                elif self.to_show and not self.to_run_alone:  # marks do not wait for pages
+                elif self.to_show:  # only marks that were lost to time wait for pages
                     self._hand_out_page(self.to_show.popleft())
                 else:
                     break

@@ -168,7 +168,10 @@ def _work(files: dict[str, bytes], lesson: str) -> Work:
         if PurePosixPath(path).is_relative_to(folder) and path not in notebooks
     }
     plain = {path: content for path, content in beside.items() if _is_plain(path)}
-    if any(str(parent) in plain for path in plain for parent in PurePosixPath(path).parents):
+    taken = {same_name(path) for path in (f"{lesson}{NOTEBOOK}", *plain)}
+    if any(
+        same_name(str(parent)) in taken for path in plain for parent in PurePosixPath(path).parents
+    ):
         raise NotCollected("a name in it is that of a file and of a folder")
     if len({same_name(path) for path in plain}) < len(plain):
         raise NotCollected("two names in it differ in capitals alone")

@@ -6,9 +6,11 @@ send values.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +107,9 @@ class Student:
         if name not in self._shell.user_ns:
             return {"kind": "nothing"}
         value = self._shell.user_ns[name]
-        if value is Ellipsis:
-            return {"kind": "value", "value": None}
-        return {"kind": "function"} if callable(value) else {"kind": "value", "value": value}
+        if callable(value):
+            return {"kind": "function"}
+        return {"kind": "value", **packed(None if value is Ellipsis else value)}
 
     def _answer(self, request: Message) -> Any:
         answer = self._shell.user_ns.get(request["name"])
@@ -122,7 +124,7 @@ class Student:
 
     def call_back(self, number: int, what: str, arguments: tuple[Any, ...]) -> Any:
         """Have the grader call one of its functions, or advance one of its iterators."""
-        with self._callback_lock:  # an answer may have several threads
+        with self._callback_lock, _signals_blocked():  # an answer may have several threads
             self._channel.send({"ask": number, "what": what, "args": arguments}, None)
             reply = self._channel.receive(None)
         if "error" in reply:
@@ -130,19 +132,29 @@ class Student:
         return reply["value"]
 
 
-def as_message(seen: Observation) -> Message:
-    """Serialize what a call did; a result that cannot be sent is described in words."""
+@contextlib.contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Have time limits and interrupts wait: half a message makes no sense of all that follow."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT})
     try:
-        value, problem = packed(seen.value), ""
-    except Exception as error:
-        value, problem = packed(None), f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
-    frames = seen.frames[-limits.ERROR_FRAMES :]
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def as_message(seen: Observation) -> Message:
+    """Serialize what a call did."""
+    frames, most = seen.frames[-limits.ERROR_FRAMES :], limits.ERROR_LINE_CHARACTERS
     warnings = seen.warnings[: limits.WARNINGS_PER_CALL]
     return {
-        "value": value,
-        "unsendable": problem,
+        **packed(seen.value),
         "error": None if seen.error is None else error_by_value(seen.error),
-        "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
+        "frames": [
+            [frame.lineno, frame.name[:most], (frame.line or "")[:most]] for frame in frames
+        ],
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,
@@ -154,6 +166,12 @@ def as_message(seen: Observation) -> Message:
     }
 
 
-def packed(value: Any) -> np.ndarray:
+def packed(value: Any) -> Message:
     """Serialize a result by itself, so that one that is too large does not affect the others."""
-    return np.frombuffer(pack({"value": value}, most_bytes=limits.RESULT_BYTES), np.uint8)
+    problem = ""
+    try:
+        data = pack({"value": value}, most_bytes=limits.RESULT_BYTES)
+    except Exception as error:
+        data = pack({"value": None})
+        problem = f"{type(error).__name__}: {error}"[: limits.ERROR_CHARACTERS]
+    return {"value": np.frombuffer(data, np.uint8), "unsendable": problem}

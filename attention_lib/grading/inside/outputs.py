@@ -50,6 +50,8 @@ class Outputs:
             for kind, content in data.items()
             if kind in ALLOWED_TYPES and isinstance(content, str) and _is_sound(kind, content)
         }
+        if "text/latex" in bundle:  # which pages draw wherever it says, unlike formulas in Markdown
+            bundle.setdefault("text/markdown", bundle.pop("text/latex"))
         self._rich_characters -= sum(map(len, bundle.values()))
         if self._rich_characters < 0 or len(self.shown) >= limits.CELL_OUTPUTS:
             self.write("stdout", CUT)

@@ -2,7 +2,7 @@
 
 What a submission can make is limited this way to what some limit counts: keys are shared by all
 processes of a login, and some kinds of sockets by all of the machine; shared memory, queues, shared
-mappings and the buffers of sockets take memory that belongs to no process.
+mappings, locks of files and the buffers of sockets take memory that belongs to no process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import struct
 from dataclasses import dataclass
 
 from attention_lib.grading.inside.kernel import Clone, Prctl, prctl
-from attention_lib.grading.inside.system_calls import CLONE, MMAP, SOCKETPAIR, SYSTEM_CALLS
+from attention_lib.grading.inside.system_calls import (
+    CLONE,
+    FCNTL,
+    MMAP,
+    SOCKETPAIR,
+    SYSTEM_CALLS,
+)
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,19 @@ BPF_JUMP_IF_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
 BPF_JUMP_IF_ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
 BPF_RETURN = 0x06  # BPF_RET | BPF_K
 # Offsets in struct seccomp_data, of an argument's lower half.
-CALL_NUMBER, CALL_ARCH, FIRST_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 16 + 3 * 8
+CALL_NUMBER, CALL_ARCH = 0, 4
+FIRST_ARGUMENT, SECOND_ARGUMENT, FOURTH_ARGUMENT = 16, 16 + 8, 16 + 3 * 8
 MAP_SHARED, MAP_ANONYMOUS = 0x01, 0x20
+# Commands of fcntl(2) that are about a descriptor. The others lock files, by records that are kept in
+# the kernel's memory without a limit, enlarge pipes, or send signals.
+FCNTL_COMMANDS = {
+    "F_DUPFD": 0,
+    "F_GETFD": 1,
+    "F_SETFD": 2,
+    "F_GETFL": 3,
+    "F_SETFL": 4,
+    "F_DUPFD_CLOEXEC": 1030,
+}
 CLONE_FILES, CLONE_THREAD = 0x400, 0x10000
 CLONE_NEW_NAMESPACE = (
     Clone.CLONE_NEWNS
@@ -94,6 +111,7 @@ def filter_steps(architecture: Architecture) -> list[bytes]:
         (MMAP[column], _MMAP_RULE),
         (CLONE[column], _CLONE_RULE),
         (SOCKETPAIR[column], _SOCKETPAIR_RULE),
+        (FCNTL[column], _FCNTL_RULE),
     ):
         steps += [_step(BPF_JUMP_IF_EQUAL, number, 0, len(rule)), *rule]
     return [*steps, REFUSE]
@@ -125,5 +143,14 @@ _SOCKETPAIR_RULE = (
     _step(BPF_LOAD, FIRST_ARGUMENT),
     _step(BPF_JUMP_IF_EQUAL, socket.AF_UNIX, 0, 1),
     ALLOW,
+    REFUSE,
+)
+_FCNTL_RULE = (
+    _step(BPF_LOAD, SECOND_ARGUMENT),
+    *(
+        step
+        for command in FCNTL_COMMANDS.values()
+        for step in (_step(BPF_JUMP_IF_EQUAL, command, 0, 1), ALLOW)
+    ),
     REFUSE,
 )

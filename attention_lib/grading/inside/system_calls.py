@@ -69,7 +69,6 @@ SYSTEM_CALLS: dict[str, tuple[int, int | None]] = {
     "utimes": (235, None),
     "utimensat": (280, 88),
     "futimesat": (261, None),
-    "fcntl": (72, 25),
     "dup": (32, 23),
     "dup2": (33, None),
     "dup3": (292, 24),
@@ -184,3 +183,4 @@ SYSTEM_CALLS: dict[str, tuple[int, int | None]] = {
 MMAP = (9, 222)
 CLONE = (56, 220)
 SOCKETPAIR = (53, 199)
+FCNTL = (72, 25)

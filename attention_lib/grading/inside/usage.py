@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 POLL_SECONDS = 0.1  # between two measurements
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+PROCESSORS = os.cpu_count() or 1
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -24,7 +26,7 @@ class Process:
     @classmethod
     def read(cls, pid: int | str) -> Process:
         """Read a process of this PID namespace; raise OSError if it has ended."""
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         parent, user, system, start, pages = (int(fields[i]) for i in (1, 11, 12, 19, 21))
         return cls(parent, user + system, start, pages * PAGE_BYTES)
 
@@ -34,7 +36,8 @@ class Usage:
 
     A descendant that came and went between two measurements is not seen. It is counted all the
     same, by the numbers that the kernel has given out, as half the time between them: otherwise
-    the work of many short processes would cost nothing.
+    the work of many short processes would cost nothing. Threads have such numbers too, and all that
+    are not seen cannot take more than all processors in that time.
     """
 
     def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:
@@ -53,24 +56,26 @@ class Usage:
         self._memory_before = Process.read("self").memory_bytes
         self._ticks: dict[tuple[int, int], int] = {}  # by PID and start
         self._last_pid = _last_pid()
-        self._created = 0
+        self._last_time = time.monotonic()
+        self._unseen_seconds = 0.0
 
     @property
     def cpu_seconds(self) -> float:
         """The processor's time that all processes took, those that have ended included."""
-        unseen = max(0, self._created - len(self._ticks))
-        return sum(self._ticks.values()) / TICKS_PER_SECOND + unseen * POLL_SECONDS / 2
+        return sum(self._ticks.values()) / TICKS_PER_SECOND + self._unseen_seconds
 
     def measure(self, first: int) -> None:
         """Measure a process and all that it has started."""
-        last_pid = _last_pid()
-        self._created += max(0, last_pid - self._last_pid)
-        self._last_pid = last_pid
+        last_pid, now, seen_before = _last_pid(), time.monotonic(), len(self._ticks)
+        created, elapsed = last_pid - self._last_pid, now - self._last_time
+        self._last_pid, self._last_time = last_pid, now
         self.memory_bytes = 0
         for pid, process in _descendants(first).items():
             self._ticks[pid, process.start] = process.ticks
             self.memory_bytes += max(0, process.memory_bytes - self._memory_before)
             self.memory_bytes += self._descriptors(pid) * self._descriptor_bytes
+        unseen = max(0, created - (len(self._ticks) - seen_before))
+        self._unseen_seconds += min(unseen * POLL_SECONDS / 2, elapsed * PROCESSORS)
 
     def _descriptors(self, pid: int) -> int:
         """Count the descriptors of a process; of one that hides them, as many as it may have."""

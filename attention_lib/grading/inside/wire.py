@@ -39,6 +39,7 @@ NUMBERS = {
     for dtype in (np.dtype(code), np.dtype(code).newbyteorder())
 }
 NUMBER_NAMES = {dtype.name: dtype for dtype in NUMBERS.values() if dtype.isnative}
+BYTES_OF_A_CHARACTER = np.dtype("U1").itemsize
 TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # arrays of texts, or of bytes
 # The same for tensors: quantized ones hold pointers and scales besides their numbers.
 TENSORS = {"bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16"} | {
@@ -136,7 +137,9 @@ def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Messag
         end = LENGTH.size + length
         head = json.loads(bytes(data[LENGTH.size : end]).decode())
         unpacking = _Unpacking(memoryview(data)[end:], call_back)
-        return {_text(key): unpacking.value(value) for key, value in head.items()}
+        message = {_text(key): unpacking.value(value) for key, value in head.items()}
+        unpacking.require_small_texts()
+        return message
     except Malformed:
         raise
     except Exception as problem:  # whatever hostile bytes lead to
@@ -185,7 +188,7 @@ class _Packing:
         if isinstance(value, type) and issubclass(value, (np.number, np.bool_)):
             return {"type": value.__name__}
         if isinstance(value, decimal.Decimal):
-            return {"Decimal": str(value)[:200]}
+            return {"Decimal": str(value)[: limits.DECIMAL_CHARACTERS]}
         if isinstance(value, fractions.Fraction):
             parts = int(value.numerator), int(value.denominator)
             return {"Fraction": [self.value(part, depth + 1) for part in parts]}
@@ -247,6 +250,16 @@ class _Unpacking:
         self._count = 0
         self._bytes_left = len(buffers)  # no byte is used twice
         self._entries_left = limits.MESSAGE_EMPTY_ENTRIES
+        self._texts = 0  # in arrays
+        self._longest = 0  # bytes of the longest text, as NumPy holds it
+
+    def require_small_texts(self) -> None:
+        """Raise Malformed if an array made of all values would be too large.
+
+        NumPy gives every entry of an array the length of the longest text.
+        """
+        if self._longest * (self._count + self._texts) > limits.TEXTS_BYTES:
+            raise Malformed("texts that are too long for their number")
 
     def value(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
@@ -255,7 +268,10 @@ class _Unpacking:
         if not isinstance(value, dict):
             if isinstance(value, list):
                 raise Malformed("a list without its kind")
-            return _text(value) if isinstance(value, str) else value
+            if isinstance(value, str):
+                self._longest = max(self._longest, BYTES_OF_A_CHARACTER * len(value))
+                return _text(value)
+            return value
         ((tag, content),) = value.items()
         match tag:
             case "tuple" | "list" | "stream":
@@ -304,6 +320,8 @@ class _Unpacking:
             flat = _numbers(self._buffer(span), dtype)
         elif isinstance(name, str) and TEXT.fullmatch(name):
             flat = _texts(self._buffer(span), np.dtype(name))
+            self._texts += flat.size
+            self._longest = max(self._longest, flat.itemsize)
         else:
             raise Malformed(f"an array of the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
         return flat.reshape(lengths, order="F" if order == "F" else "C")
@@ -388,7 +406,9 @@ def _number_type(name: Any) -> type[np.generic]:
 
 def _decimal(text: Any) -> decimal.Decimal:
     """Read a decimal whose digits fit into memory once they are written out."""
-    number = decimal.Decimal(text) if isinstance(text, str) else decimal.Decimal("NaN")
+    if not isinstance(text, str) or len(text) > limits.DECIMAL_CHARACTERS:
+        raise Malformed("a decimal number that is no text, or a long one")
+    number = decimal.Decimal(text)
     if number.is_finite() and abs(number.adjusted()) > limits.INTEGER_BITS:
         raise Malformed("a decimal number that is too large or too small")
     return number

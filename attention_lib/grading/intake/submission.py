@@ -31,6 +31,7 @@ from attention_lib.grading.intake.folder import (
 )
 from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
+from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 log = logging.getLogger(__name__)
 
@@ -91,11 +92,16 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     problem, notes = submission.problem, submission.notes
     if not problem:
         try:
-            parsed = read_notebook(submission.notebook)
-            notebook, changes = rebuild(template, parsed, released.stem)
+            with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+                parsed = read_notebook(submission.notebook)
+                notebook, changes = rebuild(template, parsed, released.stem)
             notes = notes + changes
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
+        except (TooSlow, MemoryError):
+            problem = (
+                "it takes too much time or memory to read; clear its outputs and hand it in again"
+            )
     if problem:
         notebook = deepcopy(template)
     if problem or notes:

@@ -16,7 +16,8 @@ from attention_lib.checks.panel import as_html, as_text, headline
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
-from attention_lib.grading.judge.stand_in import StandIn
+from attention_lib.grading.inside.wire import Malformed
+from attention_lib.grading.judge.stand_in import StandIn, unpack_value
 from attention_lib.grading.sandbox.errors import SessionEnded
 from attention_lib.grading.sandbox.session import Session
 
@@ -43,14 +44,19 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
         if reply.get("kind") == "nothing":
             why = "its answer cell stopped, or gives it another name"
             return [error_output("NameError", f"{exercise.name} is not defined: {why}.")]
-        answer = reply.get("value")
-        if reply.get("kind") == "function":
-            answer = StandIn(session, exercise.name)
+        is_function = reply.get("kind") == "function"
+        answer = StandIn(session, exercise.name) if is_function else unpack_value(reply)
         report = _judged(exercise, answer, seed)
         # Text of no characters, such as an array of them, raises where it is shown.
         panel = {"text/plain": as_text(report), "text/html": as_html(report)}
     except SessionEnded as ended:
         return [error_output(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
+    except Malformed as problem:
+        return [
+            error_output(
+                "TypeError", f"{exercise.name} is a value that cannot be taken ({problem})."
+            )
+        ]
     except Exception as problem:  # made by replies that no answer of any kind would give
         log.debug("check of %s failed on the reply", exercise.name, exc_info=True)
         what = f"what came back makes no sense ({type(problem).__name__})"

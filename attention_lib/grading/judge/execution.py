@@ -136,7 +136,8 @@ def _close_sandboxes() -> None:
 def _run_cells(
     notebook: NotebookNode, cells: list[NotebookNode], session: Session, task: Task, ran: Ran
 ) -> None:
-    to_run, bytes_left = {cell.id for cell in cells}, limits.ALL_OUTPUT_BYTES
+    to_run = {cell.id for cell in cells}
+    bytes_left, outputs_left = limits.ALL_OUTPUT_BYTES, limits.ALL_OUTPUTS
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name:
@@ -154,8 +155,10 @@ def _run_cells(
             continue
         text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
         bytes_left -= len(text)
+        outputs_left -= len(outputs)
+        fits = min(bytes_left, outputs_left) > 0
         # Read again, since a Python text can hold surrogates, which no file takes.
-        ran.outputs[cell.id] = json.loads(text) if bytes_left > 0 or name else _cut_notice()
+        ran.outputs[cell.id] = json.loads(text) if fits or name else _cut_notice()
         ran.counts[cell.id] = len(ran.counts) + 1
 
 
@@ -224,7 +227,7 @@ def _outputs(sent: Any) -> list[dict[str, Any]]:
             case {"output_type": "stream", "text": str(text)}:
                 outputs.write("stdout", text)
             case {"output_type": "error", "ename": str(name), "evalue": str(text)}:
-                lines = [str(line) for line in _list(output.get("traceback"))]
+                lines = [line for line in _list(output.get("traceback")) if isinstance(line, str)]
                 outputs.error(name, text, lines)
             case {"output_type": "display_data" | "execute_result", "data": dict(bundle)}:
                 outputs.display(bundle)

@@ -14,6 +14,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
+from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
 
@@ -73,10 +74,8 @@ class StandIn(RemoteAnswer):
 
 def _observation(reply: Message) -> Observation:
     """Read what came back. Whatever it says, it becomes plain values of the expected types."""
-    if reply.get("unsendable"):
-        return _untaken(reply)
     try:
-        value = unpack(np.asarray(reply["value"], np.uint8).tobytes())["value"]
+        value = unpack_value(reply)
     except Malformed as problem:
         return _untaken({"unsendable": str(problem)})
     error = reply.get("error")
@@ -97,6 +96,16 @@ def _observation(reply: Message) -> Observation:
         read_again=bool(reply.get("read_again")),
         forbidden=str(reply.get("forbidden") or "")[:100],
     )
+
+
+def unpack_value(reply: Message) -> Any:
+    """Read the value in a reply, or raise Malformed if it cannot be sent or is too large."""
+    if reply.get("unsendable"):
+        raise Malformed(str(reply["unsendable"])[:300])
+    data = np.asarray(reply["value"], np.uint8)
+    if data.nbytes > limits.RESULT_BYTES + limits.MESSAGE_JSON_BYTES:
+        raise Malformed(f"{data.nbytes:,} bytes")
+    return unpack(data.tobytes())["value"]
 
 
 def _untaken(reply: Message) -> Observation:

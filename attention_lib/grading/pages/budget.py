@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from jinja2.runtime import Context
 
 from attention_lib.grading import limits
-from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit
+from attention_lib.grading.resource_limits import TooSlow, cpu_limit
 
 KEY = "attention_lib_budget"  # among a page's resources
 TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")

@@ -19,7 +19,7 @@ from nbformat.v4 import new_markdown_cell
 from traitlets import Bool
 
 from attention_lib.grading import limits
-from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit, memory_limit
+from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ from attention_lib.grading.sandbox.library import PACKAGE
 COURSE = "/course"  # the folder of the library in the sandbox
 TMP = Path("/tmp")
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+EXCHANGE = Path("/usr/local/share/nbgrader")  # where nbgrader's default exchange lies
 SYSTEM_SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime")
 
 
@@ -58,9 +59,14 @@ def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
 
 
 def _python() -> list[str]:
-    """Show Python and its packages, but neither the course around them nor this library."""
+    """Show Python and its packages, but not the course around them, this library or an exchange.
+
+    In the exchange lies what other students have handed in.
+    """
     shown = python_folders()
     hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
+    if EXCHANGE.is_dir():
+        hidden.add(EXCHANGE.resolve())
     visible = [Path(folder) for folder in SYSTEM_FOLDERS] + list(shown)
     if PACKAGE.parent.name == "site-packages":
         hidden = hidden - {PACKAGE.parent.resolve()} | {PACKAGE.resolve()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, Protocol
@@ -19,6 +20,8 @@ from attention_lib.grading.inside.wire import (
     error_by_value,
 )
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
+
+log = logging.getLogger(__name__)
 
 
 class Supervisor(Protocol):
@@ -99,8 +102,9 @@ class Session:
         except TimeoutError:
             self.waited = True
             self.end("This did not end in time, and could not be interrupted.")
-        except Malformed as problem:
-            self.end(f"What came back from Python was no answer ({problem}).")
+        except Malformed:  # in words that a submission may have chosen
+            log.debug("no message", exc_info=True)
+            self.end("What came back from Python was no answer.")
         except OSError:  # Closed among them
             self.end("Python ended while this ran, by itself or for the time or memory it took.")
 
@@ -147,8 +151,16 @@ def call_back(callbacks: list[Any], question: Message) -> Message:
 
 def _is_small(argument: Any) -> bool:
     """Return whether calculating takes little time; with huge integers of Python's it does not."""
-    numbers = np.asarray(argument)
-    return numbers.dtype.kind in "biufc" and numbers.size <= limits.CALLBACK_ARGUMENT_NUMBERS
+    if _count(argument) > limits.CALLBACK_ARGUMENT_NUMBERS:
+        return False
+    return np.asarray(argument).dtype.kind in "biufc"
+
+
+def _count(argument: Any) -> int:
+    """Count the numbers in arrays and containers, without making an array of them."""
+    if isinstance(argument, (list, tuple)):
+        return sum(map(_count, argument))
+    return argument.size if isinstance(argument, np.ndarray) else 1
 
 
 def _next_item(iterator: Iterator[Any]) -> Iterator[Any]:

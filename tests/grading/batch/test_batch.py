@@ -418,6 +418,23 @@ def test_submission_that_lost_marks_to_time_is_run_once_more_alone(room, monkeyp
     assert points == dict.fromkeys(("ada", "cy", "dee"), room.most) | {"bo": room.nothing}
 
 
+def test_pages_of_others_do_not_wait_for_a_submission_that_is_run_alone(room, monkeypatch):
+    order = []
+
+    def run(task):
+        order.append("run")
+        return dataclasses.replace(run_notebook(task), waited=len(order) == 1)
+
+    def show(*arguments):
+        order.append("page")
+        return write_page(*arguments)
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
+    monkeypatch.setattr("attention_lib.grading.batch.batch.write_page", show)
+    quietly(lambda: grade(room.course, LESSON, again=True))
+    assert order == ["run"] * 3 + ["page"] * 2 + ["run", "page"]
+
+
 BUSY = """
 import os, time
 for _ in range(29):

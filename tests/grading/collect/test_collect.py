@@ -95,21 +95,23 @@ def test_only_notebooks_and_plain_files_are_taken(course, put):
     assert list(submitted(course)) == [f"ada/{LESSON}/{NOTEBOOK}", f"ada/{LESSON}/data.csv"]
 
 
-def test_download_that_is_damaged_does_not_stop_the_others(course, put):
+def test_archive_that_is_damaged_or_too_large_does_not_stop_the_others(course, put):
     put("ada.zip", b"no archive")
     put("bo.zip", zipped(("readme.txt", "x")))
     put("cy.zip", zipped(("a.ipynb", "1"), ("b.ipynb", "2")))
     put("di.tar.gz", b"x")
     put(NOTEBOOK, b"whose?")
     put("e*e.zip", zipped((NOTEBOOK, "1")))
+    put("eve.zip", zipped(("a.ipynb", "1"), (f"{NOTEBOOK}/data.csv", "1")))
+    put("liz.zip", zipped((NOTEBOOK, "1"), ("zeros", bytes(30_000_000))))
     put("zoe.zip", zipped((NOTEBOOK, "1")))
     os.symlink("/etc/passwd", course.downloaded(LESSON) / f"fay_{LESSON}.ipynb")
     os.mkfifo(course.downloaded(LESSON) / f"gus_{LESSON}.ipynb")
     result = collect(course, LESSON)
     assert list(submitted(course)) == [f"zoe/{LESSON}/{NOTEBOOK}"]
-    assert len(result.refused) == 8
+    assert len(result.refused) == 10
     parts = ("whose it is", "damaged", "no notebook", "2 notebooks", "unpack", "no folder")
-    parts += ("a link", "other than a file")
+    parts += ("of a file and of a folder", "a link", "other than a file", "too much")
     for sentence, part in zip(sorted(result.refused), parts, strict=True):
         assert part in sentence
 

@@ -182,6 +182,11 @@ def crafted(value, buffers=b""):
         {"stream": [5]},
         {"Decimal": "1e999999999"},
         {"Decimal": "-1e-999999999"},
+        {"Decimal": "0." + "1" * 1_000_000},
+        {"Decimal": 1},
+        {"list": ["x" * 100_000] + [""] * 1_000},  # 400 MB, if NumPy makes an array of it
+        {"list": [{"list": ["x" * 100_000]}, {"tuple": [""] * 1_000}]},
+        {"list": [{"array": [[0, 8], "<U2", [1], "C"]}, "x" * 1_000_000] + [""] * 100},
         json.loads("[" * 500 + "]" * 500),
         {"list": [0] * 30_000},
     ],
@@ -189,6 +194,15 @@ def crafted(value, buffers=b""):
 def test_crafted_messages_are_malformed(value):
     with pytest.raises(Malformed):
         unpack(crafted(value, bytes(8)))
+
+
+def test_arrays_of_many_and_of_long_texts_are_malformed():
+    texts = [np.array(["x" * 100_000]), *[np.array(["x"])] * 1_000]
+    with pytest.raises(Malformed, match="too long for their number"):
+        unpack(pack({"value": texts}))
+    with pytest.raises(Malformed, match="too long for their number"):
+        unpack(pack({"value": [np.zeros(1_000, "S1"), "x" * 100_000]}))
+    assert unpack(pack({"value": ["x" * 100_000, ""]}))["value"] == ["x" * 100_000, ""]
 
 
 @pytest.mark.parametrize("code", [0x110000, 0xD800, 0xFFFFFFFF])

@@ -16,6 +16,7 @@ from attention_lib.grading.intake.submission import (
     read_notebook,
     read_submission,
 )
+from attention_lib.grading.resource_limits import HAS_RLIMIT
 from tests.grading.intake.released import RELEASED
 
 LESSON = "01_softmax"
@@ -333,6 +334,28 @@ def test_unreadable_submission_becomes_the_released_notebook(folder, released, t
         assert problem_of(prepared.notebook) == prepared.problem
         assert f"could not be graded: {prepared.problem}." in prepared.notebook.cells[0].source
         assert "`helper.py`" in prepared.notebook.cells[0].source
+
+
+def work_forever(*_):
+    while True:
+        pass
+
+
+def take_memory(*_):
+    return bytearray(1 << 30)
+
+
+@pytest.mark.skipif(not HAS_RLIMIT, reason="memory is not limited here")
+@pytest.mark.parametrize("rebuild", [work_forever, take_memory])
+def test_notebook_that_takes_too_much_to_read_is_reported(
+    folder, released, tmp_path, monkeypatch, rebuild
+):
+    monkeypatch.setattr(limits, "INTAKE_CPU_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "INTAKE_MEMORY_BYTES", 1 << 28)
+    monkeypatch.setattr("attention_lib.grading.intake.submission.rebuild", rebuild)
+    prepared = prepare(read(folder), released, tmp_path)
+    assert "too much time or memory to read" in prepared.problem
+    assert "too much time or memory to read" in prepared.notebook.cells[0].source
 
 
 def test_new_release_is_read_again(folder, released, tmp_path):

@@ -194,6 +194,14 @@ def test_long_output_is_cut_again_by_the_grader(monkeypatch):
         assert len(texts(cell)) < 200
 
 
+def test_many_outputs_are_cut_by_the_grader(monkeypatch):
+    monkeypatch.setattr(limits, "ALL_OUTPUTS", 250)
+    show = "from IPython.display import display\nfor _ in range(150): display({'text/plain': ''}, raw=True)"
+    cells = run(show, show, "print('after')")
+    assert [len(cell.outputs) for cell in cells] == [150, 1, 1]
+    assert "left out" in texts(cells[1])
+
+
 @pytest.mark.parametrize("given", ["12345", None])
 def test_seed_comes_from_the_environment_or_is_drawn_once(monkeypatch, given):
     execution.seed_of_this_run.cache_clear()
@@ -380,6 +388,19 @@ NO_CHARACTERS = "np.frombuffer(b'\\xff\\xff\\xff\\x7f' * 3, '<U1')"
 )
 def test_text_whose_bytes_are_no_characters_ends_in_a_verdict(source):
     assert errors(run_below_a_lesson(source)[-1])
+
+
+def test_value_that_is_too_large_is_refused_in_a_short_sentence():
+    forged = (
+        "import numpy as np\nfrom attention_lib.grading.inside import conversation\n"
+        "data = np.zeros(8 << 20, np.uint8)\nstudy_weights = 1\n"
+        "conversation.packed = lambda value: dict(value=data, unsendable="
+    )
+    for problem in ("'')", "'x' * 50_000)"):
+        cell = run(forged + problem, checks=["study_weights"])[-1]
+        assert errors(cell) == ["TypeError"]
+        assert "study_weights is a value that cannot be taken" in str(cell.outputs)
+        assert len(str(cell.outputs)) < 2000
 
 
 def test_student_cannot_write_why_python_ended():

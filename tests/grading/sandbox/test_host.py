@@ -4,7 +4,10 @@ import contextlib
 import errno
 import json
 import os
+import platform
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,8 +17,10 @@ import pytest
 
 from attention_lib.grading import limits
 from attention_lib.grading.inside.fork_server import NAMESPACES
+from attention_lib.grading.inside.seccomp import ARCHITECTURES, unfiltered_processor
+from attention_lib.grading.inside.system_calls import CLONE, FCNTL, MMAP, SOCKETPAIR, SYSTEM_CALLS
 from attention_lib.grading.limits import MIB
-from attention_lib.grading.sandbox import host
+from attention_lib.grading.sandbox import bubblewrap, host
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
 from attention_lib.grading.sandbox.host import Sandbox, missing_protection, require_sandbox
 from attention_lib.grading.sandbox.session import call_back
@@ -79,6 +84,21 @@ def test_pairs_of_sockets_and_pipes_can_be_made(run):
     assert run(fork) == "[1, 2]"
 
 
+@pytest.mark.skipif(unfiltered_processor() != "", reason="this processor has no filter")
+def test_system_call_that_is_not_on_the_list_is_refused(run):
+    column = ARCHITECTURES[platform.machine()].column
+    calls = [*SYSTEM_CALLS.values(), MMAP, CLONE, SOCKETPAIR, FCNTL]
+    uprobes = {335, 336}  # of x86-64, which are not filtered, and end whoever calls them
+    others = set(range(600)) - uprobes - {numbers[column] for numbers in calls}
+    source = (
+        "import ctypes, errno\nc, answered = ctypes.CDLL(None, use_errno=True), []\n"
+        f"for number in {sorted(others)}:\n    ctypes.set_errno(0)\n"
+        "    if c.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != errno.ENOSYS:\n"
+        "        answered.append(number)\nprint(answered)"
+    )
+    assert run(source) == "[]"
+
+
 # What makes an object that is tied to no process, or of a kind that nothing here needs.
 @pytest.mark.parametrize(
     "call",
@@ -105,6 +125,26 @@ def test_objects_tied_to_no_process_cannot_be_made(run, call):
     source = f"import ctypes; c = ctypes.CDLL(None, use_errno=True); r = c.{call}"
     source = source.replace("c.memfd_secret(0)", "c.syscall(447, 0)")
     assert run(f"{source}; print(r, ctypes.get_errno())") == f"-1 {errno.ENOSYS}"
+
+
+# Locks, whose records take the kernel's memory; larger pipes; who gets a signal.
+@pytest.mark.parametrize(
+    "command", ["F_SETLK", "F_OFD_SETLK", "F_SETLEASE", "F_SETPIPE_SZ", "F_SETOWN"]
+)
+def test_descriptors_cannot_hold_memory_that_no_limit_counts(run, command):
+    source = "import fcntl, struct; lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 1, 0)"
+    call = f"fcntl.fcntl(open('x', 'w'), fcntl.{command}, lock)"
+    if command in ("F_SETLEASE", "F_SETPIPE_SZ", "F_SETOWN"):
+        call = call.replace("lock)", "1)")
+    report = f"try: print({call})\nexcept OSError as error: print(error.errno)"
+    assert run(f"{source}\n{report}") == str(errno.ENOSYS)
+
+
+def test_process_may_have_a_name_of_any_bytes(run):
+    name = (
+        "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\xff) R 1', 0, 0, 0); time.sleep(0.5)"
+    )
+    assert run(f"{name}; print('alive')") == "alive"
 
 
 def test_memory_in_the_buffers_of_sockets_is_limited(run):
@@ -139,6 +179,25 @@ def test_files_of_the_course_and_the_instructor_are_hidden(run):
         run(f"print(os.listdir({str(ROOT.parent)!r}), os.listdir({str(ROOT)!r}))").count(".git")
         == 0
     )
+
+
+def test_exchange_of_nbgrader_is_hidden(monkeypatch):
+    """It lies among the system's folders; here, among Python's."""
+    folder = Path(tempfile.mkdtemp(dir=sys.prefix))
+    try:
+        folder.chmod(0o755)
+        (folder / "handed_in").write_text("by another student")
+        monkeypatch.setattr(bubblewrap, "EXCHANGE", folder)
+        source = f"import os; print(os.listdir({str(folder)!r}), len(os.listdir({sys.prefix!r})))"
+        with (
+            contextlib.closing(Sandbox("01_softmax")) as sandbox,
+            contextlib.closing(sandbox.open({})) as session,
+        ):
+            reply = session.ask({"do": "run", "source": source}, 20)
+        shown = json.loads(reply["outputs"].tobytes())[0]["text"]
+        assert shown == f"[] {len(os.listdir(sys.prefix))}\n"
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_environment_variables_are_hidden(run):
@@ -218,6 +277,18 @@ def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
     assert time.monotonic() - begun < 25
 
 
+def test_time_of_all_cells_together_is_limited(sandbox, monkeypatch):
+    monkeypatch.setattr(limits, "SUBMISSION_WALL_SECONDS", 2.0)
+    session = sandbox.open({})
+    sleep = {"do": "run", "source": "import time; time.sleep(1.5)"}
+    session.ask(sleep, 20)
+    assert session.ask(sleep, 20)["interrupted"]
+    time.sleep(0.1)
+    with pytest.raises(SessionEnded, match="took too long altogether"):
+        session.ask(sleep, 20)
+    assert session.waited
+
+
 def test_number_of_processes_is_limited(run):
     bomb = (
         "import os, time\nstarted = 0\ntry:\n    for _ in range(500):\n"
@@ -290,12 +361,23 @@ def test_missing_bubblewrap_is_named(monkeypatch):
         require_sandbox()
 
 
-@pytest.mark.parametrize("argument", [[10**400] * 2, np.zeros(200_000), "text", None])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        [10**400] * 2,
+        np.zeros(200_000),
+        "text",
+        None,
+        [np.zeros(3_000, np.int8)] * 50,  # which NumPy would make one wide array of
+        ([["x"] * 60_000], ["x"] * 60_000),
+    ],
+)
 def test_callbacks_take_small_arrays_only(argument):
     """Python's own numbers grow without end, and a product of many takes hours."""
     called = []
     reply = call_back([called.append], {"ask": 0, "what": "call", "args": (argument,)})
     assert called == []
+    assert call_back([np.sum], {"ask": 0, "what": "call", "args": ([1, 2],)}) == {"value": 3}
     assert "an array of at most 100,000 numbers" in reply["error"]["text"]
 
 

@@ -1,5 +1,7 @@
 """Limits on the CPU time and the memory of a block of code."""
 
+import contextlib
+import gc
 import re
 import signal
 import threading
@@ -7,8 +9,8 @@ import time
 
 import pytest
 
-from attention_lib.grading.pages import resource_limits
-from attention_lib.grading.pages.resource_limits import TooSlow, cpu_limit, memory_limit
+from attention_lib.grading import resource_limits
+from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 needs_timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
 
@@ -34,6 +36,43 @@ def test_regular_expression_that_backtracks_is_stopped():
 
 
 @needs_timers
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_block_is_stopped_where_a_finalizer_swallows_the_first_stop():
+    class Slow:
+        def __del__(self):
+            work(0.06)
+
+    def swallow_once():
+        Slow()
+        work(5)
+
+    begin = time.process_time()
+    with pytest.raises(TooSlow), cpu_limit(0.05):
+        swallow_once()
+    assert time.process_time() - begin < 1
+
+
+@needs_timers
+def test_block_is_stopped_after_a_callback_of_the_garbage_collector():
+    def slow(phase, _):
+        work(0.06 if phase == "start" else 0)
+
+    def collect_and_work():
+        gc.collect(0)
+        work(5)
+
+    gc.collect()  # or finalizers of what is left of other tests could run below
+    begin = time.process_time()
+    gc.callbacks.append(slow)
+    try:
+        with pytest.raises(TooSlow), cpu_limit(0.05):
+            collect_and_work()
+    finally:
+        gc.callbacks.remove(slow)
+    assert time.process_time() - begin < 1
+
+
+@needs_timers
 def test_block_in_time_leaves_no_timer():
     before = signal.getsignal(signal.SIGPROF)
     with cpu_limit(5):
@@ -51,6 +90,21 @@ def test_outer_limit_goes_on_after_an_inner_one():
 
     with pytest.raises(TooSlow, match=r"0\.2 s"), cpu_limit(0.2):
         stopped_once()
+
+
+@needs_timers
+def test_outer_limit_is_raised_again_after_an_inner_one():
+    def swallow_once():
+        with cpu_limit(5):
+            pass
+        with contextlib.suppress(TooSlow):
+            work(5)
+        work(5)
+
+    begin = time.process_time()
+    with pytest.raises(TooSlow), cpu_limit(0.1):
+        swallow_once()
+    assert time.process_time() - begin < 1
 
 
 @needs_timers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 import time
@@ -18,10 +19,15 @@ else:
     HAS_RLIMIT = hasattr(resource, "RLIMIT_AS") and Path("/proc/self/statm").exists()
 
 SHORTEST_SECONDS = 0.001  # of a timer: zero would stop it
+REPEAT_SECONDS = 0.05  # until TooSlow is raised again, where something has swallowed it
 
 
 class TooSlow(BaseException):
-    """A block took more CPU time than it may. No `except Exception` in a library takes it."""
+    """A block took more CPU time than it may. No `except Exception` in a library takes it.
+
+    Python ignores, with a warning, what is raised in callbacks of the garbage collector and in
+    finalizers. So it is raised after the former, and once more after the latter.
+    """
 
 
 @contextlib.contextmanager
@@ -37,24 +43,36 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         return
     active = True
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        if active:
+    def stop(_number: int, frame: FrameType | None) -> None:
+        if active and not _is_in_callback_of_gc(frame):
             raise TooSlow(f"It took more than {seconds:g} s of CPU time.")
 
     began = time.process_time()
     outer_handler = signal.signal(signal.SIGPROF, stop)
     outer_left = signal.getitimer(signal.ITIMER_PROF)[0]
     shortest = min(seconds, outer_left or seconds)
-    signal.setitimer(signal.ITIMER_PROF, max(shortest, SHORTEST_SECONDS))
+    signal.setitimer(signal.ITIMER_PROF, max(shortest, SHORTEST_SECONDS), REPEAT_SECONDS)
     try:
-        yield
-    finally:
-        active = False
+        try:
+            yield
+        finally:
+            active = False
+    finally:  # also where TooSlow is raised once more just before it is off
         if outer_left:
             outer_left = max(outer_left - (time.process_time() - began), SHORTEST_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, outer_handler)
-        signal.setitimer(signal.ITIMER_PROF, outer_left)
+        signal.setitimer(signal.ITIMER_PROF, outer_left, REPEAT_SECONDS if outer_left else 0)
+
+
+def _is_in_callback_of_gc(frame: FrameType | None) -> bool:
+    """Tell whether a frame is that of a callback of the garbage collector, or called by one."""
+    codes = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while codes and frame is not None:
+        if frame.f_code in codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager
