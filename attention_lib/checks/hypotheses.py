@@ -131,13 +131,21 @@ class Evidence:
         ]
 
     def changed_and_known(self) -> Iterator[Hypothesis]:
-        """Yield the known mistakes, called with changed arguments."""
-        for change in self.changes:
-            for one in self.known if change.common else ():
+        """Yield the known mistakes, called with changed arguments.
+
+        A change that leaves the right numbers as they are is no fault: left and right parts may be
+        exchanged.
+        """
+        for changed in self.changed:
+            change = changed.change
+            if not change or not change.common:
+                continue
+            if all(_is_right_too(changed, one) for one in self.wrong):
+                continue
+            for one in self.known:
                 sentences = (*one.sentences, change.sentence_beside)
-                if contradict(*sentences):
-                    continue
-                yield Hypothesis(self.exercise, sentences, one.variant, change)
+                if not contradict(*sentences):
+                    yield Hypothesis(self.exercise, sentences, one.variant, change)
 
 
 # Two faults of one thing may undo each other, and name none that was made.

@@ -89,8 +89,10 @@ def two_faults(evidence: Evidence) -> Recognized | None:
 
     One is a known mistake; the other a change of arguments, or of the result.
     """
+    if len(evidence.wrong) < evidence.enough:
+        return None
     found = _recognized_in_all(evidence, evidence.changed_and_known())
-    if found or len(evidence.wrong) < evidence.enough:
+    if found:
         return found
     for sentence, repaired in repairs_of(evidence.exercise, [*evidence.wrong, *evidence.right]):
         rest = Evidence(evidence.exercise, tuple(repaired))

@@ -1,11 +1,16 @@
 """A known mistake is recognized by the numbers it gives, on all calls or on some."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from attention_lib import attention, log_softmax, masked_softmax, softmax
-from attention_lib.lessons.multihead import decoder_attention, merge_heads, split_heads
+from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.exercises import EXERCISES
+from attention_lib.lessons.multihead import merge_heads, split_heads
 from tests.checks.judged import said_of_numbers
+from tests.exercises.answers import as_a_learner_writes_it
 
 
 def test_an_entropy_in_place_of_a_temperature_is_named():
@@ -180,25 +185,31 @@ def test_mistake_in_few_of_the_wrong_calls_is_not_named():
     assert "x comes back as it was" not in sentence
 
 
-def test_mistake_that_fits_half_of_the_wrong_calls_is_not_named():
-    def places_from_1(tokens, embedding, positions):
-        length = tokens.shape[-1]
-        return embedding[tokens] + np.roll(positions, -1, axis=0)[:length]
-
-    assert "last rows" not in said_of_numbers(places_from_1, "embed")
-
-
-def test_two_faults_that_undo_each_other_are_not_named():
-    """Without the scale, and with it taken twice, the scores are as they should be."""
-
-    def by_the_width_of_x(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
-        scale = np.sqrt(w_q.shape[-1] / x.shape[-1] / num_heads)
-        return decoder_attention(
-            x, w_q * scale, w_k, w_v, w_o, num_heads, num_groups, positions, cache
-        )
-
-    sentence = said_of_numbers(by_the_width_of_x, "decoder_attention")
-    assert not ("not scaled" in sentence and "taken twice" in sentence)
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "never"),
+    [
+        # The places are counted from 1: where one more is known than used, they are the last ones.
+        ("embed", "The places are counted from 1", "last rows"),
+        # Both parts may be exchanged: that is no fault beside the other.
+        ("merge_softmax_stats", "Only the right total is rescaled", "exchanged"),
+        # Booleans have two values: a few faults together give any of them.
+        ("causal_mask", "The mask is inverted", "Two faults"),
+        ("causal_mask", "The diagonal is missing", "Two faults"),
+        # Without the scale, and with it taken twice, the scores are as they should be.
+        ("decoder_attention", "The scores are divided by √D", "Two faults"),
+        # A sum over L places is a mean, multiplied by L.
+        ("induction_score", "The weights are added up over the rows", "Two faults"),
+        ("scaled_scores", "This is the square root of the number of queries", "number of keys"),
+    ],
+)
+def test_mistake_that_is_not_known_is_not_taken_for_others(exercise, mistake, never):
+    whole = EXERCISES[exercise]
+    (unknown,) = [one for one in whole.mistakes if one.sentence.startswith(mistake)]
+    others = tuple(one for one in whole.mistakes if one is not unknown)
+    answer = as_a_learner_writes_it(unknown.variants[0])
+    report = judge(dataclasses.replace(whole, mistakes=others), answer, 0, HIDDEN_NUMBERS)
+    assert report.outcome != "right"
+    assert never not in report.sentence
 
 
 def weights_over_the_keys_alone(scores, mask, axis=-1):
