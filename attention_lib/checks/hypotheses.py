@@ -104,7 +104,7 @@ class Evidence:
         """The known mistakes."""
         exercise = self.exercise
         return [
-            Hypothesis(exercise, (mistake.sentence,), exercise.on_cases(variant), mistake=mistake)
+            Hypothesis(exercise, (mistake.sentence,), variant, mistake=mistake)
             for mistake in exercise.mistakes
             if not mistake.measured
             for variant in mistake.variants
