@@ -59,7 +59,7 @@ def _make_trial(exercise: Exercise, case: Case) -> Trial:
         return Trial(case, allowed=exercise.tolerance or None)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     contract = exercise.reference(*args, **kwargs)
-    wide_args, wide_kwargs = _widened(case.args), _widened(case.kwargs)
+    wide_args, wide_kwargs = widened_arguments(case.args), widened_arguments(case.kwargs)
     expected = exercise.reference(*wide_args, **wide_kwargs)
     with np.errstate(over="ignore"):
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
@@ -94,18 +94,18 @@ def _typed(expected: Any, contract: Any) -> Any:
     return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
 
 
-def _widened(value: Any) -> Any:
+def widened_arguments(value: Any) -> Any:
     """Copy arguments with every float32 array, and every tensor, in float64."""
     if is_tensor(value):
         return widened(value) if precision_of(value) else value
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_widened, value))
+        return type(value)(map(widened_arguments, value))
     if isinstance(value, Stream):
-        return Stream(map(_widened, value.items))
+        return Stream(map(widened_arguments, value.items))
     if isinstance(value, dict):
-        return {key: _widened(item) for key, item in value.items()}
+        return {key: widened_arguments(item) for key, item in value.items()}
     return value
 
 

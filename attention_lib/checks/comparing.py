@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.cases import Expected, Trial
+from attention_lib.checks.cases import SLACK, Expected, Trial
 from attention_lib.checks.wording import described, distinguished
 
 NUMERIC = (np.ndarray, np.generic, int, float)
@@ -60,7 +60,7 @@ class Comparison:
             return True
         if case.verify:
             return self.problem is not None
-        return _differ_in_numbers(value, self.trial.expected, self.trial.allowed)
+        return differ_in_numbers(value, self.trial.expected, self.trial.allowed)
 
 
 def _problem_with(name: str, value: Any, expected: Any, allowed: Any, part: str) -> str | None:
@@ -162,16 +162,54 @@ def _where(marked: NDArray[np.bool_]) -> str:
     return f"at {[int(i) for i in np.argwhere(marked)[0]]}"
 
 
-def _differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
+def differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
     if isinstance(expected, tuple):
         return (
             not isinstance(value, (tuple, list))
             or len(value) != len(expected)
-            or any(map(_differ_in_numbers, value, expected, allowed))
+            or any(map(differ_in_numbers, value, expected, allowed))
         )
     value = as_numbers(value)
     return (
         not isinstance(value, NUMERIC)
+        or np.asarray(value).dtype.kind not in "biuf"
         or np.shape(value) != expected.values.shape
         or bool(differing(np.asarray(value), expected.values, allowed).any())
     )
+
+
+def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
+    """Tell whether two results are the same but for rounding, whatever their dtypes."""
+    if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
+        parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
+        return len(value) == len(other) and all(
+            map(alike, value, other, parts, (precision,) * len(other))
+        )
+    if value is None:
+        return other is None
+    value, other = as_numbers(value), as_numbers(other)
+    if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
+        return type(value) is type(other) and value.__hash__ is not None and value == other
+    value, other = np.asarray(value), np.asarray(other)
+    if (
+        value.shape != other.shape
+        or value.dtype.kind not in "biuf"
+        or other.dtype.kind not in "biuf"
+    ):
+        return False
+    size = np.abs(np.where(np.isfinite(other), other, 0.0))
+    rounding = 8 * SLACK * float(precision.eps) * size
+    for part in allowed if isinstance(allowed, tuple) else (allowed,):
+        if part is not None and _broadcasts(part, other.shape):
+            rounding = rounding + part
+            break
+    both_nan = np.isnan(value) & np.isnan(other)
+    return not (differing(value, other, rounding) & ~both_nan).any()
+
+
+def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_to(array, shape)
+    except ValueError:
+        return False
+    return True

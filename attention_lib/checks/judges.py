@@ -15,6 +15,7 @@ from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.verdict import Report
@@ -29,11 +30,16 @@ class Attempt:
     answer: Answer
     comparisons: Sequence[Comparison]
 
+    @functools.cached_property
+    def evidence(self) -> Evidence:
+        """The comparisons, sorted by what they show."""
+        return Evidence(self.exercise, tuple(self.comparisons))
+
 
 def known_mistakes(attempt: Attempt) -> Iterator[Report]:
     """Report the known mistake that gives the learner's own numbers."""
     failing = next((one for one in attempt.comparisons if one.failed), None)
-    mistake = recognize(attempt.exercise, attempt.comparisons) if failing else None
+    mistake = recognize(attempt.evidence) if failing else None
     if mistake:
         yield Report(attempt.exercise, "wrong", mistake.sentence, failing, mistake=mistake.id)
 

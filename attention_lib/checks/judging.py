@@ -13,6 +13,14 @@ from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.explaining import (
+    changed_calls,
+    known_mistakes_beside_errors,
+    known_mistakes_in_part,
+    pairs_of_faults,
+    regions_and_contrasts,
+    relations,
+)
 from attention_lib.checks.judges import (
     Attempt,
     forbidden_calls,
@@ -53,16 +61,46 @@ class Policy:
         return forbidden_calls in self.judges + self.remarks
 
 
+# What is said of wrong numbers that no known mistake gives on all calls, the surest first.
+EXPLANATIONS: tuple[Judge, ...] = (
+    known_mistakes_beside_errors,
+    relations,
+    changed_calls,
+    pairs_of_faults,
+    known_mistakes_in_part,
+    regions_and_contrasts,
+)
+
+
+def explanations(attempt: Attempt) -> Iterator[Report]:
+    """Report what explains wrong numbers; if nothing does, the results are reported as they are."""
+    for judge in EXPLANATIONS:
+        try:
+            yield from judge(attempt)
+        except Exception:  # odd values: an explanation that fails must not take away the verdict
+            continue
+
+
 # Of an answer in another process, its calls and side effects cannot be proven.
 LEARNER = Policy(
-    (known_mistakes, forbidden_calls, second_readings, results, side_effects, probes),
+    (
+        known_mistakes,
+        forbidden_calls,
+        second_readings,
+        explanations,
+        results,
+        side_effects,
+        probes,
+    ),
     remarks=(remarks,),
 )
 GRADER = Policy(
-    (known_mistakes, second_readings, results, probes),
+    (known_mistakes, second_readings, explanations, results, probes),
     remarks=(forbidden_calls, side_effects, remarks),
 )
-HIDDEN_NUMBERS = Policy((known_mistakes, second_readings, results))  # after GRADER found it right
+HIDDEN_NUMBERS = Policy(
+    (known_mistakes, second_readings, explanations, results)
+)  # after GRADER found it right
 
 
 def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) -> Report:

@@ -1,41 +1,38 @@
-"""Recognizing the known mistake that gives the same numbers as a wrong answer."""
+"""Recognizing the mistake that gives the same numbers as a wrong answer, on all calls or on some."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
-from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.observation import Observation
-from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.calls.timeouts import OutOfTime
-from attention_lib.checks.cases import SLACK
-from attention_lib.checks.comparing import NUMERIC, Comparison, differing
+from attention_lib.checks.comparing import Comparison, alike
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.hypotheses import Evidence, Hypothesis, best_of, contradict, quiet
+from attention_lib.checks.repairs import repairs_of
+from attention_lib.checks.sizes import sizes
+
+FIRST_CALLS = 3  # of the wrong calls: on one of them a mistake must show by itself
 
 
-def recognize(exercise: Exercise, comparisons: Sequence[Comparison]) -> Mistake | None:
+def recognize(evidence: Evidence) -> Mistake | None:
     """Find the known mistake whose numbers are the learner's own, on every case.
 
     One that stops with the same words comes before one that stops with others.
     """
     nearest = None
-    for mistake in exercise.mistakes:
-        for variant in () if mistake.measured else mistake.variants:
-            agreement = _agreement(exercise, variant, comparisons)
+    with quiet():
+        for hypothesis in evidence.known:
+            agreement = _agreement(hypothesis, evidence.comparisons)
             if agreement == "whole":
-                return mistake
+                return hypothesis.mistake
             if agreement and nearest is None:
-                nearest = mistake
+                nearest = hypothesis.mistake
     return nearest
 
 
 def _agreement(
-    exercise: Exercise, variant: Any, comparisons: Sequence[Comparison]
+    hypothesis: Hypothesis, comparisons: Sequence[Comparison]
 ) -> Literal["whole", "but for words"] | None:
     """Tell whether a mistake does what the answer did on every case, errors included.
 
@@ -45,17 +42,15 @@ def _agreement(
     shared_a_wrong_number, same_words = False, True
     for comparison in comparisons:
         trial, seen = comparison.trial, comparison.seen
-        other = _observed(exercise, variant, trial.case)
-        if other is None:
-            return None
+        other = hypothesis.predict(trial.case)
         asked_for = trial.case.raises or ()  # in words of the learner's own
         if isinstance(other.error, asked_for) and isinstance(seen.error, asked_for):
             continue
-        if _kind(other.error) != _kind(seen.error):
+        if other.out_of_time or _kind(other.error) != _kind(seen.error):
             return None
         same_words &= repr(other.error) == repr(seen.error)
         if other.error is None:
-            if not _alike(seen.value, other.value, trial.allowed, trial.precision):
+            if not alike(seen.value, other.value, trial.allowed, trial.precision):
                 return None
             shared_a_wrong_number |= comparison.wrong_in_numbers
     if not shared_a_wrong_number:
@@ -63,63 +58,114 @@ def _agreement(
     return "whole" if same_words else "but for words"
 
 
-def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation | None:
-    """Return what a known mistake does on a case, or None if it runs out of time there."""
-    try:
-        return _observed_once(exercise, variant, case)
-    except OutOfTime:
-        return None
-
-
-@functools.lru_cache(maxsize=2048)
-def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Observe a known mistake; every wrong answer is compared with the same observations.
-
-    Running out of time is raised: on a busy machine it may do so once, and is not cached.
-    """
-    with np.errstate(all="ignore"):
-        seen = observe(exercise.on_cases(variant), case, limit=1.0)
-    if seen.out_of_time:
-        raise OutOfTime
-    return seen
-
-
 def _kind(error: BaseException | None) -> str:
     return type(error).__name__  # a class of the same name, where it came from another process
 
 
-def _alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
-    """Tell whether two results are the same but for rounding, whatever their dtypes."""
-    if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
-        parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
-        return len(value) == len(other) and all(
-            map(_alike, value, other, parts, (precision,) * len(other))
+@dataclass(frozen=True)
+class Recognized:
+    """What gives an answer's numbers on some of its wrong calls."""
+
+    sentence: str
+    explained: tuple[Comparison, ...]
+    others: tuple[Comparison, ...] = ()  # the wrong calls on which it does not
+    mistake: str = ""  # the id of the known mistake that gives all of them
+    by_chance: bool = False  # perhaps: a size is the same in these calls, and in none of the others
+    second: str = ""  # the sentence of the known mistake that gives them on all the others
+
+
+def known_in_all(evidence: Evidence) -> Recognized | None:
+    """Find the known mistake that gives all wrong numbers; other calls may have ended in errors."""
+    return _recognized_in_all(evidence, evidence.known)
+
+
+def changed_call(evidence: Evidence) -> Recognized | None:
+    """Find the change of arguments for which all wrong numbers would be right."""
+    return _recognized_in_all(evidence, evidence.changed)
+
+
+def two_faults(evidence: Evidence) -> Recognized | None:
+    """Find two faults that give all wrong numbers together.
+
+    One is a known mistake; the other a change of arguments, or of the result.
+    """
+    if len(evidence.wrong) < evidence.enough:
+        return None
+    found = _recognized_in_all(evidence, evidence.changed_and_known())
+    if found:
+        return found
+    for sentence, repaired in repairs_of(evidence.exercise, [*evidence.wrong, *evidence.right]):
+        rest = Evidence(evidence.exercise, tuple(repaired))
+        best = (
+            best_of(evidence.known, rest.wrong[0], rest.wrong, rest.right) if rest.wrong else None
         )
-    if value is None:
-        return other is None
-    value, other = as_numbers(value), as_numbers(other)
-    if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
-        return type(value) is type(other) and value.__hash__ is not None and value == other
-    value, other = np.asarray(value), np.asarray(other)
-    if (
-        value.shape != other.shape
-        or value.dtype.kind not in "biuf"
-        or other.dtype.kind not in "biuf"
-    ):
-        return False
-    size = np.abs(np.where(np.isfinite(other), other, 0.0))
-    rounding = 8 * SLACK * float(precision.eps) * size
-    for part in allowed if isinstance(allowed, tuple) else (allowed,):
-        if part is not None and _broadcasts(part, other.shape):
-            rounding = rounding + part
-            break
-    both_nan = np.isnan(value) & np.isnan(other)
-    return not (differing(value, other, rounding) & ~both_nan).any()
+        if best and len(best.explained) == len(rest.wrong):
+            if contradict(sentence, best.hypothesis.sentences[0]):
+                continue
+            sentences = (best.hypothesis.sentences[0], sentence)
+            return Recognized(_joined(sentences), tuple(evidence.wrong))
+    return None
 
 
-def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:
-    try:
-        np.broadcast_to(array, shape)
-    except ValueError:
-        return False
-    return True
+def known_in_part(evidence: Evidence) -> Recognized | None:
+    """Find the known mistake that gives the learner's numbers on most wrong calls.
+
+    It shows by itself on one of the first. If another mistake gives them on all the rest, that
+    one is found too.
+    """
+    wrong, right, known = evidence.wrong, evidence.right, evidence.known
+    for first in wrong[:FIRST_CALLS]:
+        best = best_of(known, first, wrong, right)
+        if not best or len(best.explained) < evidence.enough:
+            continue
+        others = tuple(one for one in wrong if not any(one is other for other in best.explained))
+        rest = best_of(known, others[0], others, right) if others else None
+        chance = bool(others) and _by_chance(evidence.exercise, best.explained, others)
+        second = ""
+        if rest and len(rest.explained) == len(others):
+            second = rest.hypothesis.sentences[0]
+        return Recognized(
+            best.hypothesis.sentences[0],
+            best.explained,
+            others,
+            by_chance=chance,
+            second=second,
+        )
+    return None
+
+
+def _recognized_in_all(evidence: Evidence, hypotheses: Iterable[Hypothesis]) -> Recognized | None:
+    wrong = evidence.wrong
+    if len(wrong) < evidence.enough:
+        return None
+    best = best_of(hypotheses, wrong[0], wrong, evidence.right)
+    if not best or len(best.explained) < len(wrong):
+        return None
+    known = best.hypothesis.mistake
+    return Recognized(
+        _joined(best.hypothesis.sentences), best.explained, mistake=known.id if known else ""
+    )
+
+
+def _by_chance(
+    exercise: Exercise, explained: Sequence[Comparison], others: Sequence[Comparison]
+) -> bool:
+    """Tell whether the explained calls have a size in common that none of the others has.
+
+    Where d_k is 4, √d_k and 2 are the same: such calls show neither.
+    """
+    common = set.intersection(*(_sizes_in(exercise, one) for one in explained))
+    return bool(common - set().union(*(_sizes_in(exercise, one) for one in others)))
+
+
+def _sizes_in(exercise: Exercise, comparison: Comparison) -> set[tuple[str, float]]:
+    case = comparison.trial.case
+    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    return {(named.text, named.value) for named in sizes(arguments)}
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    if len(sentences) == 1:
+        return sentences[0]
+    first, second = sentences
+    return f"Two faults together give your numbers. {first} Besides: {second}"

@@ -80,7 +80,7 @@ def test_minus_zero_is_written_as_zero():
         scale = query.shape[-1] ** -0.5 if scale is None else scale or 1.0
         return query @ np.swapaxes(key, -1, -2) * scale
 
-    assert sentence_of(one_for_zero, "scaled_scores").endswith("; it should be 0.")
+    assert "; it should be 0. " in sentence_of(one_for_zero, "scaled_scores")
 
 
 def test_a_result_is_verified_once_in_a_judgement():

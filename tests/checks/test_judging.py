@@ -1,6 +1,7 @@
 """Judging: one sentence for the gravest thing wrong with an answer."""
 
 import contextlib
+import itertools
 import sys
 import time
 import warnings
@@ -10,7 +11,9 @@ import pytest
 import scipy.special
 
 import attention_lib
+from attention_lib.checks import judging
 from attention_lib.checks.calls import timeouts
+from attention_lib.checks.judges import known_mistakes, results
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.exercises import find
@@ -287,3 +290,41 @@ def test_on_hidden_numbers_the_values_alone_count():
     assert (report.outcome, report.advice) == ("right", ())
     report = judge(find("softmax"), lambda scores, axis=-1: scores, 3, policy=HIDDEN_NUMBERS)
     assert report.outcome == "wrong"
+
+
+ODD = {
+    "a list": lambda value: np.asarray(value).tolist(),
+    "a nested tuple": lambda value: ((value, (value,)),),
+    "text": str,
+    "a dict": lambda value: {"result": value},
+    "nothing in it": lambda value: np.asarray(value)[..., :0],
+    "an axis too many": lambda value: np.asarray(value)[None],
+    "one number": lambda value: np.asarray(value).sum(),
+    "booleans": lambda value: np.asarray(value) > 0,
+    "objects": lambda value: np.asarray(value).astype(object),
+    "complex numbers": lambda value: np.asarray(value) * 1j,
+    "dates": lambda value: np.asarray(value).astype("datetime64[s]"),
+    "NaN": lambda value: np.asarray(value) * np.nan,
+    "whole numbers": lambda value: np.nan_to_num(np.asarray(value) * 3).astype(int),
+    "very large numbers": lambda value: np.asarray(value) * 1e300,
+}
+
+
+@pytest.mark.parametrize(
+    "exercise", ["softmax", "attention", "decode_step", "online_softmax_stats"]
+)
+@pytest.mark.parametrize("change", ODD.values(), ids=ODD)
+def test_odd_values_are_explained_or_left_alone(exercise, change):
+    def without_a_net(attempt):
+        return itertools.chain.from_iterable(one(attempt) for one in judging.EXPLANATIONS)
+
+    reference = find(exercise).reference
+
+    def odd(*args, **kwargs):
+        value = reference(*args, **kwargs)
+        return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+
+    policy = judging.Policy((known_mistakes, without_a_net, results))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert judge(find(exercise), odd, 0, policy).outcome in ("wrong", "error")

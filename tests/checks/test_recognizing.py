@@ -1,8 +1,225 @@
-"""A known mistake is recognized by the numbers it gives."""
+"""A known mistake is recognized by the numbers it gives, on all calls or on some."""
 
-from tests.checks.judged import sentence_of
+import dataclasses
+
+import numpy as np
+import pytest
+
+from attention_lib import attention, log_softmax, masked_softmax, softmax
+from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.exercises import EXERCISES
+from attention_lib.lessons.multihead import merge_heads, split_heads
+from tests.checks.judged import said_of_numbers
+from tests.exercises.answers import as_a_learner_writes_it
 
 
 def test_an_entropy_in_place_of_a_temperature_is_named():
-    sentence = sentence_of(lambda scores, target: target, "temperature_for_entropy")
+    sentence = said_of_numbers(lambda scores, target: target, "temperature_for_entropy")
     assert sentence.endswith("you returned an entropy. Return the temperature that leads to it.")
+
+
+def by_root_of_keys_and_a_scale_that_may_not_be_0(query, key, scale=None):
+    return query @ key.mT * (scale or 1 / np.sqrt(len(key)))
+
+
+def test_mistake_that_gives_most_wrong_numbers_is_named_with_the_call_that_has_another():
+    sentence = said_of_numbers(by_root_of_keys_and_a_scale_that_may_not_be_0, "scaled_scores")
+    assert sentence.startswith("This is the square root of the number of keys, S: take that of d_k")
+    assert "in 5 of the 6 wrong calls, and not in the 1 with scale=0: look there next." in sentence
+
+
+def positive_sum_of_everything(weights, axis=-1):
+    return (weights * np.log(np.where(weights > 0, weights, 1))).sum()
+
+
+def softmax_down_the_columns_over_all_classes(scores, targets):
+    one_hot = np.eye(scores.shape[-1])[targets]
+    return (softmax(scores, axis=0) - one_hot) / scores.size
+
+
+def reversed_pair_with_exponents_upside_down(left, right):
+    (m1, t1), (m2, t2) = left, right
+    m = np.maximum(m1, m2)
+    safe = np.where(m == -np.inf, 0.0, m)
+    return t1 * np.exp(safe - m1) + t2 * np.exp(safe - m2), m
+
+
+def transposed_matrices_without_the_last(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    query, key, value = (split_heads(x @ w.T, num_heads) for w in (w_q, w_k, w_v))
+    mask = mask if mask is None or mask.ndim < 3 else mask[..., None, :, :]
+    return merge_heads(attention(query, key, value, mask)[0])
+
+
+def uphill_one_step_ahead(
+    parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
+):
+    mean = beta1 * mean + (1 - beta1) * gradient
+    square = beta2 * square + (1 - beta2) * gradient**2
+    right = mean / (1 - beta1 ** (step + 1)), square / (1 - beta2 ** (step + 1))
+    return parameter + rate * right[0] / (np.sqrt(right[1]) + epsilon), mean, square
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "first", "second"),
+    [
+        ("entropy", positive_sum_of_everything, "The sign is missing", "axis=None"),
+        (
+            "cross_entropy_grad",
+            softmax_down_the_columns_over_all_classes,
+            "Softmax runs down the columns",
+            "divided by scores.shape[-1] once more",
+        ),
+        (
+            "merge_softmax_stats",
+            reversed_pair_with_exponents_upside_down,
+            "The factor is upside down",
+            "stand in reverse order",
+        ),
+        (
+            "multi_head_attention",
+            transposed_matrices_without_the_last,
+            "w_o is forgotten",
+            "w_q, w_k, w_v and w_o transposed",
+        ),
+        ("adam_step", uphill_one_step_ahead, "The step goes uphill", "step + 1 in place of step"),
+    ],
+)
+def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
+    sentence = said_of_numbers(answer, exercise)
+    assert sentence.startswith("Two faults together give your numbers. ")
+    assert first in sentence
+    assert second in sentence
+
+
+def ignoring_positions(x, positions, base=10000.0):
+    from attention_lib import rotary_embedding
+
+    return rotary_embedding(x, positions[::-1], base)
+
+
+def keys_of_both(x, context, w_q, w_k, w_v, mask=None):
+    both = np.concatenate([x, context], axis=-2)
+    if mask is not None:
+        mask = np.concatenate([np.ones_like(mask[..., :1]), mask], axis=-1)[..., : both.shape[-2]]
+    return attention(x @ w_q, both @ w_k, both @ w_v)[0]
+
+
+def mask_upside_down(x, w_q, w_k, w_v, mask=None):
+    if mask is not None and mask.dtype == bool:
+        mask = ~mask
+    return attention(x @ w_q, x @ w_k, x @ w_v, mask)[0]
+
+
+def scaled_by_length(x, w_q, w_k, w_v, mask=None):
+    return attention(x @ w_q, x @ w_k, x @ w_v, mask, 1 / np.sqrt(x.shape[-2]))[0]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "words"),
+    [
+        ("rotary_embedding", ignoring_positions, "positions[..., ::-1] in place of positions"),
+        ("self_attention", mask_upside_down, "with ~mask in place of mask"),
+        ("self_attention", scaled_by_length, "with √x.shape[-2] in place of √d_k"),
+    ],
+)
+def test_call_whose_right_numbers_these_are_is_named(exercise, answer, words):
+    sentence = said_of_numbers(answer, exercise)
+    assert sentence.startswith("Your numbers are the right ones for a call ")
+    assert words in sentence
+
+
+# Answers that look alike and are not
+
+
+def shifted_by_the_middle(scores, axis=-1):
+    """Overflow where one that subtracts the mean does, which for two scores is the middle."""
+    middle = (scores.max(axis=axis, keepdims=True) + scores.min(axis=axis, keepdims=True)) / 2
+    with np.errstate(all="ignore"):
+        exponentials = np.exp(scores - middle)
+        return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def test_nan_in_the_same_places_is_no_recognition():
+    assert "mean" not in said_of_numbers(shifted_by_the_middle, "stable_softmax")
+
+
+def heads_scaled_by_2(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    query, key, value = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    mask = mask if mask is None or mask.ndim < 3 else mask[..., None, :, :]
+    return merge_heads(attention(query, key, value, mask, 0.5)[0]) @ w_o
+
+
+def test_mistake_that_fits_where_a_size_happens_to_be_equal_is_not_named():
+    sentence = said_of_numbers(heads_scaled_by_2, "multi_head_attention")
+    assert "D/H" not in sentence
+
+
+def last_key_left_out(query, key, value, block_size):
+    from attention_lib import tiled_attention
+
+    return tiled_attention(query, key[..., :-1, :], value[..., :-1, :], block_size)
+
+
+def test_last_block_is_not_blamed_where_the_last_key_is_left_out():
+    assert "the last block is short" not in said_of_numbers(last_key_left_out, "tiled_attention")
+
+
+def one_loss_in_an_array(scores, targets):
+    return np.array([-log_softmax(scores)[np.arange(len(targets)), targets].mean()])
+
+
+def test_calls_of_size_1_are_not_enough_to_name_a_mistake():
+    sentence = said_of_numbers(one_loss_in_an_array, "cross_entropy")
+    assert "for each example" not in sentence
+    assert "only the shape is not" in sentence
+
+
+def left_alone_at_position_0(x, positions, base=10000.0):
+    from attention_lib import rotary_embedding
+
+    return rotary_embedding(x, np.full_like(positions, positions[0]), base)
+
+
+def test_mistake_in_few_of_the_wrong_calls_is_not_named():
+    sentence = said_of_numbers(left_alone_at_position_0, "rotary_embedding")
+    assert "x comes back as it was" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "never"),
+    [
+        # The places are counted from 1: where one more is known than used, they are the last ones.
+        ("embed", "The places are counted from 1", "last rows"),
+        # Both parts may be exchanged: that is no fault beside the other.
+        ("merge_softmax_stats", "Only the right total is rescaled", "exchanged"),
+        # Booleans have two values: a few faults together give any of them.
+        ("causal_mask", "The mask is inverted", "Two faults"),
+        ("causal_mask", "The diagonal is missing", "Two faults"),
+        # Without the scale, and with it taken twice, the scores are as they should be.
+        ("decoder_attention", "The scores are divided by √D", "Two faults"),
+        # A sum over L places is a mean, multiplied by L.
+        ("induction_score", "The weights are added up over the rows", "Two faults"),
+        ("scaled_scores", "This is the square root of the number of queries", "number of keys"),
+    ],
+)
+def test_mistake_that_is_not_known_is_not_taken_for_others(exercise, mistake, never):
+    whole = EXERCISES[exercise]
+    (unknown,) = [one for one in whole.mistakes if one.sentence.startswith(mistake)]
+    others = tuple(one for one in whole.mistakes if one is not unknown)
+    answer = as_a_learner_writes_it(unknown.variants[0])
+    report = judge(dataclasses.replace(whole, mistakes=others), answer, 0, HIDDEN_NUMBERS)
+    assert report.outcome != "right"
+    assert never not in report.sentence
+
+
+def weights_over_the_keys_alone(scores, mask, axis=-1):
+    return masked_softmax(scores, np.broadcast_to(mask, scores.shape)[..., ::-1], axis)
+
+
+def test_answer_with_an_error_first_is_left_to_the_error():
+    def stops(scores, mask, axis=-1):
+        if scores.ndim < 3:
+            raise ValueError("three axes, please")
+        return weights_over_the_keys_alone(scores, mask, axis)
+
+    assert "three axes, please" in said_of_numbers(stops, "masked_softmax")

@@ -68,7 +68,8 @@ def stats(rows: NDArray) -> Pair:
 
 def problem_with_integers(value: Any, blocks: list[NDArray]) -> str | None:
     """Judge the result for integer scores, whose maximum may stay an integer."""
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
+    pair = isinstance(value, (tuple, list)) and len(value) == 2
+    if not pair or any(isinstance(part, tuple) for part in value):
         return "online_softmax_stats should return the pair (maximum, total)."
     rights = stats(np.concatenate(blocks, axis=-1))
     for name, got, right in zip(("maximum", "total"), value, rights, strict=True):

@@ -1,0 +1,265 @@
+"""Calls with changed arguments: what the reference returns without the mask, or for another axis.
+
+A wrong answer whose numbers are right for such a call treats that argument wrongly.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.tensors import is_tensor
+from attention_lib.checks.exercise import Exercise
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a call's arguments, and what to tell whose numbers it leads to."""
+
+    text: str  # follows "a call "
+    advice: str
+    apply: Callable[[Arguments], Arguments | None]  # None where it changes nothing
+    common: bool = False  # such that it often comes with another fault
+
+    @property
+    def sentence(self) -> str:
+        return f"Your numbers are the right ones for a call {self.text}: {self.advice}."
+
+    @property
+    def sentence_beside(self) -> str:
+        """The same beside another fault."""
+        return f"The call is treated as one {self.text}: {self.advice}."
+
+    def changed(self, exercise: Exercise, case: Case) -> Case | None:
+        """Return the case with changed arguments, or None where there is nothing to change."""
+        names = exercise.parameters
+        arguments = dict(zip(names, case.args, strict=False)) | case.kwargs
+        with np.errstate(all="ignore"):
+            try:
+                changes = self.apply(arguments)
+            except Exception:  # an argument of another kind than the change is made for
+                return None
+        if changes is None:
+            return None
+        arguments |= changes
+        args = tuple(arguments[name] for name, _ in zip(names, case.args, strict=False))
+        kwargs = {name: arguments[name] for name in arguments if name not in names[: len(args)]}
+        return Case(*args, **kwargs)
+
+
+def changes_for(exercise: Exercise, case: Case) -> Iterator[Change]:
+    """Yield the changes that the kinds of this exercise's arguments allow, the likeliest first."""
+    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    parameters = inspect.signature(exercise.on_cases(exercise.reference)).parameters
+    for name, parameter in parameters.items():
+        if parameter.default is not inspect.Parameter.empty:
+            yield _left_out(name, parameter.default)
+    if "axis" in parameters:
+        yield from map(_along, (-1, 0, 1, -2, None))
+    arrays = [name for name in parameters if _is_array(arguments.get(name))]
+    for one, other in itertools.combinations(arrays, 2):
+        yield _exchanged(one, other)
+    for one, other in itertools.permutations(arrays, 2):
+        yield _in_place_of(one, other)
+    pairs = [name for name in parameters if isinstance(arguments.get(name), tuple)]
+    for one, other in itertools.combinations(pairs, 2):
+        yield _exchanged(one, other)
+        yield _in_place_of(one, other)
+        yield _in_place_of(other, one)
+    for name in ("w_q", "query"):
+        if name in arrays:
+            yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
+            yield from (_scaled_by(name, *size) for size in _OTHER_SIZES if size[0] in arrays)
+    if {"key", "value"} <= set(arguments):
+        yield from _without_rows("key", "value")
+    matrices = [name for name in arrays if name.startswith("w_")]
+    if len(matrices) > 1:
+        yield Change(
+            f"with {', '.join(matrices[:-1])} and {matrices[-1]} transposed",
+            "the matrices multiply from the right as they are, x @ w",
+            lambda arguments: {name: arguments[name].mT for name in matrices},
+            common=True,
+        )
+    if {"x", "context"} <= set(arrays):
+        yield Change(
+            "with x and context joined for context",
+            "x attends to context alone, not to itself as well",
+            lambda arguments: {
+                "context": np.concatenate([arguments["x"], arguments["context"]], axis=-2)
+            },
+        )
+    for name in parameters:
+        yield from _of_one(name, arguments.get(name))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_tensor(value)
+
+
+def _left_out(name: str, default: Any) -> Change:
+    def apply(arguments: Arguments) -> Arguments | None:
+        return {name: default} if arguments.get(name, default) is not default else None
+
+    advice = f"use {name} when it is given"
+    return Change(f"without {name}", advice, apply, common=True)
+
+
+def _along(axis: int | None) -> Change:
+    def apply(arguments: Arguments) -> Arguments | None:
+        return {"axis": axis} if arguments.get("axis", -1) != axis else None
+
+    return Change(
+        f"with axis={axis}", "use the axis that is given, in every line", apply, common=True
+    )
+
+
+def _exchanged(one: str, other: str) -> Change:
+    def apply(arguments: Arguments) -> Arguments | None:
+        return {one: arguments[other], other: arguments[one]}
+
+    return Change(
+        f"with {one} and {other} exchanged",
+        "each stands where the other belongs",
+        apply,
+        common=True,
+    )
+
+
+def _in_place_of(one: str, other: str) -> Change:
+    def apply(arguments: Arguments) -> Arguments | None:
+        return {other: arguments[one]}
+
+    return Change(f"with {one} in place of {other}", f"use {other} too", apply)
+
+
+def _scales(name: str, d_k: str) -> Iterator[Change]:
+    def scaled(power: float) -> Callable[[Arguments], Arguments | None]:
+        return lambda arguments: {name: arguments[name] * arguments[name].shape[-1] ** power}
+
+    yield Change(
+        "without the scale",
+        f"multiply the scores by 1/√{d_k} once",
+        scaled(0.5),
+        common=True,
+    )
+    yield Change(
+        "with the scale taken twice",
+        f"multiply the scores by 1/√{d_k} once, and not by its square",
+        scaled(-0.5),
+        common=True,
+    )
+
+
+_OTHER_SIZES = (("query", -2), ("key", -2), ("value", -1), ("x", -1), ("x", -2), ("context", -2))
+
+
+def _scaled_by(name: str, other: str, axis: int) -> Change:
+    """Scale the scores by another size than the width of the queries."""
+
+    def apply(arguments: Arguments) -> Arguments | None:
+        wrong, right = arguments[other].shape[axis], arguments[name].shape[-1]
+        return None if wrong == right else {name: arguments[name] * math.sqrt(right / wrong)}
+
+    return Change(
+        f"with √{other}.shape[{axis}] in place of √d_k",
+        f"d_k is the width of a query, {name}.shape[-1]",
+        apply,
+    )
+
+
+def _without_rows(*names: str) -> Iterator[Change]:
+    for text, kept in (("last", slice(None, -1)), ("first", slice(1, None))):
+
+        def apply(arguments: Arguments, kept: slice = kept) -> Arguments | None:
+            return {name: arguments[name][..., kept, :] for name in names}
+
+        yield Change(
+            f"without the {text} row of {' and '.join(names)}",
+            f"take the {text} one too",
+            apply,
+        )
+
+
+COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the softmax of {}")
+
+
+def _softmax(x: NDArray) -> NDArray:
+    exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _of_one(name: str, value: Any) -> Iterator[Change]:
+    """Yield the changes of one argument by itself."""
+    operations: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
+    advice = f"use {name} as it is given"
+    if isinstance(value, np.ndarray) and value.dtype == bool:
+        operations = (("~{}", np.invert),)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim:
+        operations = (
+            ("{} + 1", lambda x: x + 1),
+            ("{} - 1", lambda x: x - 1),
+            ("2 * {}", lambda x: 2 * x),
+            ("{}[..., ::-1]", lambda x: x[..., ::-1]),
+            ("np.arange({}.shape[-1])", lambda x: np.broadcast_to(np.arange(x.shape[-1]), x.shape)),
+            ("np.zeros_like({})", np.zeros_like),
+        )
+    elif _is_array(value):
+        operations = (
+            ("-{}", lambda x: -x),
+            ("{}.mT", lambda x: x.mT),
+            ("{}[..., ::-1]", lambda x: np.flip(x, -1)),
+            ("{}[..., ::-1, :]", lambda x: np.flip(x, -2)),
+            ("np.abs({})", np.abs),
+            ("2 * {}", lambda x: 2 * x),
+            ("{} / 2", lambda x: x / 2),
+            ("the softmax of {}", _softmax),
+            ("np.exp({})", np.exp),
+            ("np.log({})", np.log),
+            ("the square of {}", np.square),
+            ("the whole numbers of {}", np.trunc),
+            ("zeros for {}", np.zeros_like),
+            ("the first item of {} for all", lambda x: np.broadcast_to(x[:1], x.shape)),
+            (
+                "the mean of {} over its rows",
+                lambda x: (
+                    x + 0 * x
+                    if x.ndim < 2
+                    else np.broadcast_to(x.mean(axis=-2, keepdims=True), x.shape)
+                ),
+            ),
+        )
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and name != "axis":
+        operations = (
+            ("1 / {}", lambda x: 1 / x),
+            ("the square root of {}", math.sqrt),
+            ("the square of {}", lambda x: x * x),
+            ("-{}", lambda x: -x),
+            ("{} + 1", lambda x: x + 1),
+            ("{} - 1", lambda x: x - 1),
+            ("2 * {}", lambda x: 2 * x),
+            ("{} / 2", lambda x: x / 2),
+            ("1 for {}", lambda x: type(x)(1)),
+            ("0 for {}", lambda x: type(x)(0)),
+        )
+    for text, operation in operations:
+        used = text.format(name)
+        what = used if " for " in used else f"{used} in place of {name}"
+        yield Change(f"with {what}", advice, _applied(name, operation), text in COMMON)
+
+
+def _applied(name: str, operation: Callable[[Any], Any]) -> Callable[[Arguments], Arguments | None]:
+    def apply(arguments: Arguments) -> Arguments | None:
+        value = arguments.get(name)
+        return None if value is None else {name: operation(value)}
+
+    return apply

@@ -1,0 +1,247 @@
+"""Contrasts: what the calls with a wrong result have that the others lack."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attention_lib.checks.calls.case import Case, Stream
+from attention_lib.checks.calls.tensors import as_numbers
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Exercise
+
+FEW = 2  # as many right calls show that what they lack matters
+MOST_FEATURES = 2  # that divide the calls in the same way: with more, none is telling
+
+# How plain a feature is: an argument that is given, a kind of argument, what it holds, its sizes.
+GIVEN, KIND, CONTENT, NUMBERS, SIZES = range(5)
+
+
+class Feature(NamedTuple):
+    """What some calls have: words that follow "calls", and which calls have it."""
+
+    rank: int
+    text: str  # with {} for the names of arguments
+    names: tuple[str, ...]
+    row: list[bool]
+
+    @property
+    def words(self) -> str:
+        """The words, with the names of all arguments of which they are true."""
+        *first, last = self.names if len(self.names) < 4 else (*self.names[:2], "others")
+        return self.text.format(f"{', '.join(first)} and {last}" if first else last)
+
+
+def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: int = SIZES) -> str:
+    """Say in one sentence which calls are wrong, if a feature of the call divides them.
+
+    Features of a higher rank than `plainest` are left out, and so are calls that should raise.
+
+    Returns
+    -------
+    str
+        The sentence, which is true of the calls whatever the cause; empty if nothing divides them.
+    """
+    compared = [one for one in comparisons if not one.trial.case.raises]
+    if any(one.trial.case.verify for one in compared):
+        return ""  # the sentence on the value that came back says what is wrong with it
+    wrong = [one.failed for one in compared]
+    total, right = sum(wrong), len(wrong) - sum(wrong)
+    if not total or right < FEW:
+        return ""
+    cases = [one.trial.case for one in compared]
+    table = [one for one in _table(exercise, cases) if one.rank <= plainest]
+    exact = _telling([one for one in table if one.row == wrong], total)
+    if exact:
+        who = "The one call" if total == 1 else f"All {total} calls"
+        return f"{who} {exact} {_are(total)} wrong; the other {right} {_are(right)} right."
+    if total > right:
+        negated = [not one for one in wrong]
+        plain = [one for one in table if one.row == negated and one.rank < SIZES]
+        opposite = _telling(plain, right)
+        if opposite:
+            return f"Only the {right} calls {opposite} are right; the other {total} are wrong."
+    return _one_sided(table, wrong)
+
+
+def contrast_of(
+    exercise: Exercise, comparisons: Sequence[Comparison], marked: Sequence[Comparison]
+) -> str:
+    """Return words that follow "calls" and are true of the marked ones alone; empty if none are."""
+    table = _table(exercise, [one.trial.case for one in comparisons])
+    row = [any(one is other for other in marked) for one in comparisons]
+    return _telling([one for one in table if one.row == row], len(marked))
+
+
+def _telling(features: Sequence[Feature], count: int) -> str:
+    """Return the words of the plainest features, unless too many divide the calls alike.
+
+    One call has much that the others lack: what it lacks by its sizes tells nothing.
+    """
+    if count == 1:
+        features = [one for one in features if one.rank < SIZES]
+    texts = [one.words for one in features if one.rank == features[0].rank]
+    if not features or len(texts) > MOST_FEATURES or (count == 1 and len(features) > MOST_FEATURES):
+        return ""
+    return " and ".join(texts)
+
+
+def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
+    """Say of which calls all wrong ones are, though some of these are right.
+
+    What random numbers have by themselves, such as some below 0, is no such feature.
+    """
+    total = sum(wrong)
+    best, share = None, 0.6
+    for one in table:
+        within = sum(one.row)
+        covers = all(has for has, failed in zip(one.row, wrong, strict=True) if failed)
+        if covers and total > 1 and len(wrong) - within > FEW and total / within > share:
+            best, share = one, total / within
+    if best is None or best.rank >= NUMBERS:
+        return ""
+    within = sum(best.row)
+    return (
+        f"Of the {within} calls {best.words}, {total} are wrong; the {len(wrong) - within} others "
+        "are all right."
+    )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _table(exercise: Exercise, cases: Sequence[Case]) -> list[Feature]:
+    """Return the features that some calls have and others lack, the plainest first."""
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(
+            exercise.on_cases(exercise.reference)
+        ).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    rows: dict[tuple[int, str, str], list[bool]] = {}
+    for place, case in enumerate(cases):
+        for rank, text, name, holds in _features(_arguments(exercise, case), defaults):
+            rows.setdefault((rank, text, name), [False] * len(cases))[place] |= holds
+    names: dict[tuple[int, str, tuple[bool, ...]], list[str]] = {}
+    for (rank, text, name), row in rows.items():
+        if any(row) and not all(row):
+            names.setdefault((rank, text, tuple(row)), []).append(name)
+    features = [
+        Feature(rank, text, tuple(of), list(row)) for (rank, text, row), of in names.items()
+    ]
+    return sorted(features, key=lambda one: one.rank)
+
+
+def _arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
+    return dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+
+
+Told = tuple[int, str, str, bool]  # a rank, words, the name of an argument, whether they are true
+
+
+def _features(arguments: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Told]:
+    """Yield what a call has."""
+    arrays = {}
+    for name, value in (defaults | arguments).items():
+        given = value is not None and value is not defaults.get(name)
+        if name in defaults and name != "axis" and not isinstance(value, bool):
+            yield GIVEN, "that give {}", name, given
+            yield GIVEN, "that do not give {}", name, not given
+        number = as_numbers(value)
+        if isinstance(number, np.ndarray):
+            arrays[name] = number
+            yield from _features_of_array(name, number, str(getattr(value, "dtype", "")))
+        elif isinstance(value, bool):
+            yield GIVEN, f"with {{}}={value}", name, True
+        elif isinstance(value, (int, float, np.generic)):
+            yield from _features_of_number(name, value, arguments)
+        elif isinstance(value, Stream):
+            lengths = {item.shape[-1] for item in value.items if item.ndim}
+            yield NUMBERS, "with one block in {}", name, len(value.items) == 1
+            yield NUMBERS, "with blocks of different sizes in {}", name, len(lengths) > 1
+            for item in value.items:
+                yield from _contents(name, item)
+        elif isinstance(value, (tuple, list)):
+            yield GIVEN, "that give {}", name, True
+            for item in value:
+                if isinstance(item, np.ndarray):
+                    yield from _contents(name, item)
+                    yield CONTENT, "with more than 2 axes in {}", name, item.ndim > 2
+    yield from _features_of_sizes(arrays, arguments)
+
+
+def _features_of_array(name: str, value: np.ndarray, dtype: str) -> Iterator[Told]:
+    axes = "1 axis" if value.ndim == 1 else f"{value.ndim} axes"
+    if value.dtype.kind == "f" and dtype != "float64":
+        yield KIND, f"with {dtype.removeprefix('torch.')} numbers in {{}}", name, True
+    yield KIND, "with booleans in {}", name, value.dtype == bool
+    yield KIND, "with whole numbers in {}", name, value.dtype.kind in "iu"
+    yield CONTENT, "with more than 2 axes in {}", name, value.ndim > 2
+    yield CONTENT, "with more than 1 axis in {}", name, value.ndim > 1
+    yield CONTENT, "with more than 3 axes in {}", name, value.ndim > 3
+    yield NUMBERS, f"with {axes} in {{}}", name, True
+    if value.ndim > 1:
+        strided = not value.flags.c_contiguous
+        yield SIZES, "with a transposed array or a view for {}", name, strided
+    yield from _contents(name, value)
+
+
+def _contents(name: str, value: np.ndarray) -> Iterator[Told]:
+    if value.dtype == bool:
+        empty = bool(value.ndim) and bool((~value).all(axis=-1).any())
+        yield CONTENT, "with a row of nothing but False in {}", name, empty
+        return
+    if value.dtype.kind == "f":
+        yield CONTENT, "with -inf in {}", name, bool(np.isneginf(value).any())
+        empty = bool(value.ndim) and bool(np.isneginf(value).all(axis=-1).any())
+        yield CONTENT, "with a row of nothing but -inf in {}", name, empty
+        yield CONTENT, "with NaN in {}", name, bool(np.isnan(value).any())
+        size = np.max(np.abs(value), where=np.isfinite(value), initial=0.0)
+        yield CONTENT, "with numbers beyond ±700 in {}", name, bool(size > 700)
+        yield NUMBERS, "with numbers beyond ±88 in {}", name, bool(size > 88)
+    yield NUMBERS, "with a 0 in {}", name, bool((value == 0).any())
+    with np.errstate(invalid="ignore"):
+        yield NUMBERS, "with numbers below 0 in {}", name, bool((value < 0).any())
+    if value.dtype.kind in "iu" and value.size:
+        repeats = len(np.unique(value)) < value.size
+        yield NUMBERS, "with a number that repeats in {}", name, repeats
+
+
+def _features_of_number(name: str, value: Any, arguments: dict[str, Any]) -> Iterator[Told]:
+    if name == "axis":
+        dimensions = max((np.ndim(one) for one in arguments.values()), default=0)
+        another = value not in (-1, dimensions - 1)
+        yield GIVEN, "along another axis than the last", "", another
+        yield KIND, "with {} counted from the front", name, value >= 0
+    if not isinstance(value, (int, np.integer)) or value in (0, 1):
+        yield KIND, f"with {{}}={value:.6g}", name, True
+    yield KIND, "with {} below 0", name, value < 0
+    yield CONTENT, "with {} above 1", name, value > 1
+
+
+def _features_of_sizes(arrays: dict[str, np.ndarray], arguments: dict[str, Any]) -> Iterator[Told]:
+    block = arguments.get("block_size")
+    for name, value in arrays.items():
+        shape = value.shape
+        if len(shape) > 1:
+            yield SIZES, "with one row in {}", name, shape[-2] == 1
+            yield SIZES, "with several rows in {}", name, shape[-2] > 1
+            yield SIZES, "with as many rows as columns in {}", name, shape[-2] == shape[-1]
+        if shape:
+            yield NUMBERS, "with one column in {}", name, shape[-1] == 1
+        if isinstance(block, int) and block > 0 and len(shape) > 1:
+            yield CONTENT, "with a short last block of {}", name, shape[-2] % block != 0
+            yield CONTENT, "with more than one block of {}", name, shape[-2] > block
+    if {"query", "key"} <= set(arrays):
+        query, key = arrays["query"].shape, arrays["key"].shape
+        if min(len(query), len(key)) > 1:
+            different = query[-2] != key[-2]
+            yield SIZES, "with different numbers of rows in query and key", "", different
+    if {"key", "value"} <= set(arrays):
+        different = arrays["key"].shape[-1:] != arrays["value"].shape[-1:]
+        yield SIZES, "with different widths of key and value", "", different

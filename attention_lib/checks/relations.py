@@ -1,0 +1,584 @@
+"""Relations between a wrong result and the right one: a factor, a transpose, one row alone.
+
+Each relation is a small function that yields what holds on one call. A sentence is said only when
+it holds on every wrong call, and when enough numbers show it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.tensors import as_numbers
+from attention_lib.checks.cases import SLACK, Expected
+from attention_lib.checks.comparing import Comparison, differing
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.regions import region_clauses
+from attention_lib.checks.sizes import Named, named_numbers
+
+ENOUGH = 2  # numbers that show a relation, beyond those that fix its constants
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One wrong array beside the right one, and the arguments of the call by name."""
+
+    got: NDArray[np.float64]
+    right: NDArray[np.float64]
+    allowed: Any
+    precision: Any
+    arguments: dict[str, Any]
+
+    @property
+    def fits(self) -> bool:
+        return self.got.shape == self.right.shape
+
+    @property
+    def off(self) -> NDArray[np.bool_]:
+        """Mark the wrong entries."""
+        return differing(self.got, self.right, self.allowed)
+
+    @property
+    def telling(self) -> int:
+        """Count the different wrong numbers, leaving out those that prove little."""
+        wrong = self.got[self.off] if self.fits else self.got
+        return len(_numbers(wrong) - {"1", "-1"})
+
+    def is_now(self, other: NDArray) -> bool:
+        """Tell whether the result is `other`, to within less than what is wrong with it."""
+        if other.shape != self.got.shape or not other.size:
+            return False
+        with np.errstate(all="ignore"):
+            size = np.abs(np.where(np.isfinite(other), other, 0.0))
+            rounding = 8 * SLACK * float(self.precision.eps) * size
+            distance = np.abs(self.got - other)
+            if self.fits:
+                rounding = rounding + self.allowed
+                error = np.abs(self.got - self.right)
+                rounding = np.where(self.off, np.minimum(rounding, error / 20), rounding)
+            same = (self.got == other) | (np.isnan(self.got) & np.isnan(other))
+            return bool(((distance <= rounding) | same).all())
+
+
+class Holds(NamedTuple):
+    """What holds on one call. Relations of several calls are the same if their labels are."""
+
+    label: tuple[Any, ...]
+    clause: str  # what the learner reads, without a capital and a full stop
+    shown_by: int  # how many numbers show it; 0 where it could not be otherwise
+
+
+Relation = Callable[[Pair], Iterator[Holds]]
+
+
+@dataclass(frozen=True)
+class Related:
+    """How wrong results come from the right ones."""
+
+    sentence: str
+    tells_where: bool = False  # no more than that: which entries are wrong
+
+
+def related(exercise: Exercise, failing: Sequence[Comparison]) -> Related | None:
+    """Find how the results of these calls, all of them wrong, come from the right ones."""
+    exchanged = _exchanged_parts(failing)
+    if exchanged:
+        return Related(exchanged)
+    wrong_parts = [_parts(exercise, comparison) for comparison in failing]
+    if not wrong_parts or not all(wrong_parts):
+        return None
+    first, *others = dict.fromkeys(itertools.chain.from_iterable(wrong_parts))
+    for relation in RELATIONS:
+        holds = _holds_on_all(relation, _pairs(wrong_parts, first))
+        if not holds:
+            continue
+        same = [
+            other.label == holds.label
+            for which in others
+            if (other := _holds_on_all(relation, _pairs(wrong_parts, which)))
+        ]
+        everywhere = not first or (others and len(same) == len(others) and all(same))
+        clause = holds.clause if everywhere else f"in {first}, {holds.clause}"
+        return Related(f"{clause[0].upper()}{clause[1:]}.", relation in TELL_WHERE)
+    return None
+
+
+def _pairs(wrong_parts: Sequence[dict[str, Pair]], which: str) -> list[Pair]:
+    return [parts[which] for parts in wrong_parts if which in parts]
+
+
+def related_here(exercise: Exercise, wrong: Comparison) -> str:
+    """Say how the result of one call comes from the right one, if many numbers show it.
+
+    Other calls may have another fault as well.
+    """
+    parts = _parts(exercise, wrong)
+    for which, pair in parts.items():
+        for relation in IN_ONE_CALL:
+            with np.errstate(all="ignore"):
+                holds = next((one for one in relation(pair) if one.shown_by > ENOUGH), None)
+            if holds:
+                return f"In this call{f', in {which}' if which else ''}, {holds.clause}."
+    return ""
+
+
+def _holds_on_all(relation: Relation, pairs: Sequence[Pair]) -> Holds | None:
+    with np.errstate(all="ignore"):
+        first = list(relation(pairs[0]))
+        others: list[dict[tuple[Any, ...], Holds]] = []
+        for pair in pairs[1:]:
+            others.append({one.label: one for one in relation(pair)})
+            first = [one for one in first if one.label in others[-1]]
+            if not first:
+                return None
+    for one in first:
+        if one.shown_by + sum(other[one.label].shown_by for other in others) >= ENOUGH:
+            return one
+    return None
+
+
+def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
+    """Return the wrong arrays of a result, by what a learner calls each of several."""
+    trial, case = comparison.trial, comparison.trial.case
+    if case.raises or case.verify or trial.expected is None:
+        return {}
+    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    pairs = {}
+    for which, value, expected, allowed in _flat(
+        comparison.seen.value, trial.expected, trial.allowed
+    ):
+        got = as_numbers(value)
+        if not isinstance(got, (np.ndarray, np.generic, int, float)):
+            return {}
+        got = np.asarray(got)
+        if got.dtype.kind not in "biuf":
+            return {}
+        pair = Pair(
+            got.astype(np.float64),
+            np.asarray(expected.values, np.float64),
+            allowed,
+            trial.precision,
+            arguments,
+        )
+        if not pair.fits or pair.off.any():
+            pairs[which] = pair
+    return pairs
+
+
+def _flat(
+    value: Any, expected: Any, allowed: Any, which: str = ""
+) -> Iterator[tuple[str, Any, Expected, Any]]:
+    if not isinstance(expected, tuple):
+        yield which, value, expected, allowed
+    elif isinstance(value, (tuple, list)) and len(value) == len(expected):
+        for number, parts in enumerate(zip(value, expected, allowed, strict=True), 1):
+            name = f"part {number} of {which}" if which else f"result {number}"
+            yield from _flat(*parts, which=name)
+
+
+def _exchanged_parts(failing: Sequence[Comparison]) -> str:
+    """Say in which order the parts of a pair or more would be right."""
+    order: tuple[int, ...] | None = None
+    for comparison in failing:
+        value, expected = comparison.seen.value, comparison.trial.expected
+        if not isinstance(expected, tuple) or not isinstance(value, (tuple, list)):
+            return ""
+        if len(value) != len(expected) or any(isinstance(one, tuple) for one in expected):
+            return ""
+        fits = [
+            places
+            for places in itertools.permutations(range(len(value)))
+            if places != tuple(range(len(value)))
+            and (order is None or places == order)
+            and all(
+                _is_right(value[place], right, allowed)
+                for place, right, allowed in zip(
+                    places, expected, comparison.trial.allowed, strict=True
+                )
+            )
+        ]
+        if len(fits) != 1:
+            return ""
+        (order,) = fits
+    if order is None:
+        return ""
+    return (
+        "The results are right, but stand in another order: return "
+        f"{_listed([f'your result {place + 1}' for place in order])}, in this order."
+    )
+
+
+def _is_right(value: Any, expected: Expected, allowed: Any) -> bool:
+    got = as_numbers(value)
+    return (
+        isinstance(got, np.ndarray)
+        and got.dtype.kind in "biuf"
+        and got.shape == expected.values.shape
+        and not differing(got, expected.values, allowed).any()
+    )
+
+
+# What a relation is built from
+
+
+def _distinct(values: NDArray) -> int:
+    """Count the different numbers other than 0 and infinity, up to rounding."""
+    return len(_numbers(values))
+
+
+def _numbers(values: NDArray) -> set[str]:
+    finite = values[np.isfinite(values) & (values != 0)]
+    return {f"{number:.5g}" for number in finite.ravel()[:200]}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _subject(pair: Pair) -> str:
+    return "every number is" if pair.right.size > 1 else "the number is"
+
+
+def _largest(values: NDArray) -> tuple[int, ...]:
+    size = np.where(np.isfinite(values), np.abs(values), -1.0)
+    return tuple(int(i) for i in np.unravel_index(np.argmax(size), size.shape))
+
+
+# Relations, the most telling first
+
+
+def _opposite_sign(pair: Pair) -> Iterator[Holds]:
+    if pair.fits and pair.is_now(-pair.right):
+        yield Holds(
+            ("sign",),
+            f"{_subject(pair)} right but for its sign: it is negative where it should "
+            "be positive, or the reverse",
+            _distinct(pair.right),
+        )
+
+
+def _constant_factor(pair: Pair) -> Iterator[Holds]:
+    if not pair.fits or not pair.right.size:
+        return
+    spot = _largest(pair.right)
+    factor = float(pair.got[spot] / pair.right[spot])
+    if not math.isfinite(factor) or abs(abs(factor) - 1) < 1e-3 or factor == 0:
+        return
+    if not pair.is_now(factor * pair.right):
+        return
+    size = abs(factor) if abs(factor) > 1 else 1 / abs(factor)
+    much = "large" if abs(factor) > 1 else "small"
+    what = f"{_subject(pair)} {size:.4g} times too {much}"
+    if factor < 0:
+        what += ", and has the wrong sign"
+    shown_by = _distinct(pair.right)
+    for times, value in ((True, abs(factor)), (False, 1 / abs(factor))):
+        for named in _that_are(value, pair):
+            remedy = "divide by it once" if times else "multiply by it once"
+            text = f"; {value:.4g} is {named.text}: {remedy}"
+            if named.text == f"{value:.4g}":
+                few = "many" if times else "few"
+                text = f": look for a factor of {named.text} too {few}"
+            yield Holds(("factor", named.text, times, factor < 0), what + text, shown_by)
+    yield Holds(("factor", f"{factor:.5g}"), what, shown_by - 1)
+
+
+def _factor_for_each_call(pair: Pair) -> Iterator[Holds]:
+    for holds in _constant_factor(pair):
+        if holds.label == ("factor", holds.label[1]):
+            yield Holds(
+                ("a factor for each call",),
+                f"{holds.clause}: in each call all numbers are off by one factor, which differs "
+                "from call to call",
+                holds.shown_by,
+            )
+
+
+def _constant_offset(pair: Pair) -> Iterator[Holds]:
+    if not pair.fits or not pair.right.size:
+        return
+    spot = _largest(pair.right)
+    offset = float(pair.got[spot] - pair.right[spot])
+    if not math.isfinite(offset) or not pair.is_now(pair.right + offset):
+        return
+    much = "large" if offset > 0 else "small"
+    what = f"{_subject(pair)} {abs(offset):.4g} too {much}"
+    remedy = "subtract it" if much == "large" else "add it"
+    shown_by = _distinct(pair.right)
+    for named in _that_are(abs(offset), pair):
+        text = f"; that is {named.text}: {remedy}" if named.text != f"{abs(offset):.4g}" else ""
+        yield Holds(("offset", named.text, much), what + text, shown_by)
+    yield Holds(("offset", f"{offset:.5g}"), what, shown_by - 1)
+
+
+def _that_are(size: float, pair: Pair) -> Iterator[Named]:
+    """Find the numbers of a call, and known ones, that equal this one."""
+    tolerance = max(1e-9, 1000 * float(pair.precision.eps))
+    for named in named_numbers(pair.arguments):
+        if abs(named.value - size) <= tolerance * size:
+            yield named
+
+
+def _elementwise(pair: Pair) -> Iterator[Holds]:
+    if not pair.fits:
+        return
+    for text, function in ELEMENTWISE.items():
+        other = function(pair.right)
+        if pair.is_now(other):
+            yield Holds((text,), text, pair.telling)
+
+
+ELEMENTWISE: dict[str, Callable[[NDArray], NDArray]] = {
+    "every number is 1 minus the right one": lambda right: 1 - right,
+    "every number is the logarithm of the right one: leave out np.log": np.log,
+    "every number is exp of the right one: leave out np.exp, or take np.log": np.exp,
+    "every number is the square root of the right one": np.sqrt,
+    "every number is the square of the right one": np.square,
+    "every number is 1 divided by the right one: exchange what is divided and what divides": (
+        lambda right: 1 / right
+    ),
+    "every number is the right one without its sign: leave out the absolute value": np.abs,
+    "numbers below 0 have become 0": lambda right: np.maximum(right, 0),
+    "True and False are exchanged: turn the comparison around, or put ~ before it": (
+        lambda right: np.where((right == 0) | (right == 1), 1 - right, np.nan)
+    ),
+    "every number is cut to a whole one: an array of integers holds no fractions, so make a float "
+    "array": np.trunc,
+    "where the right number is infinite, yours is not: all others are right": (
+        lambda right: np.where(np.isfinite(right), right, np.nan)
+    ),
+}
+
+
+def _rounded(pair: Pair) -> Iterator[Holds]:
+    if not pair.fits:
+        return
+    for decimals in range(13):
+        other = np.round(pair.right, decimals)
+        if pair.is_now(other):
+            yield Holds(
+                ("rounded", decimals),
+                f"{_subject(pair)} rounded to {decimals} decimals: leave out the rounding",
+                pair.telling,
+            )
+
+
+def _few_digits(pair: Pair) -> Iterator[Holds]:
+    if not pair.fits or not np.isfinite(pair.got).all() or float(pair.precision.eps) > 1e-10:
+        return
+    off = pair.off
+    if not pair.right[off].all():
+        return
+    relative = float((np.abs(pair.got - pair.right)[off] / np.abs(pair.right[off])).max())
+    eps = float(np.finfo(np.float32).eps)
+    held_by_float32 = bool((pair.got.astype(np.float32) == pair.got).all())
+    if relative <= 64 * eps and held_by_float32 and _distinct(pair.got):
+        yield Holds(
+            ("float32",),
+            f"{_subject(pair)} right to the 7 digits of float32, and a float32 number: compute in "
+            "float64, without np.float32 or dtype=np.float32",
+            ENOUGH,
+        )
+    if relative <= 1e-5:
+        yield Holds(
+            ("few digits",),
+            f"{_subject(pair)} right to some {min(14, int(-math.log10(relative)))} digits, where "
+            "float64 has 15: look for a constant with few digits, for a small number that is added "
+            "(such as 1e-9), and for float32 or rounding on the way",
+            ENOUGH,
+        )
+
+
+def _another_order(pair: Pair) -> Iterator[Holds]:
+    """Look for axes exchanged, reversed or rolled, with the shape that this leads to."""
+    right, got = pair.right, pair.got
+    varied = min(_distinct(right), pair.telling)
+    if not pair.fits and right.size == got.size and pair.is_now(right.reshape(got.shape)):
+        yield Holds(
+            ("shape",),
+            f"the numbers are right, and only the shape is not: {_shape_advice(got.shape, right.shape)}",
+            varied,
+        )
+    if right.ndim > 4 or varied < 3:
+        return
+    axes = range(-right.ndim, 0)
+    for one, other in itertools.combinations(axes, 2):
+        if pair.is_now(np.swapaxes(right, one, other)):
+            yield Holds(
+                ("swapped", one, other),
+                f"the numbers are right with axes {one} and {other} exchanged: "
+                f"np.swapaxes(result, {one}, {other}) puts them right",
+                varied,
+            )
+    for order in itertools.permutations(axes):
+        moved = sum(a != b for a, b in zip(order, axes, strict=True))
+        if moved > 2 and pair.is_now(np.transpose(right, order)):
+            back = tuple(np.argsort(np.array(order) + right.ndim) - right.ndim)
+            yield Holds(
+                ("moved", order),
+                "the numbers are right, but their axes stand in another order: "
+                f"np.transpose(result, {tuple(map(int, back))}) puts them right",
+                varied,
+            )
+    for axis in axes:
+        where = f"along axis {axis}"
+        if right.shape[axis] > 1 and pair.is_now(np.flip(right, axis)):
+            yield Holds(("reversed", axis), f"the numbers are right, but reversed {where}", varied)
+        for by in (1, -1):
+            if right.shape[axis] > 2 and pair.is_now(np.roll(right, by, axis)):
+                to = "later" if by == 1 else "earlier"
+                yield Holds(
+                    ("rolled", axis, by),
+                    f"the numbers are right, but each stands one place {to} {where} than it should",
+                    varied,
+                )
+    if pair.fits:
+        mirrored = np.swapaxes(right, -1, -2) if right.ndim > 1 else right
+        if right.ndim > 1 and pair.is_now(mirrored.reshape(right.shape)):
+            yield Holds(
+                ("reshaped",),
+                "the right numbers are there, but reshape has put them in other places: axes are "
+                "exchanged with np.swapaxes",
+                varied,
+            )
+
+
+def _shape_advice(got: tuple[int, ...], right: tuple[int, ...]) -> str:
+    if [size for size in got if size != 1] == [size for size in right if size != 1]:
+        if len(got) > len(right):
+            return "look for keepdims=True or a [None] too many"
+        if len(got) < len(right):
+            return "an axis of length 1 is lost, by an index, a sum or np.squeeze: keepdims=True keeps it"
+    return "look at where axes are joined or cut"
+
+
+def _of_a_part_of_the_batch(pair: Pair) -> Iterator[Holds]:
+    right, varied = pair.right, min(_distinct(pair.right), pair.telling)
+    if right.ndim < 2 and pair.fits:
+        return
+    for axis in range(-right.ndim, 0):
+        if right.shape[axis] < 2:
+            continue
+        for text, reduced in (
+            ("the first item", np.take(right, 0, axis)),
+            ("the last item", np.take(right, -1, axis)),
+            ("the sum", right.sum(axis)),
+            ("the mean", right.mean(axis)),
+            ("the maximum", right.max(axis)),
+        ):
+            kept = np.expand_dims(reduced, axis)
+            if _distinct(reduced) < 2:
+                continue
+            if not pair.fits and (pair.is_now(reduced) or pair.is_now(kept)):
+                yield Holds(
+                    ("reduced", text, axis),
+                    f"these are {text} of the right numbers along axis {axis}: keep all of them",
+                    varied,
+                )
+            elif pair.fits and pair.is_now(np.broadcast_to(kept, right.shape)):
+                yield Holds(
+                    ("repeated", text, axis),
+                    f"{text} of the right numbers along axis {axis} stands at every place of that "
+                    "axis: each place has its own",
+                    varied,
+                )
+
+
+def _factor_for_each_row(pair: Pair) -> Iterator[Holds]:
+    """Look for a factor, or an offset, that is one number along an axis."""
+    if not pair.fits or pair.right.ndim == 0:
+        return
+    axis = pair.arguments.get("axis", -1)
+    if not isinstance(axis, int) or not -pair.right.ndim <= axis < pair.right.ndim:
+        return
+    right, got = np.moveaxis(pair.right, axis, -1), np.moveaxis(pair.got, axis, -1)
+    if not right.size:
+        return
+    told_apart = right.shape[-1] > 1 and np.isfinite(got).all()
+    evidence = _distinct(right) - right[..., 0].size if told_apart else 0
+    sums_to_one = bool(np.allclose(right.sum(axis=-1), 1.0, rtol=1e-4))
+    size = np.where(np.isfinite(right), np.abs(right), -1.0)
+    spot = np.argmax(size, axis=-1, keepdims=True)
+    top, of_got = np.take_along_axis(right, spot, -1), np.take_along_axis(got, spot, -1)
+    factors = of_got / top
+    if (np.abs(factors) > 0).all() and pair.is_now(np.moveaxis(factors * right, -1, axis)):
+        clause = "each row is right but for a factor of its own"
+        if sums_to_one:
+            clause += ", so it does not sum to 1: divide every row by its own sum, at the end"
+        yield Holds(("factor of each row", sums_to_one), clause, evidence)
+    if pair.is_now(np.moveaxis(right + (of_got - top), -1, axis)):
+        yield Holds(
+            ("offset of each row",),
+            "each row is right but for one number that is added to all of it: look at what you "
+            "add to a row, or subtract from it",
+            evidence,
+        )
+
+
+def _an_argument(pair: Pair) -> Iterator[Holds]:
+    for name, argument in pair.arguments.items():
+        value = as_numbers(argument)
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+            continue
+        if _distinct(value) > 1 and pair.is_now(value.astype(np.float64)):
+            yield Holds(
+                ("argument", name),
+                f"the result is {name} itself, unchanged: is it what you return?",
+                _distinct(value),
+            )
+
+
+def _one_number(pair: Pair) -> Iterator[Holds]:
+    if pair.got.size < 3 or not pair.fits:
+        return
+    first = float(pair.got.flat[0])
+    if math.isfinite(first) and (pair.got == first).all() and _distinct(pair.right) > 1:
+        text = f"every number is {first:.4g}"
+        advice = ": is the array that you return ever filled?" if first == 0 else ""
+        yield Holds(("one number", f"{first:.5g}"), text + advice, 1)
+
+
+def _nan(pair: Pair) -> Iterator[Holds]:
+    if pair.fits and np.isnan(pair.got[pair.off]).all():
+        yield Holds(
+            ("NaN",),
+            "NaN comes from 0 / 0, inf - inf or 0 * inf: print what goes into each line, up to the "
+            "first that gives it",
+            ENOUGH,
+        )
+
+
+def _region(pair: Pair) -> Iterator[Holds]:
+    if pair.fits:
+        for label, clause, shown_by in region_clauses(pair.off, pair.arguments):
+            yield Holds(("region", label), clause, shown_by)
+
+
+RELATIONS: tuple[Relation, ...] = (
+    _opposite_sign,
+    _constant_factor,
+    _constant_offset,
+    _an_argument,
+    _elementwise,
+    _rounded,
+    _few_digits,
+    _another_order,
+    _of_a_part_of_the_batch,
+    _factor_for_each_call,
+    _factor_for_each_row,
+    _one_number,
+    _region,
+)
+TELL_WHERE = (
+    _factor_for_each_call,
+    _factor_for_each_row,
+    _one_number,
+    _region,
+)  # but not what to change
+IN_ONE_CALL = (_opposite_sign, _another_order, _of_a_part_of_the_batch)  # seldom by chance

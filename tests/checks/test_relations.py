@@ -1,0 +1,158 @@
+"""What is said of how wrong numbers come from the right ones, and of answers that look alike."""
+
+import numpy as np
+import pytest
+
+import attention_lib
+from attention_lib.lessons import attention as lesson_5
+from tests.checks.judged import right, said_of_numbers
+
+
+def dot(query, key):
+    return query @ key.mT
+
+
+def grad(scores, targets):
+    return attention_lib.cross_entropy_grad(scores, targets)
+
+
+def backward(query, key, value, grad_output):
+    return attention_lib.attention_backward(query, key, value, grad_output)
+
+
+def one_of(number, change):
+    """Change one gradient of three."""
+
+    def answer(*arguments):
+        gradients = list(backward(*arguments))
+        gradients[number] = change(gradients[number], *arguments)
+        return tuple(gradients)
+
+    return answer
+
+
+def rotated(query, key, value, grad_output):
+    first, second, third = backward(query, key, value, grad_output)
+    return third, first, second
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "words"),
+    [
+        ("cross_entropy_grad", lambda s, t: 2 * grad(s, t), "Every number is 2 times too large"),
+        ("dot_product_scores", lambda q, k: -dot(q, k), "right but for its sign"),
+        ("dot_product_scores", lambda q, k: np.round(dot(q, k), 8), "rounded to 8 decimals"),
+        (
+            "dot_product_scores",
+            lambda q, k: dot(q, k).astype(np.float32).astype(dot(q, k).dtype),
+            "the 7 digits of float32",
+        ),
+        (
+            "dot_product_scores",
+            lambda q, k: dot(q, k) * (1 + 1e-9),
+            "right to some",
+        ),
+        (
+            "log_softmax",
+            lambda s, axis=-1: attention_lib.log_softmax(s, axis) / np.log(10),
+            "ln 10",
+        ),
+        ("softmax", lambda s, axis=-1: right(s, axis)[None], "only the shape is not"),
+        (
+            "attention_backward",
+            one_of(1, lambda g, query, *_: g * query.shape[-2]),
+            "is query.shape[-2]: divide by it once",
+        ),
+        ("attention_backward", rotated, "stand in another order"),
+        (
+            "attention_backward",
+            lambda *arguments: tuple(-one for one in backward(*arguments)),
+            ". Every number is right but for its sign",
+        ),
+        ("softmax", lambda s, axis=-1: np.where(s < 0, 0.5, 1) * right(s, axis), "below 0"),
+        (
+            "attention_layer",
+            lambda x, w_q, w_k, w_v, w_o: (
+                x
+                + lesson_5.attention(
+                    x @ w_q, x @ w_k, x @ w_v, np.tri(x.shape[-2], k=1, dtype=bool)
+                )[0]
+                @ w_o
+            ),
+            "The last row is right, and the others are not",
+        ),
+    ],
+)
+def test_relation_is_named(exercise, answer, words):
+    sentence = said_of_numbers(answer, exercise)
+    assert "it should be" in sentence
+    assert words in sentence
+
+
+def test_result_with_the_relation_is_named_where_others_are_right():
+    answer = one_of(1, lambda gradient, *_: 3 * gradient)
+    assert "In result 2, every number is 3 times too large" in said_of_numbers(
+        answer, "attention_backward"
+    )
+
+
+# Answers that look alike and are not
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "words"),
+    [
+        # Weights of 0 and 1 are their own squares, and round to themselves.
+        (
+            "masked_softmax",
+            lambda s, m, axis=-1: np.where(
+                attention_lib.masked_softmax(s, m, axis) < 1e-6,
+                0,
+                attention_lib.masked_softmax(s, m, axis),
+            ).astype(attention_lib.masked_softmax(s, m, axis).dtype),
+            ("square", "rounded"),
+        ),
+        # What is dropped is small beside 1, and not right to any digit.
+        (
+            "entropy",
+            lambda w, axis=-1: (
+                -(np.where(w > 1e-5, w, 0) * np.log(np.where(w > 1e-5, w, 1))).sum(axis=axis)
+            ),
+            ("digits",),
+        ),
+        # In one call a single number is a multiple of any other.
+        ("score_std", lambda d_k, component_std=1.0: 1.0 + d_k, ("times too",)),
+        # One wrong call with two rows is wrong in the first by chance.
+        (
+            "stable_softmax",
+            lambda s, axis=-1: attention_lib.softmax(np.where(s == -np.inf, -1e9, s), axis),
+            ("first row",),
+        ),
+        # Gradients of a row add up to 0, but for rounding.
+        ("cross_entropy_grad", lambda s, t: 0 * grad(s, t), ("the sum",)),
+        # A factor for each row says nothing where the rows have one entry, or are 0.
+        (
+            "stable_softmax",
+            lambda s, axis=-1: np.nan_to_num(
+                np.exp(s - np.max(s)) / np.exp(s - np.max(s)).sum(axis=axis, keepdims=True)
+            ),
+            ("factor of its own",),
+        ),
+    ],
+)
+def test_relation_that_only_seems_to_hold_is_not_named(exercise, answer, words):
+    with np.errstate(all="ignore"):
+        sentence = said_of_numbers(answer, exercise)
+    for word in words:
+        assert word not in sentence
+
+
+def test_factor_that_two_calls_disagree_on_is_not_named():
+    calls = iter(range(100))
+
+    def answer(query, key):
+        return dot(query, key) * (2.0 + next(calls))
+
+    sentence = said_of_numbers(answer, "dot_product_scores")
+    assert "divide by it once" not in sentence
+    assert "differs from call to call" in sentence
