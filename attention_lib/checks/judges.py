@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from traceback import FrameSummary
 
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.explaining import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
@@ -17,6 +20,8 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.reading import read
+from attention_lib.checks.source.repairing import Repair, repair
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import full_name, known_name
 
@@ -28,6 +33,23 @@ class Attempt:
     exercise: Exercise
     answer: Answer
     comparisons: Sequence[Comparison]
+
+    # Source is read in the process of whoever wrote it, and in no other.
+    @functools.cached_property
+    def repair(self) -> Repair | None:
+        """The small change of the answer's source that makes its results right."""
+        if isinstance(self.answer, RemoteAnswer):
+            return None
+        return repair(self.exercise, self.answer, self.comparisons)
+
+    @property
+    def reading(self) -> str:
+        """What the source of the answer says of its wrong results; empty if nothing."""
+        if isinstance(self.answer, RemoteAnswer):
+            return ""
+        if self.repair:
+            return self.repair.sentence
+        return read(self.exercise, self.answer, self.comparisons)
 
 
 def known_mistakes(attempt: Attempt) -> Iterator[Report]:
@@ -85,6 +107,21 @@ def results(attempt: Attempt) -> Iterator[Report]:
             yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
 
 
+def repairs(attempt: Attempt) -> Iterator[Report]:
+    """Report what is not right with the small change that makes every result right."""
+    problem = next(results(attempt), None)
+    advice = attempt.repair if problem else None
+    if problem and advice and advice.is_whole:
+        yield dataclasses.replace(problem, sentence=f"{problem.sentence} {advice.sentence}")
+
+
+def readings(attempt: Attempt) -> Iterator[Report]:
+    """Report what is not right with what the source of the answer says of it."""
+    problem = next(results(attempt), None)
+    if problem and (advice := attempt.reading):
+        yield dataclasses.replace(problem, sentence=f"{problem.sentence} {advice}")
+
+
 def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
     name, seen, raises = exercise.name, comparison.seen, comparison.trial.case.raises
     error, frames = seen.error, seen.frames
@@ -95,14 +132,29 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
             f"{exercise.first_line}:"
         )
         return Report(exercise, "wrong", sentence, comparison)
-    own = frames and "site-packages" not in frames[-1].filename
-    line = f" in line {frames[-1].lineno}" if own else ""
-    stopped = f"stopped{line} with {type(error).__name__}"
+    stopped = f"stopped{_place_of(frames, name)} with {type(error).__name__}"
+    explanation = seen.explanation or explained(error)
+    if explanation:
+        sentence = f"{name} {stopped}: {explanation}"
+        return Report(exercise, "error", sentence, comparison)
     stopped += f": {error}".rstrip() if str(error) else "."
     if raises:
         sentence = f"{name} should raise {raises.__name__} here; it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
+    """Say in which line of which cell or file a call stopped; empty if in none of the learner's."""
+    if not frames or "site-packages" in frames[-1].filename:
+        return ""
+    line, file = frames[-1].lineno, frames[-1].filename
+    function = next((f.name for f in reversed(frames) if not f.name.startswith("<")), "")
+    if file.endswith(".py") and "ipykernel" not in file:
+        return f" in line {line} of {file.replace(chr(92), '/').rpartition('/')[2]}"
+    if function in ("", name):
+        return f" in line {line} of its cell"
+    return f" in line {line} of the cell with {function}"
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:

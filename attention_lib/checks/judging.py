@@ -18,7 +18,9 @@ from attention_lib.checks.judges import (
     forbidden_calls,
     known_mistakes,
     probes,
+    readings,
     remarks,
+    repairs,
     results,
     second_readings,
     side_effects,
@@ -55,7 +57,16 @@ class Policy:
 
 # Of an answer in another process, its calls and side effects cannot be proven.
 LEARNER = Policy(
-    (known_mistakes, forbidden_calls, second_readings, results, side_effects, probes),
+    (
+        known_mistakes,
+        forbidden_calls,
+        second_readings,
+        repairs,
+        readings,
+        results,
+        side_effects,
+        probes,
+    ),
     remarks=(remarks,),
 )
 GRADER = Policy(

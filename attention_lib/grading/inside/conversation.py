@@ -17,6 +17,7 @@ import numpy as np
 from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they fill FUNCTIONS
 from attention_lib.checks.calls.calling import observe, observe_all
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.explaining import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import FUNCTIONS
 from attention_lib.grading import limits
@@ -143,6 +144,7 @@ def as_message(seen: Observation) -> Message:
         "unsendable": problem,
         "error": None if seen.error is None else error_by_value(seen.error),
         "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
+        "explanation": explained(seen.error) if seen.error is not None else "",
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,
