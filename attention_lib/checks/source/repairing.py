@@ -27,8 +27,9 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.edits import Change, changes_of, rank_of, sentence_of
 
-BUDGET_SECONDS = 0.25  # of the processor's time, for all trials of one answer
-WALL_SECONDS = 0.6  # the same on a busy machine
+MOST_TRIALS = 1200  # of changes, for one answer; the same on every machine
+BUDGET_SECONDS = 0.4  # of the processor's time, for all of them
+WALL_SECONDS = 2.0  # the same on a busy machine
 CALL_SECONDS = 0.1  # for one call of a changed answer
 MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
@@ -95,6 +96,7 @@ class _Search:
         self._cases = [*failing[:1], *passing, *failing[1:]]
         self._kept = 1 + len(passing)  # of these, all must be right after a change
         self._until = time.thread_time() + BUDGET_SECONDS
+        self._trials = 0
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
         self._helpful: list[tuple[int, Change]] = []  # and how many cases are right then
 
@@ -144,7 +146,9 @@ class _Search:
 
         Those that passed before come first, and after them all are counted.
         """
-        if time.thread_time() > self._until or time.monotonic() > self._until_by_the_clock:
+        self._trials += 1
+        late = time.thread_time() > self._until or time.monotonic() > self._until_by_the_clock
+        if late or self._trials > MOST_TRIALS:
             raise _BudgetSpent
         with contextlib.ExitStack() as stack:
             for edit in change:

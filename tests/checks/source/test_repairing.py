@@ -58,6 +58,7 @@ def unhurried(monkeypatch):
     """Give the search as much time as it has on a machine that nobody else uses."""
     monkeypatch.setattr("attention_lib.checks.source.repairing.WALL_SECONDS", 20.0)
     monkeypatch.setattr("attention_lib.checks.source.repairing.BUDGET_SECONDS", 5.0)
+    monkeypatch.setattr("attention_lib.checks.source.repairing.MOST_TRIALS", 5000)
 
 
 @pytest.mark.parametrize(
