@@ -191,6 +191,14 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
     return sentences
 
 
+def out_of_time(exercise: Exercise, seen: Observation) -> str:
+    """Say that a call was stopped, and whether it was slow or may never have ended."""
+    sentence = f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was stopped"
+    if seen.explanation.startswith("It is slow"):
+        return f"{sentence}. {seen.explanation}"
+    return f"{sentence}: look for a loop that never ends. {seen.explanation}".rstrip()
+
+
 def probes(attempt: Attempt) -> Iterator[Report]:
     """Report what the exercise's probes find: what is measured rather than compared."""
     exercise, answer = attempt.exercise, attempt.answer
@@ -200,7 +208,8 @@ def probes(attempt: Attempt) -> Iterator[Report]:
         seen = observe(functools.partial(probe, answer), Case(), limit=limit)
         if seen.out_of_time:
             seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
-            sentence = f"{exercise.name} took over {seconds} on a larger input."
+            sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
+            sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
         elif seen.error is not None:
             sentence = (

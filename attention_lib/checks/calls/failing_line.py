@@ -120,13 +120,18 @@ PURE_NODES = (
 )
 
 
+def is_learners(frame: types.FrameType) -> bool:
+    """Tell whether a frame is of the learner's own code, and not of a library's."""
+    name = frame.f_code.co_filename
+    return not name.startswith(LIBRARY) and "site-packages" not in name
+
+
 def failing_line(error: BaseException) -> FailingLine | None:
     """Find the expression of the learner's that an error arose in, or in a call of which it did."""
     place = None
     trace = error.__traceback__
     while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(LIBRARY) and "site-packages" not in name and name != "<string>":
+        if is_learners(trace.tb_frame):
             place = trace
         trace = trace.tb_next
     if place is None:

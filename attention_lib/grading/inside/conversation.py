@@ -144,7 +144,7 @@ def as_message(seen: Observation) -> Message:
         "unsendable": problem,
         "error": None if seen.error is None else error_by_value(seen.error),
         "frames": [[frame.lineno, frame.name, frame.line or ""] for frame in frames],
-        "explanation": explained(seen.error) if seen.error is not None else "",
+        "explanation": explained(seen.error) if seen.error is not None else seen.explanation,
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,
