@@ -8,5 +8,5 @@ recognizing   the known mistake that gives the same numbers
 source        small changes that mend a wrong answer, and lines that do not do what they seem to
 judges        one function for each kind of problem; judging puts them in order, by policy
 values        the same for an answer that is a value
-verdict       the report; panel draws it
+verdict       the report; panel draws it, and places says which entries are wrong
 """

@@ -12,7 +12,7 @@ from traceback import FrameSummary
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.explaining import explained
+from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
@@ -40,7 +40,10 @@ class Attempt:
         """The small change of the answer's source that makes its results right."""
         if isinstance(self.answer, RemoteAnswer):
             return None
-        return repair(self.exercise, self.answer, self.comparisons)
+        try:
+            return repair(self.exercise, self.answer, self.comparisons)
+        except Exception:  # odd source: advice that fails must not take away the verdict
+            return None
 
     @property
     def reading(self) -> str:
@@ -49,7 +52,10 @@ class Attempt:
             return ""
         if self.repair:
             return self.repair.sentence
-        return read(self.exercise, self.answer, self.comparisons)
+        try:
+            return read(self.exercise, self.answer, self.comparisons)
+        except Exception:  # as above
+            return ""
 
 
 def known_mistakes(attempt: Attempt) -> Iterator[Report]:
@@ -107,7 +113,7 @@ def results(attempt: Attempt) -> Iterator[Report]:
             yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
 
 
-def repairs(attempt: Attempt) -> Iterator[Report]:
+def source_repairs(attempt: Attempt) -> Iterator[Report]:
     """Report what is not right with the small change that makes every result right."""
     problem = next(results(attempt), None)
     advice = attempt.repair if problem else None
@@ -115,7 +121,7 @@ def repairs(attempt: Attempt) -> Iterator[Report]:
         yield dataclasses.replace(problem, sentence=f"{problem.sentence} {advice.sentence}")
 
 
-def readings(attempt: Attempt) -> Iterator[Report]:
+def source_readings(attempt: Attempt) -> Iterator[Report]:
     """Report what is not right with what the source of the answer says of it."""
     problem = next(results(attempt), None)
     if problem and (advice := attempt.reading):

@@ -18,12 +18,12 @@ from attention_lib.checks.judges import (
     known_mistakes,
     out_of_time,
     probes,
-    readings,
     remarks,
-    repairs,
     results,
     second_readings,
     side_effects,
+    source_readings,
+    source_repairs,
 )
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
@@ -61,8 +61,8 @@ LEARNER = Policy(
         known_mistakes,
         forbidden_calls,
         second_readings,
-        repairs,
-        readings,
+        source_repairs,
+        source_readings,
         results,
         side_effects,
         probes,
