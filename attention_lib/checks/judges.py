@@ -118,14 +118,23 @@ def source_repairs(attempt: Attempt) -> Iterator[Report]:
     problem = next(results(attempt), None)
     advice = attempt.repair if problem else None
     if problem and advice and advice.is_whole:
-        yield dataclasses.replace(problem, sentence=f"{problem.sentence} {advice.sentence}")
+        yield _with_advice(problem, advice.sentence)
 
 
 def source_readings(attempt: Attempt) -> Iterator[Report]:
     """Report what is not right with what the source of the answer says of it."""
     problem = next(results(attempt), None)
+    if problem and problem.comparison and problem.comparison.trial.case.verify:
+        return  # the exercise explains its own numbers
     if problem and (advice := attempt.reading):
-        yield dataclasses.replace(problem, sentence=f"{problem.sentence} {advice}")
+        yield _with_advice(problem, advice)
+
+
+def _with_advice(problem: Report, advice: str) -> Report:
+    ended = (
+        problem.sentence if problem.sentence.endswith((".", "?", "!")) else f"{problem.sentence}."
+    )
+    return dataclasses.replace(problem, sentence=f"{ended} {advice}")
 
 
 def _error_report(exercise: Exercise, comparison: Comparison) -> Report:

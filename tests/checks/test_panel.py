@@ -67,6 +67,7 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
     for label in ("you returned, result 1", "you returned, part 2 of result 2"):
         assert label in as_text(report)
 
-    report = verdict(lambda query, key, value, cache=None: (value, None), "decode_step")
+    answer = lambda query, key, value, cache=None: (value, None)  # noqa: E731
+    report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
     assert "right is, part 2 of result 2" in as_text(report)

@@ -93,7 +93,7 @@ def unused_arguments(source: Source, given: Collection[str]) -> str:
     """Find an argument that wrong calls give, and that is never used."""
     for name in _unused_arguments(source.function):
         if name in given:
-            return f"The argument `{name}` is never used in {source.function.name}."
+            return f"The argument `{name}` is never used."
     return ""
 
 
