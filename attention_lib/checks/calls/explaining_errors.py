@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from attention_lib.checks.calls import shape_errors, type_errors
-from attention_lib.checks.calls.failing_line import failing_line
+from attention_lib.checks.calls.failing_line import failing_line, is_kernel
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 
 MOST_CHARACTERS = 800
@@ -21,6 +21,8 @@ def explained(error: BaseException) -> str:
         with time_limit(SECONDS):
             line = failing_line(error)
             if line is None or isinstance(line.statement, (ast.Raise, ast.Assert)):
+                return ""
+            if line.function is not None and is_kernel(line.function):
                 return ""
             for explain in (*type_errors.EXPLAINERS, *shape_errors.EXPLAINERS):
                 sentence = explain(error, line)

@@ -120,6 +120,11 @@ PURE_NODES = (
 )
 
 
+def is_kernel(function: ast.AST) -> bool:
+    """Tell whether a function is a kernel, in which Triton's words count and not NumPy's."""
+    return any(isinstance(node, ast.Name) and node.id == "tl" for node in ast.walk(function))
+
+
 def is_learners(frame: types.FrameType) -> bool:
     """Tell whether a frame is of the learner's own code, and not of a library's."""
     name = frame.f_code.co_filename

@@ -171,7 +171,7 @@ def foreign_words(error: BaseException, line: FailingLine) -> str:
             return f"`{word}` is a word of torch: in NumPy it is {OF_TORCH[word]}."
         if is_tensor(value) and word in OF_NUMPY:
             return f"`{word}` is a word of NumPy: in torch it is {OF_NUMPY[word]}."
-        if value is np:
+        if value is np and getattr(owner, "attr", "") == word:
             return f"NumPy has no function `{word}`: is it one of yours, or of an earlier lesson?"
     viewed = "view() takes" in str(error) or ("view" in str(error) and "data type" in str(error))
     if viewed and isinstance(error, TypeError):

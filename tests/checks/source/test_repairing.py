@@ -70,7 +70,7 @@ def unhurried(monkeypatch):
             _two_faults,
             [
                 "`exponentials / exponentials.sum(axis=axis, keepdims=True)`",
-                "; then in line 16, write `exponentials = np.exp(scores)`",
+                ", write `exponentials = np.exp(scores)`",
             ],
         ),
         ("entropy", _two_faults_in_one_line, ["np.sum(-(w * np.log(w)), axis=axis)`"]),
