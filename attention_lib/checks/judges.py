@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from traceback import FrameSummary
 
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
@@ -18,6 +21,8 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.reading import read
+from attention_lib.checks.source.repairing import Repair, repair
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import full_name, known_name
 
@@ -34,6 +39,29 @@ class Attempt:
     def evidence(self) -> Evidence:
         """The comparisons, sorted by what they show."""
         return Evidence(self.exercise, tuple(self.comparisons))
+
+    # Source is read in the process of whoever wrote it, and in no other.
+    @functools.cached_property
+    def repair(self) -> Repair | None:
+        """The small change of the answer's source that makes its results right."""
+        if isinstance(self.answer, RemoteAnswer):
+            return None
+        try:
+            return repair(self.exercise, self.answer, self.comparisons)
+        except Exception:  # odd source: advice that fails must not take away the verdict
+            return None
+
+    @property
+    def reading(self) -> str:
+        """What the source of the answer says of its wrong results; empty if nothing."""
+        if isinstance(self.answer, RemoteAnswer):
+            return ""
+        if self.repair:
+            return self.repair.sentence
+        try:
+            return read(self.exercise, self.answer, self.comparisons)
+        except Exception:  # as above
+            return ""
 
 
 def known_mistakes(attempt: Attempt) -> Iterator[Report]:
@@ -91,6 +119,30 @@ def results(attempt: Attempt) -> Iterator[Report]:
             yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
 
 
+def source_repairs(attempt: Attempt) -> Iterator[Report]:
+    """Report what is not right with the small change that makes every result right."""
+    problem = next(results(attempt), None)
+    advice = attempt.repair if problem else None
+    if problem and advice and advice.is_whole:
+        yield _with_advice(problem, advice.sentence)
+
+
+def source_readings(attempt: Attempt) -> Iterator[Report]:
+    """Report what is not right with what the source of the answer says of it."""
+    problem = next(results(attempt), None)
+    if problem and problem.comparison and problem.comparison.trial.case.verify:
+        return  # the exercise explains its own numbers
+    if problem and (advice := attempt.reading):
+        yield _with_advice(problem, advice)
+
+
+def _with_advice(problem: Report, advice: str) -> Report:
+    ended = (
+        problem.sentence if problem.sentence.endswith((".", "?", "!")) else f"{problem.sentence}."
+    )
+    return dataclasses.replace(problem, sentence=f"{ended} {advice}")
+
+
 def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
     name, seen, raises = exercise.name, comparison.seen, comparison.trial.case.raises
     error, frames = seen.error, seen.frames
@@ -101,14 +153,29 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
             f"{exercise.first_line}:"
         )
         return Report(exercise, "wrong", sentence, comparison)
-    own = frames and "site-packages" not in frames[-1].filename
-    line = f" in line {frames[-1].lineno}" if own else ""
-    stopped = f"stopped{line} with {type(error).__name__}"
+    stopped = f"stopped{_place_of(frames, name)} with {type(error).__name__}"
+    explanation = seen.explanation or explained(error)
+    if explanation:
+        sentence = f"{name} {stopped}: {explanation}"
+        return Report(exercise, "error", sentence, comparison)
     stopped += f": {error}".rstrip() if str(error) else "."
     if raises:
         sentence = f"{name} should raise {raises.__name__} here; it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
+    """Say in which line of which cell or file a call stopped; empty if in none of the learner's."""
+    if not frames or "site-packages" in frames[-1].filename:
+        return ""
+    line, file = frames[-1].lineno, frames[-1].filename
+    function = next((f.name for f in reversed(frames) if not f.name.startswith("<")), "")
+    if file.endswith(".py") and "ipykernel" not in file:
+        return f" in line {line} of {file.replace(chr(92), '/').rpartition('/')[2]}"
+    if function in ("", name):
+        return f" in line {line} of its cell"
+    return f" in line {line} of the cell with {function}"
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:
@@ -145,6 +212,14 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
     return sentences
 
 
+def out_of_time(exercise: Exercise, seen: Observation) -> str:
+    """Say that a call was stopped, and whether it was slow or may never have ended."""
+    sentence = f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was stopped"
+    if seen.explanation.startswith("It is slow"):
+        return f"{sentence}. {seen.explanation}"
+    return f"{sentence}: look for a loop that never ends. {seen.explanation}".rstrip()
+
+
 def probes(attempt: Attempt) -> Iterator[Report]:
     """Report what the exercise's probes find: what is measured rather than compared."""
     exercise, answer = attempt.exercise, attempt.answer
@@ -154,7 +229,8 @@ def probes(attempt: Attempt) -> Iterator[Report]:
         seen = observe(functools.partial(probe, answer), Case(), limit=limit)
         if seen.out_of_time:
             seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
-            sentence = f"{exercise.name} took over {seconds} on a larger input."
+            sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
+            sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
         elif seen.error is not None:
             sentence = (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe_all
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.cases import cases_of, trials_of
@@ -25,11 +24,14 @@ from attention_lib.checks.judges import (
     Attempt,
     forbidden_calls,
     known_mistakes,
+    out_of_time,
     probes,
     remarks,
     results,
     second_readings,
     side_effects,
+    source_readings,
+    source_repairs,
 )
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
@@ -87,7 +89,9 @@ LEARNER = Policy(
         known_mistakes,
         forbidden_calls,
         second_readings,
+        source_repairs,
         explanations,
+        source_readings,
         results,
         side_effects,
         probes,
@@ -146,10 +150,7 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
         for trial, seen in zip(trials_of(exercise, seed), observations, strict=False)
     ]
     if observations[-1].out_of_time:
-        sentence = (
-            f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was "
-            "stopped: look for a loop that never ends."
-        )
+        sentence = out_of_time(exercise, observations[-1])
         return Report(exercise, "wrong", sentence, comparisons[-1])
     attempt = Attempt(exercise, answer, comparisons)
     for problem in _reports(policy.judges, attempt):

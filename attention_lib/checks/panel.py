@@ -15,6 +15,7 @@ from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
 from attention_lib.checks.comparing import differing
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.places import Maps, maps_of, places
 from attention_lib.checks.verdict import Report
 
 TITLES = {
@@ -26,7 +27,7 @@ TITLES = {
 # Okabe–Ito colors: color-blind readers can tell them apart, on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
 REMARK = "A remark:"  # what begins each line of advice below a right verdict
-Detail = tuple[str, Any, Any]  # label, text or array, which entries to mark
+Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
 MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
 
@@ -43,6 +44,7 @@ def as_text(report: Report) -> str:
     """Write a report as plain text."""
     lines = [headline(report), *(f"  {REMARK} {sentence}" for sentence in report.advice)]
     for label, value, _ in _details(report):
+        value = value.text if isinstance(value, Maps) else value
         body = value if isinstance(value, str) else _array_text(value)
         lines.append(f"  {label}:")
         lines.extend(f"    {line}" for line in body.splitlines())
@@ -97,6 +99,8 @@ def _detail(label: str, value: Any, marked: Any) -> str:
         and max(value.shape, default=0) <= MOST_CELLS
     ):
         body = _table(value, marked)
+    elif isinstance(value, Maps):
+        body = value.svg
     else:
         text = value if isinstance(value, str) else _array_text(value)
         body = (
@@ -161,17 +165,21 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
                 f", part {number} of{which[1:]}" if which else f", result {number}", *parts
             )
         ]
-    rows: list[Detail] = []
+    rows, where = list[Detail](), list[Detail]()
     numbers = as_numbers(got)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
         fits = numbers.shape == right.values.shape
         marked = differing(numbers, right.values, allowed) if fits else None
         rows.append((_labelled(f"you returned{which}", got), numbers, marked))
+        if marked is not None and (wrong := places(marked)):
+            where = [(f"wrong{which}", wrong, None)]
+            if maps := maps_of(numbers, right.values, marked):
+                where.append((f"yours and right{which}", maps, None))
     elif got is not None:
         rows.append((f"you returned{which}", _Repr().repr(got)[:200], None))
     values = right.values if right.device else right.values.astype(right.dtype)
     rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
-    return rows
+    return rows + where
 
 
 def _call_text(exercise: Exercise, case: Case) -> str:

@@ -11,7 +11,7 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES
-from tests.checks.judged import right, sentence_of
+from tests.checks.judged import WITHOUT_SOURCE, right, sentence_of
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,15 @@ def test_another_error_than_the_one_asked_for_is_told_apart():
             raise AssertionError
         return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
 
-    sentence = sentence_of(asserting, "split_heads")
+    sentence = sentence_of(asserting, "split_heads", WITHOUT_SOURCE)
     assert "should raise ValueError here; it stopped in line" in sentence
     assert sentence.endswith("with AssertionError.")
 
 
 def test_booleans_are_shown_as_booleans():
-    flipped = sentence_of(lambda length: np.tri(length, dtype=bool)[::-1], "causal_mask")
+    flipped = sentence_of(
+        lambda length: np.tri(length, dtype=bool)[::-1], "causal_mask", WITHOUT_SOURCE
+    )
     assert flipped == "causal_mask gives True at [0, 1]; it should be False."
 
 
@@ -80,7 +82,8 @@ def test_minus_zero_is_written_as_zero():
         scale = query.shape[-1] ** -0.5 if scale is None else scale or 1.0
         return query @ np.swapaxes(key, -1, -2) * scale
 
-    assert "; it should be 0. " in sentence_of(one_for_zero, "scaled_scores")
+    sentence = sentence_of(one_for_zero, "scaled_scores", WITHOUT_SOURCE)
+    assert "; it should be 0. " in sentence
 
 
 def test_a_result_is_verified_once_in_a_judgement():

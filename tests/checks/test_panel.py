@@ -4,7 +4,7 @@ import numpy as np
 
 import attention_lib
 from attention_lib.checks.panel import as_html, as_text
-from tests.checks.judged import right, verdict
+from tests.checks.judged import WITHOUT_SOURCE, right, verdict
 
 
 def test_their_error_shows_their_lines_and_none_of_ours():
@@ -62,11 +62,12 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
         keys, values = cache or (key[:0], value[:0])
         return value, [np.concatenate([keys, key], -2), 2 * np.concatenate([values, value], -2)]
 
-    report = verdict(doubled, "decode_step")
+    report = verdict(doubled, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence == "part 2 of result 2 of decode_step gives 6 at [0, 0]; it should be 3."
     for label in ("you returned, result 1", "you returned, part 2 of result 2"):
         assert label in as_text(report)
 
-    report = verdict(lambda query, key, value, cache=None: (value, None), "decode_step")
+    answer = lambda query, key, value, cache=None: (value, None)  # noqa: E731
+    report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
     assert "right is, part 2 of result 2" in as_text(report)

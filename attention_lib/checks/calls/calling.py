@@ -15,6 +15,7 @@ import numpy as np
 
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Answer, Case, Stream
+from attention_lib.checks.calls.loops import where_time_went
 from attention_lib.checks.calls.observation import Observation, Unreachable, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
@@ -67,6 +68,7 @@ def observe(
                 seen.value = answer(*args, **kwargs)
         except OutOfTime as ended:
             seen.out_of_time, seen.waited = True, ended.waited
+            seen.explanation = where_time_went(ended)
         except (KeyboardInterrupt, Unreachable):
             raise
         except BaseException as error:

@@ -18,6 +18,7 @@ class Observation:
     value: Any = None
     error: BaseException | None = None
     frames: list[traceback.FrameSummary] = field(default_factory=list)  # the error's, the learner's
+    explanation: str = ""  # of the end of the time, or of an error in another process
     out_of_time: bool = False
     waited: bool = False  # and the processor worked less for it than the limit
     refused_call: bool = False  # the call itself failed: the answer takes other arguments

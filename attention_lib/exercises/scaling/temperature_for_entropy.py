@@ -64,7 +64,7 @@ def case_for(scores: NDArray, target: float) -> Case:
 
 
 def problem_with(scores: NDArray, target: float, got: object) -> str | None:
-    number = np.asarray(got)
+    number = np.asarray(None if isinstance(got, (tuple, list)) else got)
     if number.ndim or number.dtype.kind not in "fiu":
         return "temperature_for_entropy should return one number, the temperature."
     temperature = float(number)

@@ -21,7 +21,7 @@ from attention_lib.lessons.stability import cross_entropy, log_softmax, stable_s
 HINTS = (
     "Which log-likelihood belongs to the right class of each row? That one, negated.",
     "log_softmax(scores) has shape (N, C): one entry of each row counts, and the mean over N.",
-    "scores[np.arange(N), targets] picks entry targets[i] from row i.",
+    "table[np.arange(N), targets] picks entry targets[i] from row i of a table.",
 )
 
 

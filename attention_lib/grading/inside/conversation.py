@@ -19,6 +19,7 @@ import numpy as np
 from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they fill FUNCTIONS
 from attention_lib.checks.calls.calling import observe, observe_all
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import FUNCTIONS
 from attention_lib.grading import limits
@@ -155,6 +156,7 @@ def as_message(seen: Observation) -> Message:
         "frames": [
             [frame.lineno, frame.name[:most], (frame.line or "")[:most]] for frame in frames
         ],
+        "explanation": explained(seen.error) if seen.error is not None else seen.explanation,
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls import timeouts
+from attention_lib.checks.calls import explaining_errors, timeouts
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
@@ -87,6 +87,7 @@ def _observation(reply: Message) -> Observation:
         value=value,
         error=error_again(error) if error else None,
         frames=frames[:8],
+        explanation=str(reply.get("explanation") or "")[: explaining_errors.MOST_CHARACTERS],
         out_of_time=bool(reply.get("out_of_time")),
         waited=bool(reply.get("waited")),
         refused_call=bool(reply.get("refused_call")),

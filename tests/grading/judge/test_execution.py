@@ -412,3 +412,14 @@ def test_student_cannot_write_why_python_ended():
     assert stops(forged) == []
     (sentence,) = stops("import os\nos._exit(0)")
     assert sentence.endswith("The cells below could not run.")
+
+
+def test_an_error_is_explained_by_the_names_in_the_line_that_failed():
+    cell = (
+        "import numpy as np\ndef normalize_by_sum(scores):\n"
+        "    total = np.sum(scores, axis=-1)\n    return scores.reshape(2, -1, 7) / total\n"
+    )
+    is_right, shown = verdict(cell)
+    assert not is_right
+    assert "stopped in line 4 of its cell" in shown
+    assert "which is 3 numbers, and a reshape keeps their number" in shown

@@ -1,0 +1,77 @@
+"""The loops that a call was in when its time was over: slow ones, or some that may never end."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+
+from attention_lib.checks.calls.failing_line import MOST_LINES, is_learners, quoted
+
+FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "reversed", "sorted")
+MOST_FRAMES = 50
+
+
+def where_time_went(ended: BaseException) -> str:
+    """Say which loops a call was in when it was stopped; empty where it was in none.
+
+    A call in `for` loops over ranges alone is slow. One in a `while` loop may never end.
+    """
+    loops: list[tuple[ast.For | ast.While, types.FrameType]] = []
+    trace, count = ended.__traceback__, 0
+    while trace is not None and count < MOST_FRAMES:
+        if is_learners(trace.tb_frame):
+            loops += [(loop, trace.tb_frame) for loop in _loops_at(trace.tb_frame, trace.tb_lineno)]
+            count += 1
+        trace = trace.tb_next
+    endless = [loop for loop, _ in loops if isinstance(loop, ast.While)]
+    if endless:
+        loop = endless[-1]
+        assert isinstance(loop, ast.While)
+        return (
+            f"It was in the loop of line {loop.lineno}, while {ast.unparse(loop.test)}: does that "
+            "ever become false?"
+        )
+    if not loops or not all(isinstance(loop, ast.For) and _is_finite(loop) for loop, _ in loops):
+        return ""
+    lines = [loop.lineno for loop, _ in loops]
+    if len(lines) == 1:
+        return (
+            f"It is slow rather than endless: it was in the loop of line {lines[0]}, "
+            f"{_header(loops[0][0])}. An operation on whole arrays does the work of such a loop in one "
+            "line."
+        )
+    named = ", ".join(map(str, lines[:-1]))
+    return (
+        f"It is slow rather than endless: it was in loops within loops, of lines {named} and "
+        f"{lines[-1]}, which take entry after entry in Python. An operation on whole arrays does "
+        "the work of the inner loop in one line."
+    )
+
+
+def _header(loop: ast.For | ast.While) -> str:
+    assert isinstance(loop, ast.For)
+    return f"over {quoted(loop.iter)}"
+
+
+def _loops_at(frame: types.FrameType, line: int) -> list[ast.For | ast.While]:
+    """List the loops of a function around one of its lines, the outermost first."""
+    lines = linecache.getlines(frame.f_code.co_filename)
+    if not lines or len(lines) > MOST_LINES:
+        return []
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    first, inside = frame.f_code.co_firstlineno, []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.While)) and first <= node.lineno:
+            end = node.body[-1].end_lineno or node.lineno
+            if node.lineno <= line <= end:
+                inside.append(node)
+    return inside
+
+
+def _is_finite(loop: ast.For) -> bool:
+    call = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+    return call is not None and (getattr(call, "attr", "") or getattr(call, "id", "")) in FINITE

@@ -1,0 +1,365 @@
+"""Errors of shapes, in the learner's own names: what met, and what usually mends it.
+
+Each function explains one kind of error, and returns an empty string for all others. What mends
+it is named only where the shapes that come of it fit, and nothing else of its kind does.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.failing_line import (
+    UNKNOWN,
+    FailingLine,
+    described_operand,
+    quoted,
+    shape_of,
+)
+
+REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
+NOT_BROADCAST = ("could not be broadcast", "must match the size of tensor", "not aligned")
+NOT_MULTIPLIED = (
+    "mismatch in its core dimension",
+    "shapes cannot be multiplied",
+    "not aligned",
+    "Expected size for first two dimensions",
+    "inconsistent tensor size",
+    "does not have enough dimensions",
+)
+
+
+def product(error: BaseException, line: FailingLine) -> str:
+    """Explain a matrix product whose operands do not fit."""
+    operands = _factors(line.node)
+    if operands is None:
+        return ""
+    left, right = operands
+    shapes = shape_of(line.value(left)), shape_of(line.value(right))
+    if None in shapes:
+        return ""
+    one: tuple[int, ...] = shapes[0] or ()
+    other: tuple[int, ...] = shapes[1] or ()
+    met = f"{described_operand(line, left)}, and {described_operand(line, right)}"
+    if not one or not other:
+        return f"{met}. @ multiplies arrays: for a number write *."
+    inner = one[-1], other[-2] if len(other) > 1 else other[-1]
+    if inner[0] == inner[1]:
+        return f"{met}. The axes before the last two must be equal, or 1.{_on_t(line, left, right)}"
+    which = "the last but one" if len(other) > 1 else "the only one"
+    rule = (
+        f"A product sums over the last axis of {quoted(left)} ({inner[0]}) and {which} of "
+        f"{quoted(right)} ({inner[1]}): these must be equal."
+    )
+    return f"{met}. {rule}{_on_t(line, left, right) or _mended_product(left, right, one, other)}"
+
+
+def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return node.left, node.right
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):
+        return node.target, node.value
+    name = getattr(getattr(node, "func", None), "attr", "")
+    if not isinstance(node, ast.Call) or name not in ("matmul", "dot", "mm", "bmm", "inner"):
+        return None
+    if len(node.args) == 2:
+        return node.args[0], node.args[1]
+    if len(node.args) == 1 and isinstance(node.func, ast.Attribute):
+        return node.func.value, node.args[0]
+    return None
+
+
+def _on_t(line: FailingLine, *operands: ast.expr) -> str:
+    for operand in operands:
+        for node in ast.walk(operand):
+            if isinstance(node, ast.Attribute) and node.attr == "T":
+                shape = shape_of(line.value(node.value))
+                if shape is not None and len(shape) > 2:
+                    return (
+                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}: "
+                        f"np.swapaxes({ast.unparse(node.value)}, -1, -2) exchanges the last two."
+                    )
+    return ""
+
+
+def _mended_product(
+    left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
+) -> str:
+    """Name the other order, or a transpose, if one of them alone gives shapes that fit."""
+    first, second = ast.unparse(left), ast.unparse(right)
+    mends = []
+    if _multiplies(other, one):
+        mends.append(f"`{second} @ {first}`")
+    if len(other) > 1 and _multiplies(one, _turned(other)):
+        mends.append(f"`{first} @ np.swapaxes({second}, -1, -2)`")
+    if len(one) > 1 and _multiplies(_turned(one), other):
+        mends.append(f"`np.swapaxes({first}, -1, -2) @ {second}`")
+    return f" The shapes of {mends[0]} fit." if len(mends) == 1 else ""
+
+
+def _turned(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def _multiplies(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    if one[-1] != other[-2 if len(other) > 1 else -1]:
+        return False
+    return _joined(one[:-2], other[:-2]) is not None
+
+
+def broadcast(error: BaseException, line: FailingLine) -> str:
+    """Explain an operation on arrays whose shapes do not fit entry by entry."""
+    operands = _operands(line.node)
+    if len(operands) < 2:
+        return ""
+    shapes = [shape_of(line.value(operand)) for operand in operands]
+    if any(shape is None for shape in shapes):
+        return ""
+    known = [shape or () for shape in shapes]
+    for number, one in enumerate(known):
+        for place in range(number + 1, len(known)):
+            if _joined(one, known[place]) is None:
+                pair = operands[number], operands[place]
+                met = " and ".join(described_operand(line, operand) for operand in pair)
+                axis = _first_that_differs(one, known[place])
+                rule = (
+                    f"Shapes are compared from the last axis on, and {axis} differ: neither is 1."
+                )
+                mend = _mended_broadcast(line, pair, (one, known[place]))
+                return f"{met}. {rule}{_on_t(line, *pair) or mend}"
+    return ""
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    name = getattr(getattr(node, "func", None), "attr", "")
+    if isinstance(node, ast.Call) and name in ("where", "maximum", "minimum", "multiply", "add"):
+        return list(node.args)
+    if isinstance(node, ast.Call) and name in ("subtract", "divide", "power", "logaddexp"):
+        return list(node.args)
+    if isinstance(node, ast.Call) and name == "masked_fill":
+        return [node.func.value, node.args[0]]  # type: ignore[attr-defined]
+    return []
+
+
+def _first_that_differs(one: tuple[int, ...], other: tuple[int, ...]) -> str:
+    for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False), 1):
+        if a != b and 1 not in (a, b):
+            return f"{a} and {b}, {_ordinal(place)},"
+    return "they"
+
+
+def _ordinal(place: int) -> str:
+    return {1: "the last", 2: "the last but one"}.get(place, f"number {place} from the end")
+
+
+def _joined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.broadcast_shapes(one, other)
+    except ValueError:
+        return None
+
+
+def _mended_broadcast(
+    line: FailingLine,
+    pair: tuple[ast.expr, ast.expr],
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+) -> str:
+    """Name what gives one operand the axis that it lacks, if one place for it alone fits."""
+    big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
+    target, shape, operand = shapes[big], shapes[small], pair[small]
+    if len(target) == len(shape):
+        kept = _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
+        return kept
+    kept = _with_axis_kept(line, operand, target)
+    if kept:
+        return kept
+    if len(target) - len(shape) != 1:
+        return ""
+    places = [
+        place
+        for place in range(len(shape) + 1)
+        if _joined(target, (*shape[:place], 1, *shape[place:])) == target
+        and all(
+            a in (1, b) for a, b in zip((*shape[:place], 1, *shape[place:]), target, strict=True)
+        )
+    ]
+    if len(places) != 1:
+        return ""
+    after = len(shape) - places[0]
+    index = ", ".join(["...", "None", *[":"] * after])
+    return f" `{_indexed(operand)}[{index}]` has an axis of 1 there, and fits."
+
+
+def _indexed(operand: ast.expr) -> str:
+    text = ast.unparse(operand)
+    plain = isinstance(operand, (ast.Name, ast.Call, ast.Subscript, ast.Attribute))
+    return text if plain else f"({text})"
+
+
+def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
+    """Say that a sum or maximum needs its axis, if with it the shapes fit."""
+    made: Any = line.origin(operand.id) if isinstance(operand, ast.Name) else None
+    call = made.value if made is not None else operand
+    name = getattr(getattr(call, "func", None), "attr", "")
+    if not isinstance(call, ast.Call) or name not in REDUCTIONS:
+        return ""
+    is_torch = any(word.arg in ("dim", "keepdim") for word in call.keywords)
+    keyword = "keepdim" if is_torch else "keepdims"
+    if any(word.arg == keyword for word in call.keywords):
+        return ""
+    words = [*call.keywords, ast.keyword(keyword, ast.Constant(True))]
+    kept = ast.Call(call.func, call.args, words)
+    value = line.value(ast.fix_missing_locations(ast.copy_location(kept, call)))
+    shape = shape_of(value) if value is not UNKNOWN else None
+    if shape is None or _joined(shape, target) != _joined(target, target):
+        return ""
+    return f" The {name} loses its axis: {quoted(kept)} keeps it, and fits."
+
+
+def assignment(error: BaseException, line: FailingLine) -> str:
+    """Explain values put where entries of another shape are."""
+    statement = line.statement
+    if "could not broadcast input array" not in str(error) and "expanded size" not in str(error):
+        return ""
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return ""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    if not isinstance(target, ast.Subscript):
+        return ""
+    place = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    shapes = shape_of(line.value(place)), shape_of(line.value(statement.value))
+    if None in shapes:
+        return ""
+    return (
+        f"{quoted(place)} has room for shape {shapes[0]}, and "
+        f"{described_operand(line, statement.value)}."
+    )
+
+
+def index(error: BaseException, line: FailingLine) -> str:
+    """Explain an index that an array does not have."""
+    node = line.node
+    if not isinstance(node, ast.Subscript):
+        return ""
+    value = line.value(node.value)
+    if isinstance(value, (tuple, list)) and not isinstance(node.value, ast.Attribute):
+        kind = type(value).__name__
+        if isinstance(error, TypeError):
+            return (
+                f"{quoted(node.value)} is a {kind} of {len(value)}, not an array: take the part you "
+                f"mean first, such as {ast.unparse(node.value)}[0]."
+            )
+        return f"{quoted(node.value)} is a {kind} of {len(value)}." if value is not UNKNOWN else ""
+    shape = shape_of(value)
+    if shape is None:
+        return ""
+    met = f"{described_operand(line, node.value)}"
+    if "float" in str(error) or "only integers" in str(error):
+        return ""
+    if "out of bounds" in str(error):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        used = [p for p in parts if isinstance(p, (ast.Name, ast.BinOp))]
+        values = [(p, line.value(p)) for p in used]
+        said = "".join(
+            f", and {quoted(p)} is {int(v)}"
+            for p, v in values
+            if isinstance(v, (int, np.integer)) and not isinstance(v, bool)
+        )
+        return f"{met}{said}. The first entry has index 0, the last one less than the length."
+    if "too many indices" in str(error) or "boolean index did not match" in str(error):
+        return f"{met}{_shape_of_index(line, node)}."
+    return ""
+
+
+def _shape_of_index(line: FailingLine, node: ast.Subscript) -> str:
+    shape = shape_of(line.value(node.slice))
+    if not shape:
+        return ""
+    return (
+        f", and {quoted(node.slice)} has shape {shape}. A mask of another shape is broadcast first, "
+        "as np.where does"
+    )
+
+
+def reshape(error: BaseException, line: FailingLine) -> str:
+    """Explain a reshape into another number of entries."""
+    node = line.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
+    if node.func.attr not in ("reshape", "view") or "reshape" not in str(error) + "reshape" * (
+        "is invalid for input" in str(error)
+    ):
+        return ""
+    owner = node.args[0] if isinstance(line.value(node.func.value), type(np)) else node.func.value
+    shape = shape_of(line.value(owner))
+    if shape is None:
+        return ""
+    return (
+        f"{described_operand(line, owner)}, which is {int(np.prod(shape))} numbers, and a reshape "
+        "keeps their number: the lengths in it must have that product, those of any batch "
+        "dimensions among them."
+    )
+
+
+def axis(error: BaseException, line: FailingLine) -> str:
+    """Explain an axis that an array does not have."""
+    node = line.node
+    text = str(error)
+    if not isinstance(node, ast.Call) or "out of bounds for array" not in text:
+        return ""
+    owner = getattr(node.func, "value", None)
+    candidates = [*node.args[:1], *([owner] if isinstance(owner, ast.expr) else [])]
+    for candidate in candidates:
+        shape = shape_of(line.value(candidate))
+        if shape is not None:
+            return (
+                f"{described_operand(line, candidate)}, and has no such axis: an axis counted from "
+                "the end, such as -1, is there whatever comes before it."
+            )
+    return ""
+
+
+def unpacking(error: BaseException, line: FailingLine) -> str:
+    """Explain a shape with another number of axes than names."""
+    if "to unpack" not in str(error) or not isinstance(line.statement, ast.Assign):
+        return ""
+    value = line.statement.value
+    if not (isinstance(value, ast.Attribute) and value.attr == "shape"):
+        return ""
+    shape = shape_of(line.value(value.value))
+    if shape is None:
+        return ""
+    return (
+        f"{described_operand(line, value.value)} here, which is {len(shape)} numbers. The axes of an "
+        "array may be any number: *batch, length, width = x.shape takes them all."
+    )
+
+
+def joining(error: BaseException, line: FailingLine) -> str:
+    """Explain arrays that do not fit end to end."""
+    node = line.node
+    name = getattr(getattr(node, "func", None), "attr", "")
+    if not isinstance(node, ast.Call) or name not in ("concatenate", "stack", "cat", "vstack"):
+        return ""
+    parts = getattr(node.args[0], "elts", []) if node.args else []
+    shapes = [shape_of(line.value(part)) for part in parts]
+    if len(parts) < 2 or any(shape is None for shape in shapes):
+        return ""
+    met = " and ".join(described_operand(line, part) for part in parts)
+    if name == "stack":
+        return f"{met}. np.stack takes arrays of one shape."
+    return (
+        f"{met}. Arrays are joined along the axis that grows, axis=-2 for rows: all other axes must be "
+        "equal, also those before it."
+    )
+
+
+EXPLAINERS = (product, assignment, unpacking, reshape, axis, joining, index, broadcast)

@@ -1,0 +1,8 @@
+"""Reading the source of a wrong answer, in the process of whoever wrote it.
+
+cell          the syntax tree of an answer and of its helpers
+edits         small changes of an answer, the likeliest first
+repairing     the small change that makes every result right
+patterns      lines that do not do what they seem to: one function a pattern
+reading       the pattern that explains why an answer is wrong
+"""

@@ -1,0 +1,104 @@
+"""The syntax tree of an answer, and of the helper functions that stand in the same cell."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+MOST_LINES = 4000  # of the cell or file that is parsed
+
+
+@dataclass(frozen=True)
+class Source:
+    """An answer's function, its helpers, and the names that both may use."""
+
+    function: ast.FunctionDef
+    helpers: tuple[ast.FunctionDef, ...]
+    namespace: dict[str, Any]  # the notebook's variables
+    lines: tuple[str, ...]  # of the cell
+
+    @property
+    def functions(self) -> tuple[ast.FunctionDef, ...]:
+        """The answer's function first, then its helpers."""
+        return (self.function, *self.helpers)
+
+    @functools.cached_property
+    def _compiled(self) -> dict[ast.FunctionDef, types.CodeType]:
+        return {function: _code_of(function) for function in self.functions}
+
+    def made(self, changed: Collection[ast.AST]) -> Callable[..., Any] | None:
+        """Make the function anew, its changed parts from their trees; None if that cannot be done."""
+        names = dict(self.namespace)
+        try:
+            for function, code in reversed(self._compiled.items()):  # the helpers first
+                exec(_code_of(function) if function in changed else code, names)
+        except Exception:  # a tree that makes no sense, or a default that is not there
+            return None
+        answer: Callable[..., Any] | None = names.get(self.function.name)
+        return answer
+
+
+def _code_of(function: ast.FunctionDef) -> types.CodeType:
+    return compile(ast.Module([function], []), "<edited answer>", "exec")
+
+
+def source_of(answer: Any) -> Source | None:
+    """Parse the cell or file of a function; None where there is no such text."""
+    if not isinstance(answer, types.FunctionType) or answer.__code__.co_freevars:
+        return None
+    code = answer.__code__
+    lines = linecache.getlines(code.co_filename)
+    if not lines or len(lines) > MOST_LINES:
+        return None
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    function = _function_at(tree, code.co_firstlineno, answer.__name__)
+    if function is None:
+        return None
+    return Source(function, _helpers_of(function, tree, answer), answer.__globals__, tuple(lines))
+
+
+def _function_at(tree: ast.Module, line: int, name: str) -> ast.FunctionDef | None:
+    lambdas = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            if line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list)):
+                return node
+        elif isinstance(node, ast.Lambda) and node.lineno == line:
+            lambdas.append(node)
+    if name != "<lambda>" or len(lambdas) != 1:
+        return None
+    (node,) = lambdas
+    returned = ast.copy_location(ast.Return(node.body), node.body)
+    function = ast.FunctionDef("answer", node.args, [returned], [])
+    return ast.fix_missing_locations(ast.copy_location(function, node))
+
+
+def _helpers_of(
+    function: ast.FunctionDef, tree: ast.Module, answer: types.FunctionType
+) -> tuple[ast.FunctionDef, ...]:
+    """Find the functions of the same cell that a function calls, and those that these call."""
+    defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    helpers: dict[str, ast.FunctionDef] = {}
+    pending = [function]
+    while pending:
+        for node in ast.walk(pending.pop()):
+            name = node.id if isinstance(node, ast.Name) else ""
+            helper = defined.get(name)
+            if helper is None or helper is function or name in helpers:
+                continue
+            value = answer.__globals__.get(name)
+            if inspect.isfunction(value) and value.__code__.co_filename == (
+                answer.__code__.co_filename
+            ):
+                helpers[name] = helper
+                pending.append(helper)
+    return tuple(helpers.values())

@@ -1,0 +1,186 @@
+"""Small changes of an answer's source, the likeliest first."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attention_lib.checks.source import expressions, statements
+from attention_lib.checks.source.scope import Scope
+
+MOST_CHARACTERS = 70  # of code that a sentence quotes
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """One node, or one list of statements, put in place of another."""
+
+    rank: int
+    parent: ast.AST
+    field: str
+    index: int | None  # in a list of nodes
+    old: Any
+    new: Any
+    enclosing: tuple[ast.AST, ...]  # from the parent up to the function
+    words: str = ""  # says what to do; empty: the code before and after says it
+
+    def __post_init__(self) -> None:
+        like = self.old[0] if isinstance(self.old, list) else self.old
+        for new in self.new if isinstance(self.new, list) else [self.new]:
+            if not hasattr(new, "lineno"):
+                ast.copy_location(new, like)
+            ast.fix_missing_locations(new)
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Change the tree in the body of a `with` statement."""
+        self._set(self.new)
+        try:
+            yield
+        finally:
+            self._set(self.old)
+
+    def _set(self, value: Any) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, value)
+        else:
+            getattr(self.parent, self.field)[self.index] = value
+
+    @property
+    def statement(self) -> ast.AST | None:
+        """The statement that is changed, of those without a block."""
+        node = next(node for node in self.enclosing if isinstance(node, ast.stmt))
+        return node if isinstance(node, SIMPLE) else None
+
+    @property
+    def quoted(self) -> ast.AST:
+        """The code to quote: as much around the change as can be read at once."""
+        statement = self.statement
+        if statement is not None and len(ast.unparse(statement)) <= MOST_CHARACTERS:
+            return statement
+        shown: ast.AST = self.old
+        for node in self.enclosing:
+            if isinstance(node, ast.expr) and not isinstance(node, PARTS):
+                if len(ast.unparse(node)) > MOST_CHARACTERS:
+                    break
+                shown = node
+            elif not isinstance(node, PARTS):
+                break
+        return shown
+
+
+SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)
+PARTS = (ast.Slice, ast.keyword, ast.Starred, ast.comprehension)
+
+
+def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
+    """Say what to write and where, each line once."""
+    texts: dict[str, None] = {}
+    for edit in edits:
+        if edit.words:
+            texts[edit.words] = None
+            continue
+        together = [one for one in edits if one.statement is edit.statement is not None]
+        shown = edit.statement if len(together) > 1 else edit.quoted
+        assert shown is not None
+        before, after = _before_and_after(shown, together or [edit], lines)
+        line = getattr(shown, "lineno", edit.old.lineno)
+        texts[f"in line {line}, write `{after}` in place of `{before}`"] = None
+    both = "; then ".join(texts)
+    return f"{both[0].upper()}{both[1:]}"
+
+
+def _before_and_after(
+    shown: ast.AST, edits: Sequence[Edit], lines: Sequence[str]
+) -> tuple[str, str]:
+    """Write a piece of code before and after changes, as the learner writes it where that goes."""
+    before = ast.unparse(shown)
+    with contextlib.ExitStack() as stack:
+        for edit in edits:
+            stack.enter_context(edit.applied())
+        changed = edits[0].new if shown is edits[0].old else shown
+        after, meant = ast.unparse(changed), ast.dump(changed)
+    (edit, *others) = edits
+    text, old = _text_of(shown, lines), _text_of(edit.old, lines)
+    if others or text is None or old is None:
+        return before, after
+    begin = edit.old.col_offset - shown.col_offset  # type: ignore[attr-defined]
+    kept = f"{text[:begin]}{ast.unparse(edit.new)}{text[begin + len(old) :]}"
+    try:
+        tree = ast.parse(kept).body[0]
+    except (SyntaxError, IndexError):
+        return before, after
+    parsed = tree if isinstance(shown, ast.stmt) else getattr(tree, "value", tree)
+    return (text, kept) if ast.dump(parsed) == meant else (before, after)
+
+
+def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
+    """Return the learner's own text of a node that lies in one line of plain ASCII."""
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    if line != getattr(node, "end_lineno", None) or not 0 < line <= len(lines):
+        return None
+    text = lines[line - 1]
+    return text[column : node.end_col_offset] if text.isascii() else None  # type: ignore[attr-defined]
+
+
+Change = tuple[Edit, ...]  # made together
+
+
+def changes_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Change]:
+    """List the small changes of functions, the likeliest first.
+
+    What is written the same way in several places, but for the names, is also changed in all.
+    """
+    collected: list[tuple[Edit, str]] = []
+    for function in functions:
+        _collect(function, (), Scope.of(function, is_torch), collected)
+    together: dict[str, list[Edit]] = {}
+    for edit, kind in collected:
+        together.setdefault(kind, []).append(edit)
+    groups = [tuple(edits) for kind, edits in together.items() if kind and 1 < len(edits) <= 4]
+    changes = [*((edit,) for edit, _ in collected), *groups]
+    return sorted(changes, key=rank_of)
+
+
+def rank_of(change: Change) -> int:
+    """Return how likely a change is: the lower, the likelier."""
+    return change[0].rank + (len(change) > 1)
+
+
+def _collect(
+    node: ast.AST,
+    enclosing: tuple[ast.AST, ...],
+    scope: Scope,
+    edits: list[tuple[Edit, str]],
+) -> None:
+    around = (node, *enclosing)
+    for field, value in ast.iter_fields(node):
+        if field in ("decorator_list", "returns", "annotation"):
+            continue
+        if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+            for rank, block, words in statements.changes(value, node, scope):
+                edits.append((Edit(rank, node, field, None, value, block, around, words), ""))
+        items = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, item in items:
+            if isinstance(item, ast.expr):
+                shape = _without_names(item)
+                found = expressions.changes(item, node, field, scope)
+                for rank, new in found:
+                    edit = Edit(rank, node, field, index, item, new, around)
+                    kind = f"{shape} > {_without_names(new)}" if shape else ""
+                    if isinstance(item, ast.Name) and isinstance(new, ast.Name):
+                        kind = f"{item.id} > {new.id}"
+                    edits.append((edit, kind))
+            if isinstance(item, ast.AST):
+                _collect(item, around, scope, edits)
+
+
+def _without_names(node: ast.expr) -> str:
+    """Write an expression with every variable's name left out; empty for a mere name."""
+    if isinstance(node, (ast.Name, ast.Constant)):
+        return ""
+    return re.sub(r"id='\w+'", "", ast.dump(node))

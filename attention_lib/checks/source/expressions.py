@@ -1,0 +1,513 @@
+"""Small changes of one expression: each function makes one kind, for one kind of mistake.
+
+Each yields pairs of a rank and the new expression. The lower the rank, the likelier the mistake.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attention_lib.checks.source.scope import Scope
+
+Changes = Iterator[tuple[int, ast.expr]]
+
+REDUCTIONS = {
+    *("sum", "max", "min", "mean", "amax", "amin", "prod", "all", "any", "std", "var", "nansum"),
+    *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
+}
+ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
+SIBLINGS = (  # functions that are taken for one another
+    ("mean", "sum"),
+    ("max", "sum"),
+    ("max", "min"),
+    ("maximum", "minimum"),
+    ("cos", "sin"),
+    ("repeat", "tile"),
+    ("triu", "tril"),
+    ("log", "log2"),
+    ("log", "exp"),
+    ("exp", "exp2"),
+    ("argmax", "argmin"),
+    ("floor", "ceil"),
+    ("logical_or", "logical_and"),
+    ("median", "mean"),
+    ("zeros_like", "ones_like"),
+    ("zeros", "ones"),
+    ("eye", "ones"),
+    ("cross_entropy", "cross_entropy_grad"),
+)
+KIN: dict[str, list[str]] = {}
+for _one, _other in SIBLINGS:
+    KIN.setdefault(_one, []).append(_other)
+    KIN.setdefault(_other, []).append(_one)
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
+    ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
+    ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}
+OPERATIONS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.MatMult, ast.Add),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.MatMult: (ast.Mult,),
+    ast.BitXor: (ast.Pow,),
+    ast.FloorDiv: (ast.Div,),
+    ast.Mod: (ast.FloorDiv,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+}
+
+
+def changes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Yield the small changes of one expression."""
+    if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+        return
+    for change in KINDS:
+        yield from change(node, parent, field, scope)
+
+
+def made(template: str, **parts: ast.expr) -> ast.expr:
+    """Make an expression from a template, whose capital letters stand for other expressions."""
+
+    class Filled(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return parts.get(name.id, name)
+
+    filled: Any = Filled().visit(ast.parse(template, mode="eval").body)
+    return filled
+
+
+def name_of_call(node: ast.AST) -> str:
+    """Return the last part of the name of what is called: ``sum`` of ``np.sum(x)`` and ``x.sum()``."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
+
+
+def of_a_module(node: ast.Call) -> bool:
+    """Tell ``np.sum(x)`` and ``softmax(x)`` from ``x.sum()``."""
+    owner = getattr(node.func, "value", None)
+    return owner is None or (isinstance(owner, ast.Name) and owner.id in MODULES)
+
+
+MODULES = ("np", "numpy", "torch", "math", "F", "al", "attention_lib", "tl")
+
+
+def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Reduce along another axis, and keep it or not."""
+    name = name_of_call(node)
+    if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
+        return
+    if of_a_module(node) and getattr(node.func, "value", None) is None and name in PYTHONS:
+        yield from _of_numpy(node, name, scope)
+        return
+    place = 1 if of_a_module(node) else 0
+    positional = len(node.args) > place and name in REDUCTIONS
+    current = {word.arg: word.value for word in node.keywords}
+    axis = current.get(scope.axis, node.args[place] if positional else None)
+    args = node.args[:place] + node.args[place + 1 :] if positional else node.args
+    others = [w for w in node.keywords if w.arg not in (scope.axis, scope.keepdims)]
+    kept = current.get(scope.keepdims)
+    given = ["axis"] if "axis" in scope.arguments else []
+    given += ["dim"] if "dim" in scope.arguments else []
+    before = ast.unparse(axis) if axis is not None else None
+    keeps = isinstance(kept, ast.Constant) and bool(kept.value)
+    for number, text in enumerate([*given, "-1", "-2", "0", "1", "-3"]):
+        for keep in (keeps, not keeps) if name in REDUCTIONS else (keeps,):
+            if text == before and keep == keeps:
+                continue
+            words = [*others, ast.keyword(scope.axis, made(text))]
+            if keep:
+                words.append(ast.keyword(scope.keepdims, ast.Constant(True)))
+            rank = 1 + (text != before) + number // 2 + (keep != keeps and text != before)
+            yield rank, _call(node.func, args, words)
+    if axis is not None and name in REDUCTIONS:
+        yield 9, _call(node.func, args, others)
+
+
+PYTHONS = ("sum", "max", "min", "all", "any", "abs", "round")
+
+
+def _of_numpy(node: ast.Call, name: str, scope: Scope) -> Changes:
+    if len(node.args) == 2 and name in ("max", "min"):
+        yield 1, _call(made(f"np.{name}imum"), node.args, [])
+        return
+    if len(node.args) != 1 or name == "abs":
+        return
+    axis_names = [one for one in ("axis",) if one in scope.arguments]
+    for text in [*axis_names, "-1", "-2", "0"]:
+        for keep in ("", ", keepdims=True"):
+            yield 1, made(f"np.{name}(X, axis={text}{keep})", X=node.args[0])
+
+
+def _call(func: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+    return ast.Call(func, args, keywords)
+
+
+def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Take another number: one off, the other sign, infinity, the other truth."""
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
+        return
+    if isinstance(node, ast.JoinedStr) or isinstance(parent, (ast.JoinedStr, ast.FormattedValue)):
+        return
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return
+    if isinstance(value, bool):
+        yield 3, ast.Constant(not value)
+    elif isinstance(value, int):
+        near = [value - 1, value + 1, -value, -1, -2, -3, 0, 1]
+        for place, other in enumerate(dict.fromkeys(near)):
+            if other != value:
+                yield 3 + place // 3, made(repr(other))
+    elif isinstance(value, float):
+        if abs(value) >= 1e3:
+            yield 2, made("np.inf" if value > 0 else "-np.inf")
+        for fraction in (-value, 2 * value, value / 2, value - 1, value + 1, 0.0):
+            if fraction != value:
+                yield 5, made(repr(fraction))
+    elif value is None:
+        yield 7, made("0")
+
+
+def shapes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Read another length of a shape."""
+    if isinstance(node, ast.Call) and name_of_call(node) == "len" and len(node.args) == 1:
+        for axis in ("-1", "-2"):
+            yield 2, made(f"X.shape[{axis}]", X=node.args[0])
+    if isinstance(node, ast.Attribute) and node.attr == "size" and not scope.is_torch:
+        for axis in ("-1", "-2"):
+            yield 2, made(f"X.shape[{axis}]", X=node.value)
+
+
+def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Exchange operands, take another operation, or set parentheses otherwise."""
+    if not isinstance(node, ast.BinOp):
+        return
+    left, right = node.left, node.right
+    if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
+        yield 3, ast.BinOp(right, node.op, left)
+    for operation in OPERATIONS.get(type(node.op), ()):
+        yield 4, ast.BinOp(left, operation(), right)
+    if isinstance(left, ast.BinOp):  # (a o b) p c
+        yield 3, ast.BinOp(left.left, left.op, ast.BinOp(left.right, node.op, right))
+    if isinstance(right, ast.BinOp):  # a o (b p c)
+        yield 3, ast.BinOp(ast.BinOp(left, node.op, right.left), right.op, right.right)
+    if isinstance(node.op, (ast.Div, ast.Mult, ast.Sub)):
+        yield 5, ast.BinOp(made("2 * X", X=left), node.op, right)
+        yield 5, ast.BinOp(left, node.op, made("2 * X", X=right))
+    if isinstance(node.op, ast.MatMult):
+        swapped = "X.transpose(-2, -1)" if scope.is_torch else "np.swapaxes(X, -1, -2)"
+        yield 2, ast.BinOp(left, node.op, made(swapped, X=right))
+        yield 3, ast.BinOp(made(swapped, X=left), node.op, right)
+    if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub, ast.MatMult)):
+        yield 6, left  # without the other part
+        yield 6, right
+    if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
+        for expanded in ("X[..., None]", "X[..., None, :]", "X[:, None]"):
+            for mine, other in ((right, left), (left, right)):
+                if isinstance(mine, ast.Constant):
+                    continue
+                changed = made(expanded, X=mine)
+                pair = (other, changed) if mine is right else (changed, other)
+                yield 4, ast.BinOp(pair[0], node.op, pair[1])
+
+
+def comparisons(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Compare the other way, or with equality."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for operation in COMPARISONS.get(type(node.ops[0]), ()):
+            yield 3, ast.Compare(node.left, [operation()], node.comparators)
+
+
+def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Turn a condition round, or ask whether there is a value."""
+    if isinstance(node, ast.IfExp):
+        yield 3, ast.IfExp(node.test, node.orelse, node.body)
+        yield 6, node.body
+        yield 6, node.orelse
+    if isinstance(node, ast.BoolOp):
+        yield 4, ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values)
+        if isinstance(node.op, ast.Or) and len(node.values) == 2:
+            yield 3, made("B if A is None else A", A=node.values[0], B=node.values[1])
+    if field == "test" and isinstance(parent, (ast.If, ast.IfExp, ast.While)):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield 3, made("X is None", X=node.operand)
+        elif isinstance(node, ast.Name):
+            yield 3, made("X is not None", X=node)
+        if not isinstance(parent, ast.While):
+            yield 5, made("not X", X=node)
+    if isinstance(node, ast.UnaryOp):
+        yield 4, node.operand
+    if isinstance(node, ast.Call) and name_of_call(node) == "where" and len(node.args) == 3:
+        yield 2, ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], node.keywords)
+        yield 3, ast.Call(node.func, [made("~X", X=node.args[0]), *node.args[1:]], node.keywords)
+    if (
+        isinstance(node, ast.Name)
+        and isinstance(parent, (ast.Subscript, ast.Call))
+        and "mask" in node.id
+    ):
+        yield 4, made("~X", X=node)
+
+
+def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Call another function of the same kind, or none."""
+    if not isinstance(node, ast.Call):
+        return
+    name = name_of_call(node)
+    for other in KIN.get(name, ()):
+        func = (
+            ast.Attribute(node.func.value, other, ast.Load())
+            if isinstance(node.func, ast.Attribute)
+            else ast.Name(other, ast.Load())
+        )
+        yield 4, ast.Call(func, node.args, node.keywords)
+    if of_a_module(node) and node.args:
+        yield 6, node.args[0]
+    elif isinstance(node.func, ast.Attribute) and name not in ("append", "copy"):
+        yield 6, node.func.value
+    if name in ("sqrt",) and len(node.args) == 1:
+        yield 2, made("X ** 0.5", X=node.args[0])
+    if name == "range":
+        for template in ("X + 1", "X - 1"):
+            yield 3, ast.Call(node.func, [*node.args[:-1], made(template, X=node.args[-1])], [])
+        if len(node.args) == 1:
+            yield 5, ast.Call(node.func, [ast.Constant(1), *node.args], [])
+    if len(node.args) >= 2 and name not in ("where", "range"):
+        for place in range(min(len(node.args), 6) - 1):
+            args = list(node.args)
+            args[place], args[place + 1] = args[place + 1], args[place]
+            yield 4, ast.Call(node.func, args, node.keywords)
+    if name in ("reshape", "view") and node.args:
+        for one, other in (("-2", "-3"), ("-1", "-2")):
+            swapped = "X.transpose(A, B)" if scope.is_torch else "np.swapaxes(X, A, B)"
+            yield 4, made(swapped, X=node, A=made(one), B=made(other))
+            inner = node.func
+            if isinstance(inner, ast.Attribute) and not of_a_module(node):
+                turned = made(swapped, X=inner.value, A=made(one), B=made(other))
+                func = ast.Attribute(turned, inner.attr, ast.Load())
+                yield 4, ast.Call(func, node.args, node.keywords)
+
+
+def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Say it in NumPy's words where they are torch's."""
+    if not isinstance(node, ast.Call):
+        return
+    name = name_of_call(node)
+    given = {word.arg for word in node.keywords}
+    if not scope.is_torch and given & {"dim", "keepdim"}:
+        words = {"dim": "axis", "keepdim": "keepdims"}
+        renamed = [ast.keyword(words.get(w.arg or "", w.arg), w.value) for w in node.keywords]
+        yield 1, ast.Call(node.func, node.args, renamed)
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if owner is None:
+        return
+    if name in ("exp", "log", "sqrt", "tanh", "abs") and not node.args and not scope.is_torch:
+        yield 1, made(f"np.{name}(X)", X=owner)
+    if name == "masked_fill" and len(node.args) == 2:
+        if scope.is_torch:
+            mask = made("X.bool()", X=node.args[0])
+            yield 2, ast.Call(node.func, [mask, node.args[1]], [])
+        else:
+            yield 1, made("np.where(M, B, X)", M=node.args[0], B=node.args[1], X=owner)
+    if name == "view" and not scope.is_torch:
+        yield 1, ast.Call(ast.Attribute(owner, "reshape", ast.Load()), node.args, [])
+    if name == "transpose" and len(node.args) == 2 and not scope.is_torch:
+        yield 1, made("np.swapaxes(X, A, B)", X=owner, A=node.args[0], B=node.args[1])
+    if name == "repeat_interleave" and not scope.is_torch:
+        along = [ast.keyword("axis", w.value) for w in node.keywords if w.arg == "dim"]
+        yield 1, ast.Call(made("np.repeat"), [owner, *node.args], along)
+    if name in ("contiguous", "detach", "cpu") and not scope.is_torch:
+        yield 1, owner
+    if name in ("max", "min") and scope.is_torch and not of_a_module(node):
+        func = ast.Attribute(owner, f"a{name}", ast.Load())
+        yield 1, ast.Call(func, node.args, node.keywords)
+        yield 2, ast.Attribute(node, "values", ast.Load())
+    if name in ("zeros", "ones", "empty") and len(node.args) > 1 and not scope.is_torch:
+        yield 1, ast.Call(node.func, [ast.Tuple(node.args, ast.Load())], node.keywords)
+    letters = node.args[0] if name == "einsum" and node.args else None
+    if (
+        isinstance(letters, ast.Constant)
+        and isinstance(letters.value, str)
+        and "->" in letters.value
+    ):
+        left, _, right = letters.value.replace(" ", "").partition("->")
+        plain = [term.removeprefix("...") for term in left.split(",")]
+        terms = ",".join(f"...{term}" for term in plain)
+        dotted = ast.Constant(f"{terms}->...{right.removeprefix('...')}")
+        yield 1, ast.Call(node.func, [dotted, *node.args[1:]], node.keywords)
+
+
+def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Exchange the last two axes where `.T` or `transpose()` reverses all, or take them as they are."""
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        yield 1, made("np.swapaxes(X, -1, -2)", X=node.value)
+        yield 4, node.value
+    if (
+        isinstance(node, ast.Call)
+        and name_of_call(node) == "transpose"
+        and not scope.is_torch
+        and not of_a_module(node)
+        and isinstance(node.func, ast.Attribute)
+    ):
+        yield 1, made("np.swapaxes(X, -1, -2)", X=node.func.value)
+    elif isinstance(node, ast.Call) and name_of_call(node) == "transpose" and not scope.is_torch:
+        for argument in node.args[:1] if of_a_module(node) else ():
+            yield 1, made("np.swapaxes(X, -1, -2)", X=argument)
+    if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
+        yield 5, made("np.swapaxes(X, -1, -2)", X=node)
+
+
+def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Take other entries: of the last axes, whatever comes before, or one further."""
+    if isinstance(node, ast.Subscript):
+        index = node.slice
+        parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
+        dots = ast.Constant(...)
+        if not (isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis):
+            whole = [p for p in parts if not _is_colon(p)]
+            yield 4, _taken(node.value, [dots, *parts])
+            if len(whole) < len(parts):
+                yield 4, _taken(node.value, [dots, *whole])
+            if len(parts) == 1:
+                yield 4, _taken(node.value, [dots, *parts, ast.Slice()])
+        if len(parts) == 2:
+            yield 4, _taken(node.value, parts[::-1])
+        yield 6, node.value
+        if isinstance(index, ast.Slice) and index.lower is None and index.upper is None:
+            yield 6, made("X[1:]", X=node.value)
+    if isinstance(parent, ast.Slice):
+        yield 4, made("X + 1", X=node)
+        yield 4, made("X - 1", X=node)
+    indexes = isinstance(parent, ast.Subscript) and field == "slice"
+    if indexes and isinstance(node, (ast.Name, ast.BinOp)):
+        yield 5, made("X + 1", X=node)
+        yield 5, made("X - 1", X=node)
+
+
+def _is_colon(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
+
+
+def _taken(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
+    index = ast.Tuple(parts, ast.Load()) if len(parts) > 1 else parts[0]
+    return ast.Subscript(value, index, ast.Load())
+
+
+def dtypes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Compute in another dtype: that of an argument, or fractions."""
+    first = scope.arguments[0] if scope.arguments else ""
+    if not first or scope.is_torch:
+        return
+    name = name_of_call(node)
+    if isinstance(node, ast.Call):
+        others = [word for word in node.keywords if word.arg != "dtype"]
+        if len(others) < len(node.keywords):
+            yield 3, ast.Call(node.func, node.args, others)
+        if name in MAKERS:
+            kinds = ["float"] if name.endswith("_like") else []
+            for kind in [*kinds, f"{first}.dtype", f"np.result_type({first}, np.float32)"]:
+                words = [*others, ast.keyword("dtype", made(kind))]
+                yield 4, ast.Call(node.func, node.args, words)
+        if name == "astype":
+            yield 4, made(f"X.astype({first}.dtype)", X=node.func.value)  # type: ignore[attr-defined]
+    if (
+        isinstance(parent, ast.Return)
+        or (isinstance(parent, ast.Tuple) and isinstance(node, (ast.Name, ast.BinOp)))
+    ) and not isinstance(node, ast.Tuple):
+        yield 4, made(f"X.astype({first}.dtype)", X=node)
+
+
+MAKERS = {
+    *("zeros", "ones", "empty", "full", "eye", "identity", "arange", "array", "asarray"),
+    *("zeros_like", "ones_like", "empty_like", "full_like"),
+}
+
+
+def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Take the negative."""
+    plain = isinstance(node, (ast.Name, ast.Call, ast.BinOp))
+    if plain and isinstance(parent, (ast.Return, ast.Call)) and field != "func":
+        yield 6, ast.UnaryOp(ast.USub(), node)
+
+
+def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Exchange results, or return one of them."""
+    if isinstance(node, ast.Tuple) and isinstance(parent, (ast.Return, ast.Assign)):
+        for one in range(len(node.elts)):
+            for other in range(one + 1, len(node.elts)):
+                elements = list(node.elts)
+                elements[one], elements[other] = elements[other], elements[one]
+                yield 3 if isinstance(parent, ast.Return) else 6, ast.Tuple(elements, ast.Load())
+        if isinstance(parent, ast.Return):
+            for element in node.elts:
+                yield 2, element
+    elif isinstance(parent, ast.Return) and isinstance(node, ast.Name):
+        for name in scope.variables:
+            yield 3, made("A, B", A=node, B=ast.Name(name, ast.Load()))
+    if isinstance(node, ast.Call) and name_of_call(node) in (
+        "attention",
+        "max",
+        "min",
+        "decode_step",
+    ):
+        yield 2, made("X[0]", X=node)
+    if isinstance(node, ast.Attribute) and field != "func":
+        if isinstance(parent, (ast.Return, ast.Assign)):
+            yield 3, made("X()", X=node)
+        if node.attr in REDUCTIONS:
+            axis = "axis" if "axis" in scope.arguments else "-1"
+            words = f"{scope.axis}={axis}, {scope.keepdims}=True"
+            yield 2, made(f"X({words})", X=node)
+
+
+def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Bring in an argument: one that is never read, or a factor of the result."""
+    if isinstance(node, ast.Call) and not isinstance(node.func, ast.Subscript):
+        for name in scope.unused:
+            loaded = ast.Name(name, ast.Load())
+            yield 2, ast.Call(node.func, [*node.args, loaded], node.keywords)
+            yield 2, ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, loaded)])
+    if isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and field == "elts"):
+        for name in scope.arguments:
+            rank = 2 if name in scope.unused else 6
+            for operation in (ast.MatMult(), ast.Mult(), ast.Div(), ast.Add()):
+                yield rank, ast.BinOp(node, operation, ast.Name(name, ast.Load()))
+
+
+def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Read another variable of the same function."""
+    if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
+        return
+    for rank, others in ((5, scope.arguments), (6, scope.variables)):
+        for other in others:
+            if other != node.id:
+                yield rank, ast.Name(other, ast.Load())
+
+
+KINDS: tuple[Callable[[ast.expr, ast.AST, str, Scope], Changes], ...] = (
+    axes,
+    foreign_words,
+    transposes,
+    numbers,
+    shapes,
+    operators,
+    comparisons,
+    conditions,
+    functions,
+    subscripts,
+    dtypes,
+    signs,
+    results,
+    arguments,
+    names,
+)

@@ -1,0 +1,203 @@
+"""Finding the small change of an answer's source that makes every result right.
+
+What is said of it is true by trial: the changed answer has been called on the cases.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import itertools
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.failing_line import is_kernel
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
+from attention_lib.checks.cases import Trial
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.source.cell import Source, source_of
+from attention_lib.checks.source.edits import Change, changes_of, rank_of, sentence_of
+
+MOST_TRIALS = 1200  # of changes, for one answer; the same on every machine
+BUDGET_SECONDS = 0.4  # of the processor's time, for all of them
+WALL_SECONDS = 2.0  # the same on a busy machine
+CALL_SECONDS = 0.1  # for one call of a changed answer
+MOST_RANK = 4  # of a change that is named though it does not mend everything
+MOST_PROMISING = 4  # changes that a second one is tried with
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What to change in an answer, in a sentence, and whether that makes every result right."""
+
+    sentence: str
+    is_whole: bool
+
+
+def repair(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Repair | None:
+    """Find one or two small changes that make every result right or, if there is none, more of them.
+
+    Parameters
+    ----------
+    exercise
+        What the answer is for.
+    answer
+        The function that is wrong, of this process.
+    comparisons
+        What it did on each case.
+
+    Returns
+    -------
+    Repair or None
+        None if none was found, or the source cannot be read.
+    """
+    source = source_of(answer)
+    if source is not None and is_kernel(source.function):
+        return None  # Triton's interpreter is too slow for many trials
+    if source is None or threading.current_thread() is not threading.main_thread():
+        return None  # off the main thread nothing ends a loop that never ends
+    return _Search(exercise, source, comparisons).result()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide what changed answers print and warn of."""
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+class _BudgetSpent(Exception):
+    """Raised when the time for trials is over."""
+
+
+class _Search:
+    """A search among small changes, within a budget of time."""
+
+    def __init__(
+        self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison]
+    ) -> None:
+        self._exercise, self._source = exercise, source
+        failing = [one for one in comparisons if one.failed]
+        passing = [one for one in comparisons if not one.failed]
+        # The first case that fails tells soonest that a change is no good.
+        self._cases = [*failing[:1], *passing, *failing[1:]]
+        self._kept = 1 + len(passing)  # of these, all must be right after a change
+        self._until = time.thread_time() + BUDGET_SECONDS
+        self._trials = 0
+        self._until_by_the_clock = time.monotonic() + WALL_SECONDS
+        self._helpful: list[tuple[int, Change]] = []  # and how many cases are right then
+
+    def result(self) -> Repair | None:
+        """Find what makes every result right or, if nothing was found that does, more of them."""
+        try:
+            with _quiet():
+                change = self._whole_repair()
+        except _BudgetSpent:
+            change = None
+        if change:
+            words = sentence_of(change, self._source.lines)
+            return Repair(f"{words}, and every result is right.", is_whole=True)
+        helpful = [
+            (right, change)
+            for right, change in self._helpful
+            if right >= self._kept and rank_of(change) <= MOST_RANK
+        ]
+        if not helpful:
+            return None
+        right, change = max(helpful, key=lambda pair: (pair[0], -rank_of(pair[1])))
+        others = len(self._cases) - self._kept
+        if others and 3 * (right - self._kept) < others:
+            return None  # it may be right by chance
+        words = sentence_of(change, self._source.lines)
+        return Repair(f"{words}, and this result is right; then look at the next.", is_whole=False)
+
+    def _whole_repair(self) -> Change | None:
+        """Find one change, or two, after which no case fails."""
+        changes = changes_of(self._source.functions, self._exercise.accelerated)
+        for change in changes:
+            right = self._cases_right(change)
+            if right == len(self._cases):
+                return change
+            if right:
+                self._helpful.append((right, change))
+        self._helpful.sort(key=lambda pair: (-pair[0], rank_of(pair[1])))
+        promising = [change for _, change in self._helpful[:MOST_PROMISING]]
+        pairs = itertools.chain(itertools.product(promising, changes), _likeliest_pairs(changes))
+        for first, second in pairs:
+            if self._cases_right(first + second) == len(self._cases):
+                return first + second
+        return None
+
+    def _cases_right(self, change: Change) -> int:
+        """Count the cases that pass after a change, up to the first that does not.
+
+        Those that passed before come first, and after them all are counted.
+        """
+        self._trials += 1
+        late = time.thread_time() > self._until or time.monotonic() > self._until_by_the_clock
+        if late or self._trials > MOST_TRIALS:
+            raise _BudgetSpent
+        with contextlib.ExitStack() as stack:
+            for edit in change:
+                stack.enter_context(edit.applied())
+            answer = self._source.made({edit.enclosing[-1] for edit in change})
+        if answer is None:
+            return 0
+        function, count = self._exercise.on_cases(answer), 0
+        for number, comparison in enumerate(self._cases):
+            trial = comparison.trial
+            seen = _called(function, trial.case)
+            if not seen.out_of_time and self._is_right(trial, seen):
+                count += 1
+            elif number < self._kept or seen.out_of_time:
+                return count
+        return count
+
+    def _is_right(self, trial: Trial, seen: Observation) -> bool:
+        try:
+            return not Comparison(self._exercise.name, trial, seen).failed
+        except Exception:  # a result so strange that it cannot be compared
+            return False
+
+
+def _called(function: Answer, case: Case) -> Observation:
+    """Call a function as `observe` does, in less time: only the value or the error is of interest."""
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    seen = Observation()
+    try:
+        with time_limit(CALL_SECONDS):
+            seen.value = function(*args, **kwargs)
+    except OutOfTime:
+        seen.out_of_time = True
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit among them
+        seen.error = error
+    return seen
+
+
+def _likeliest_pairs(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
+    """Yield pairs of changes, those of the lowest ranks first."""
+    by_rank = {rank: list(group) for rank, group in itertools.groupby(changes, rank_of)}
+    for total in range(2, 2 * max(by_rank, default=0) + 1):
+        for rank in by_rank:
+            if rank < total - rank:
+                yield from itertools.product(by_rank[rank], by_rank.get(total - rank, ()))
+            elif rank == total - rank:
+                yield from itertools.combinations(by_rank[rank], 2)

@@ -1,0 +1,48 @@
+"""The names that a function of an answer may use."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A function's arguments and other variables, and the words of its library."""
+
+    arguments: tuple[str, ...]
+    variables: tuple[str, ...]  # assigned in it, not its arguments
+    unused: tuple[str, ...]  # arguments that are never read
+    is_torch: bool
+
+    @classmethod
+    def of(cls, function: ast.FunctionDef, is_torch: bool) -> Scope:
+        """Collect the names of a function."""
+        given = function.args
+        arguments = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        stored = {
+            node.id: None
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        loaded = {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
+        return cls(
+            tuple(arguments),
+            tuple(name for name in stored if name not in arguments),
+            tuple(name for name in arguments if name not in loaded),
+            is_torch,
+        )
+
+    @property
+    def axis(self) -> str:
+        """The keyword for an axis."""
+        return "dim" if self.is_torch else "axis"
+
+    @property
+    def keepdims(self) -> str:
+        """The keyword that keeps a summed axis."""
+        return "keepdim" if self.is_torch else "keepdims"

@@ -1,0 +1,229 @@
+"""Errors are explained by the names, shapes and values in the learner's own line."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import attention_lib
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.explaining_errors import explained
+from attention_lib.grading.inside.conversation import as_message
+
+ROWS = np.arange(6.0).reshape(2, 3)
+BATCH = np.arange(24.0).reshape(2, 3, 4)
+
+
+def explanation(answer, *args):
+    seen = observe(answer, Case(*args))
+    assert seen.error is not None
+    return re.sub(r"line \d+", "line N", explained(seen.error))
+
+
+def _sum_without_its_axis(x):
+    total = np.sum(x, axis=-1)
+    return x / total
+
+
+def _sum_in_a_branch(x):
+    if x.ndim == 1:  # noqa: SIM108
+        total = x.sum()
+    else:
+        total = x.sum(axis=-1)
+    return x / total
+
+
+def _row_that_lost_an_axis(x, row):
+    return x + row
+
+
+def _product_in_the_other_order(x, w):
+    return w @ x
+
+
+def _product_with_every_axis_reversed(x):
+    return x @ x.T
+
+
+def _product_that_no_order_mends(x, w):
+    return x @ w
+
+
+def _put_where_there_is_less_room(x):
+    half = np.zeros((2, 1))
+    half[:, :] = x
+    return half
+
+
+def _cut_by_a_fraction(x):
+    d = x.shape[-1] / 3
+    return x.reshape(2, d, 3)
+
+
+def _of_two_axes(x):
+    rows, columns = x.shape
+    return rows * columns
+
+
+def _none_from_a_helper(x):
+    def exponentials(x):
+        np.exp(x)
+
+    e = exponentials(x)
+    return e / 2
+
+
+def _argument_that_is_none(x, scale=None):
+    return x * scale
+
+
+def _pair_as_an_array(x):
+    out = attention_lib.attention(x, x, x)
+    return out @ x
+
+
+def _torch_keyword(x):
+    return x.sum(dim=-1, keepdim=True)
+
+
+def _torch_method(x):
+    return x.masked_fill(x > 1, 0.0)
+
+
+def _torch_transpose(x):
+    return x.transpose(-2, -1)
+
+
+def _power_by_a_caret(x):
+    return 2.0 ^ x
+
+
+def _function_for_its_result(x):
+    return x / x.sum
+
+
+def _array_called(x):
+    return x(2)
+
+
+def _mask_as_a_truth(x, mask):
+    if mask:
+        return x
+    return x
+
+
+def _shape_in_pieces(x):
+    return np.zeros(x.shape[0], x.shape[1])
+
+
+def _letters_of_too_few_axes(x):
+    return np.einsum("ij,kj->ik", x, x)
+
+
+def _misspelt(values):
+    return np.exp(value)  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("answer", "args", "said"),
+    [
+        (
+            _sum_without_its_axis,
+            (ROWS,),
+            "`x` has shape (2, 3) and `total`, made in line N by `np.sum(x, axis=-1)`, has shape (2,).",
+        ),
+        (_sum_without_its_axis, (ROWS,), "`np.sum(x, axis=-1, keepdims=True)` keeps it, and fits."),
+        (
+            _row_that_lost_an_axis,
+            (BATCH, ROWS),
+            "`row[..., None]` has an axis of 1 there, and fits.",
+        ),
+        (
+            _product_in_the_other_order,
+            (ROWS, np.ones((3, 5))),
+            "A product sums over the last axis of `w` (5) and the last but one of `x` (2): these must "
+            "be equal. The shapes of `x @ w` fit.",
+        ),
+        (
+            _product_with_every_axis_reversed,
+            (BATCH,),
+            ".T reverses all 3 axes of `x`: np.swapaxes(x, -1, -2) exchanges the last two.",
+        ),
+        (
+            _put_where_there_is_less_room,
+            (ROWS,),
+            "`half[:, :]` has room for shape (2, 1), and `x` has",
+        ),
+        (
+            _cut_by_a_fraction,
+            (ROWS,),
+            "`d`, made in line N by `x.shape[-1] / 3`, is a float, and a length or an index is an int",
+        ),
+        (_of_two_axes, (BATCH,), "`x` has shape (2, 3, 4) here, which is 3 numbers."),
+        (_none_from_a_helper, (ROWS,), "`e`, made in line N by `exponentials(x)`, is None"),
+        (_argument_that_is_none, (ROWS,), "`scale` is None here, as when it is not given"),
+        (_pair_as_an_array, (ROWS,), "is a pair, not an array: take it apart first"),
+        (_torch_keyword, (ROWS,), "`dim` is a word of torch: NumPy's functions call it `axis`."),
+        (_torch_method, (ROWS,), "in NumPy it is np.where(mask, other, x)."),
+        (_torch_transpose, (BATCH,), "np.swapaxes(x, -2, -1) exchanges two."),
+        (_power_by_a_caret, (ROWS,), "a power is written **."),
+        (_function_for_its_result, (ROWS,), "parentheses call it, x.sum()."),
+        (_array_called, (ROWS,), "`x` is an array, and (...) calls a function"),
+        (_mask_as_a_truth, (ROWS, ROWS > 2), "`if mask is not None` asks whether it is given."),
+        (_shape_in_pieces, (ROWS,), "`np.zeros((x.shape[0], x.shape[1]))`, with two pairs"),
+        (_letters_of_too_few_axes, (BATCH,), '"...ij,...kj->...ik" takes any axes before them.'),
+        (_misspelt, (ROWS,), "`value` has no value: is `values` meant?"),
+    ],
+)
+def test_an_error_is_explained_by_what_met_in_its_line(answer, args, said):
+    assert said in explanation(answer, *args)
+
+
+def test_a_variable_made_in_one_of_two_branches_is_not_traced_back():
+    text = explanation(_sum_in_a_branch, ROWS)
+    assert "`total` has shape (2,)" in text
+    assert "made in" not in text
+    assert "keepdims" not in text
+
+
+def test_no_order_or_transpose_is_named_that_does_not_fit():
+    text = explanation(_product_that_no_order_mends, np.ones((2, 3)), np.ones((5, 7)))
+    assert text.endswith("these must be equal.")
+
+
+def test_neither_of_two_mends_that_both_fit_is_named():
+    text = explanation(_product_in_the_other_order, np.ones((5, 3)), np.ones((3, 3)))
+    assert text.endswith("these must be equal.")  # x @ w fits, and w @ x transposed
+    text = explanation(_product_that_no_order_mends, np.ones((4, 5)), np.ones((4, 5)))
+    assert text.endswith("these must be equal.")
+
+
+def test_what_an_answer_raises_itself_is_left_as_it_is():
+    def refuses(x):
+        raise ValueError("could not be broadcast")
+
+    assert explanation(refuses, ROWS) == ""
+
+
+def test_functions_of_the_learners_are_not_called_again():
+    calls = []
+
+    def helper(x):
+        calls.append(x)
+        return x
+
+    assert explanation(lambda x: helper(x) @ x, ROWS) == ""
+    assert len(calls) == 1
+
+
+def test_numbers_of_arrays_are_not_told():
+    secret = np.full((2, 3), 0.123456)
+    assert "0.123" not in explanation(_sum_without_its_axis, secret)
+
+
+def test_an_explanation_crosses_from_the_process_of_an_answer():
+    message = as_message(observe(_sum_without_its_axis, Case(ROWS)))
+    assert "The sum loses its axis" in message["explanation"]
+    assert as_message(observe(math.exp, Case(1.0)))["explanation"] == ""

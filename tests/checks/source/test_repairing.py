@@ -1,0 +1,168 @@
+"""A small change that makes an answer right is found, tried, and said; nothing else is said."""
+
+import time
+
+import numpy as np
+import pytest
+
+from attention_lib.checks import judges
+from attention_lib.checks.judging import GRADER
+from attention_lib.checks.source.repairing import repair
+from attention_lib.exercises import EXERCISES
+from attention_lib.lessons.attention import attention
+from tests.checks.judged import right, sentence_of, verdict
+
+
+def _two_faults(scores, axis=-1):
+    exponentials = np.exp(-scores)
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def _two_faults_in_one_line(weights, axis=-1):
+    w = np.where(weights > 0, weights, 1.0)
+    return np.sum(w * np.log(w))
+
+
+def _turned_shares(weights, grad_weights):
+    dot = (weights * grad_weights).sum(axis=-1)
+    return weights * (dot - grad_weights)
+
+
+def _nothing_returned(scores):
+    weights = scores / scores.sum(axis=-1, keepdims=True)
+    print(weights)
+
+
+def _asserting(x, num_heads):
+    assert x.shape[-1] % num_heads == 0
+    return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
+
+
+def _search_that_goes_astray(scores, target):
+    if not 0 < target < np.log(len(scores)):
+        raise ValueError
+    shifted = scores - scores.max()
+    low, high = 1e-6 * np.ptp(scores), 1e6 * np.ptp(scores)
+    for _ in range(200):
+        middle = np.sqrt(low * high)
+        exponentials = np.exp(shifted / middle)
+        weights = exponentials / exponentials.sum()
+        if -np.sum(weights * np.log(np.maximum(weights, 1e-300))) > target:
+            low = middle
+        else:
+            high = middle
+    return middle
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """Give the search as much time as it has on a machine that nobody else uses."""
+    monkeypatch.setattr("attention_lib.checks.source.repairing.WALL_SECONDS", 20.0)
+    monkeypatch.setattr("attention_lib.checks.source.repairing.BUDGET_SECONDS", 5.0)
+    monkeypatch.setattr("attention_lib.checks.source.repairing.MOST_TRIALS", 5000)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        (
+            "softmax",
+            _two_faults,
+            [
+                "`exponentials / exponentials.sum(axis=axis, keepdims=True)`",
+                ", write `exponentials = np.exp(scores)`",
+            ],
+        ),
+        ("entropy", _two_faults_in_one_line, ["np.sum(-(w * np.log(w)), axis=axis)`"]),
+        (
+            "softmax_vjp",
+            _turned_shares,
+            ["`return weights * (grad_weights - dot)` in place of", "keepdims=True"],
+        ),
+        ("normalize_by_sum", _nothing_returned, ["End with `return weights`"]),
+        ("split_heads", _asserting, ["raise ValueError(...)` in place of the assert"]),
+        (
+            "temperature_for_entropy",
+            _search_that_goes_astray,
+            ["1e-300))) < target` in place of"],
+        ),
+    ],
+)
+def test_the_change_that_makes_every_result_right_is_named(name, answer, said, unhurried):
+    sentence = sentence_of(answer, name)
+    assert sentence.endswith(", and every result is right.")
+    for words in said:
+        assert words in sentence.replace("return exponentials", "exponentials")
+
+
+def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried):
+    def cools(scores, temperature, axis=-1):
+        return right(scores * temperature, axis)
+
+    sentence = sentence_of(cools, "softmax_with_temperature")
+    assert "`scores / temperature`" in sentence or "right(scores / temperature, axis)" in sentence
+    assert sentence.endswith("and this result is right; then look at the next.")
+
+
+def test_a_change_that_is_right_by_chance_is_not_named(unhurried):
+    # With context twice the softmax is the same: right without a mask, and beside the point.
+    def both_sequences(x, context, w_q, w_k, w_v, mask=None):
+        both = np.concatenate([x, context], axis=-2)
+        return attention(x @ w_q, both @ w_k, both @ w_v, mask)[0]
+
+    assert "[context, context]" not in sentence_of(both_sequences, "cross_attention")
+
+
+def test_the_source_of_a_right_answer_is_not_read(monkeypatch):
+    def read(*_):
+        raise AssertionError("the source was read")
+
+    monkeypatch.setattr(judges, "repair", read)
+    monkeypatch.setattr(judges, "read", read)
+    assert verdict(right).outcome == "right"
+
+
+def test_the_grader_reads_no_source(monkeypatch):
+    monkeypatch.setattr(judges, "repair", lambda *_: pytest.fail("the source was read"))
+    assert verdict(_two_faults, policy=GRADER).outcome == "error"
+
+
+def test_an_answer_that_nothing_small_mends_takes_a_limited_time():
+    def beyond(query, key, value, mask=None, scale=None):
+        for _ in range(3):
+            query = query @ key.mT @ key
+        return query @ value.mT, np.tanh(value) + query.sum() - key.sum() * value.mean()
+
+    begun = time.process_time()
+    verdict(beyond, "attention")
+    assert time.process_time() - begun < 1.5
+
+
+def test_a_change_that_never_ends_is_given_up():
+    def counts(scores, axis=-1):
+        n = 0
+        while n < 3:
+            n += 1
+        return right(scores, axis) * n
+
+    begun = time.monotonic()
+    sentence_of(counts)
+    assert time.monotonic() - begun < 5
+
+
+def test_variables_of_the_notebook_stay_as_they_are():
+    def uses_a_global(scores, axis=-1):
+        return SCALE * right(scores, axis)
+
+    before = dict(globals())
+    sentence_of(uses_a_global)
+    assert globals() == before
+
+
+SCALE = 2.0
+
+
+def test_a_function_without_its_text_is_left_alone():
+    names = {"np": np}
+    exec("def softmax(scores, axis=-1):\n    return np.exp(scores)", names)
+    assert repair(EXERCISES["softmax"], names["softmax"], []) is None
