@@ -107,8 +107,8 @@ def _origin_of_dtype(got: np.dtype, right: np.dtype) -> str:
     """Say where a dtype comes from that learners do not ask for."""
     if (got, right) == (np.float64, np.float32):
         return (
-            " It comes from astype(float), or from what NumPy makes itself, such as np.sqrt(3) and "
-            "np.eye(3): math.sqrt and dtype= avoid it."
+            " It comes from astype(float), from an argument that is float64, or from what NumPy makes "
+            "itself, such as np.sqrt(3) and np.eye(3): astype, math.sqrt and dtype= mend it."
         )
     if got.kind in "iu" and right == np.float64:
         return " np.zeros_like and np.empty_like of integers hold whole numbers only."

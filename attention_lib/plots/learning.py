@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from attention_lib.plots.drawing import number, weight_cells
 from attention_lib.plots.style import (
-    BLUE,
     CYCLE,
     GRAY,
     GREEN,
     INK,
-    ORANGE,
     PAPER,
     SKY,
     VERMILLION,
@@ -30,10 +28,10 @@ from attention_lib.plots.style import (
 __all__ = [
     "hand_set_maps",
     "layer_maps",
-    "learned_by_score_size",
     "loss_and_heads",
     "reading_path",
     "replaced_maps",
+    "steps_to_learn",
 ]
 
 MARKS = "osD^vP"
@@ -243,12 +241,15 @@ def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFi
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     count = max(len(values) for values in shares.values())
-    handles = [
+    figure.legend(handles=_start_marks(count), loc="outside lower center", ncols=count)
+    return figure
+
+
+def _start_marks(count: int) -> list[Line2D]:
+    return [
         Line2D([], [], linestyle="", marker=MARKS[n], color=CYCLE[n + 2], label=f"start {n}")
         for n in range(count)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=count)
-    return figure
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -256,58 +257,53 @@ def _listed(values: Sequence[float]) -> str:
 
 
 @lesson_style
-def learned_by_score_size(
-    arms: Mapping[str, Sequence[tuple[float, float]]], scaled: Mapping[str, bool]
-) -> LessonFigure:
-    """Draw how much was learned against the size of the scores at the start.
+def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: int) -> LessonFigure:
+    """Draw after how many steps some ways of training reached a goal, a dot for each start.
 
-    `arms` maps a name to pairs (standard deviation of the scores at the start, share of right
-    words at the end), one for each start; `scaled` says which arms divide by the root of d_k.
+    `trials` maps the name of a panel to ways, and these to steps. A way that did not reach the
+    goal in `limit` steps has infinity there, and gets a hollow mark beyond the limit.
     """
     said = "; ".join(
-        f"{name} (scores of {runs[0][0]:.2g}): {_listed([share for _, share in runs])}"
-        for name, runs in arms.items()
+        f"{panel}, {way}: {_steps_in_words(steps, limit)}"
+        for panel, ways in trials.items()
+        for way, steps in ways.items()
     )
-    figure, axes = new_figure(
-        "Share of right words after training against the standard deviation of the scores at the "
-        f"start, on a logarithmic axis, one mark a start. {said}.",
-        height=4.2,
+    names = list(dict.fromkeys(way for ways in trials.values() for way in ways))
+    figure, panels = new_figure(
+        f"Training steps until half of the words are right, one mark a start. {said}.",
+        height=1.4 + 0.42 * len(names),
+        ncols=len(trials),
+        sharey=True,
+        squeeze=False,
     )
-    marks: NDArray = np.array(list(dict.fromkeys(_without_scale(name) for name in arms)))
-    for name, runs in arms.items():
-        mark = "osD^vPX*"[int(np.flatnonzero(marks == _without_scale(name))[0])]
-        color = BLUE if scaled[name] else ORANGE
-        face = color if scaled[name] else "none"
-        axes.plot(
-            *np.transpose(runs),
-            mark,
-            color=color,
-            markerfacecolor=face,
-            markersize=7,
-            markeredgewidth=1.6,
-        )
-    axes.set(
-        xscale="log",
-        ylim=(0, 1.03),
-        xlabel="standard deviation of the scores at the start (logarithmic)",
-        ylabel="right words after training",
-    )
-    axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-    axes.grid()
-    handles = [
-        Line2D([], [], linestyle="", marker="o", color=BLUE, label="divided by √d_k"),
-        Line2D(
-            *([], []), linestyle="", marker="o", color=ORANGE, markerfacecolor="none",
-            markeredgewidth=1.6, label="not divided",
-        ),
-        *(
-            Line2D([], [], linestyle="", marker=mark, color=GRAY, label=name)
-            for name, mark in zip(marks, "osD^vPX*", strict=False)
-        ),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    later = 1.12 * limit
+    for panel, (title, ways) in zip(panels[0], trials.items(), strict=True):
+        for way, steps in ways.items():
+            for start, step in enumerate(steps):
+                # Marks of one row stand a little apart, so that equal ones can be counted.
+                row = names.index(way) + 0.2 * (start - (len(steps) - 1) / 2)
+                color = CYCLE[start + 2]
+                panel.plot(
+                    min(step, later),
+                    row,
+                    MARKS[start],
+                    color=color,
+                    markerfacecolor=color if step <= limit else "none",
+                    markersize=5.5,
+                    markeredgewidth=1.4,
+                )
+        panel.axvline(1.06 * limit, color=GRAY, linewidth=1, linestyle=":")
+        panel.set_title(title, fontsize=10)
+        panel.set(xlim=(0, 1.2 * limit), ylim=(len(names) - 0.5, -0.5), xlabel="training step")
+        ticks = np.linspace(0, limit, 6)
+        panel.set_xticks([*ticks, later], [*(f"{tick:g}" for tick in ticks[:-1]), "", "later"])
+        panel.set_yticks(range(len(names)), names)
+        panel.tick_params(axis="y", length=0)
+        panel.grid(axis="x")
+    count = max(len(steps) for ways in trials.values() for steps in ways.values())
+    figure.legend(handles=_start_marks(count), loc="outside lower center", ncols=count)
     return figure
 
 
-def _without_scale(name: str) -> str:
-    return name.removesuffix(", divided").removesuffix(", not divided")
+def _steps_in_words(steps: Sequence[float], limit: int) -> str:
+    return ", ".join(f"{step:g}" if step <= limit else f"not by {limit}" for step in steps)

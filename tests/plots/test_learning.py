@@ -13,7 +13,7 @@ from tests.plots.samples.learning import (
     changes,
     drop,
     path,
-    sizes,
+    steps,
 )
 
 
@@ -43,7 +43,7 @@ def test_alt_texts_hold_the_numbers():
     assert "on the place before from 0.10 to 0.90, past one half at step 20" in drop().alt
     assert "reads place 2 (e) with 0.50, which had read place 1 (b) with 1.00" in path().alt
     assert "layer 1: moved by one place 0.1, 0.1, 0.09" in changes().alt
-    assert "small vectors, not divided (scores of 3): 0.4, 0.5" in sizes().alt
+    assert "rate 0.01, not divided: 160, not by 250, not by 250" in steps().alt
 
 
 def test_framed_cells_lie_where_the_answers_are():
@@ -61,3 +61,9 @@ def test_a_head_that_never_grows_has_no_step():
 def test_reading_path_draws_no_line_for_a_weight_below_its_limit():
     figure = plots.reading_path(WORDS, FIRST, SECOND, 3)
     assert len(figure.axes[0].lines) == 2  # from place 3 to 1, and from there to 0
+
+
+def test_runs_that_did_not_get_there_are_hollow_and_beyond_the_limit():
+    marks = steps().axes[1].lines[3:6]
+    assert [mark.get_markerfacecolor() for mark in marks] == ["none"] * 3
+    assert all(mark.get_xdata()[0] > 250 for mark in marks)

@@ -161,7 +161,7 @@ SAMPLES = {
     "loss_and_heads": learning.drop,
     "reading_path": learning.path,
     "replaced_maps": learning.changes,
-    "learned_by_score_size": learning.sizes,
+    "steps_to_learn": learning.steps,
     "memory_by_length": lambda: plots.memory_by_length(
         {"square": ([2, 4], [4096, 16384]), "line": ([2, 4, 8], [64, 128, 256])}, "tokens", "memory"
     ),

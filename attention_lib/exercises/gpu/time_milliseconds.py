@@ -143,6 +143,11 @@ MISTAKES = (
         ),
     ),
     Mistake(
+        "The first call is timed as well, and the clock stops before the device has done its work: "
+        "call fn() once, untimed, and synchronize before you read the clock.",
+        *(timer(warm=0, before=before, after=False) for before in (True, False)),
+    ),
+    Mistake(
         "The clock starts while the device still does earlier work: synchronize before the "
         "first timed call, too.",
         timer(before=False),

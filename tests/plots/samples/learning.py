@@ -53,19 +53,14 @@ def changes():
     return plots.replaced_maps(shares, "share of right words")
 
 
-def sizes():
-    return plots.learned_by_score_size(
+def steps():
+    return plots.steps_to_learn(
         {
-            "small vectors, divided": [(0.5, 0.9), (0.52, 0.95)],
-            "small vectors, not divided": [(3.0, 0.4), (3.1, 0.5)],
-            "rate ÷ 3, divided": [(1.5, 0.7), (1.6, 0.6)],
+            "rate 0.01": {"divided": [90, 100, 140], "not divided": [160, np.inf, np.inf]},
+            "rate 0.006": {"divided": [180, 180, 240], "not divided": [np.inf] * 3},
         },
-        {
-            "small vectors, divided": True,
-            "small vectors, not divided": False,
-            "rate ÷ 3, divided": True,
-        },
+        250,
     )
 
 
-FIGURES = [by_hand, by_layer, drop, path, path_of_a_long_sequence, changes, sizes]
+FIGURES = [by_hand, by_layer, drop, path, path_of_a_long_sequence, changes, steps]
