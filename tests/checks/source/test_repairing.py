@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import judges
-from attention_lib.checks.judging import GRADER
+from attention_lib.checks.judges import source_readings, source_repairs
+from attention_lib.checks.judging import GRADER, Policy
 from attention_lib.checks.source.repairing import repair
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons.attention import attention
@@ -99,7 +100,8 @@ def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried):
     def cools(scores, temperature, axis=-1):
         return right(scores * temperature, axis)
 
-    sentence = sentence_of(cools, "softmax_with_temperature")
+    by_source = Policy((source_repairs, source_readings))  # without the known mistake that it is
+    sentence = sentence_of(cools, "softmax_with_temperature", by_source)
     assert "`scores / temperature`" in sentence or "right(scores / temperature, axis)" in sentence
     assert sentence.endswith("and this result is right; then look at the next.")
 
