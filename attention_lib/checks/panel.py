@@ -63,13 +63,17 @@ def headline(report: Report) -> str:
     return f"{exercise.name}: {TITLES[report.outcome].lower()}. {report.sentence}"
 
 
-def as_html(report: Report) -> str:
-    """Write a report as a panel that takes its text color from the page, light or dark."""
+def as_html(report: Report, pictures: bool = True) -> str:
+    """Write a report as a panel that takes its text color from the page, light or dark.
+
+    With `pictures` false it holds no SVG, which feedback pages do not show; words say the same.
+    """
     head, _, sentence = headline(report).partition(". ")
     color = COLORS[report.outcome]
     details = "".join(
         (NEW_LINE if label.startswith("you returned") else "") + _detail(label, value, marked)
         for label, value, marked in _details(report)
+        if pictures or not isinstance(value, Maps)
     )
     advice = "".join(f"<div>{REMARK} {html.escape(sentence)}</div>" for sentence in report.advice)
     return panel(
@@ -158,13 +162,7 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
     if isinstance(right, tuple):
         if not isinstance(got, (tuple, list)) or len(got) != len(right):
             got = (None,) * len(right)  # the sentence says so; there is nothing to compare
-        return [
-            row
-            for number, parts in enumerate(zip(got, right, allowed, strict=True), 1)
-            for row in _result(
-                f", part {number} of{which[1:]}" if which else f", result {number}", *parts
-            )
-        ]
+        return _results(which, got, right, allowed)
     rows, where = list[Detail](), list[Detail]()
     numbers = as_numbers(got)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
@@ -180,6 +178,26 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
     values = right.values if right.device else right.values.astype(right.dtype)
     rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
     return rows + where
+
+
+def _results(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
+    """Show the wrong ones of several results, and name the others."""
+    details, unmarked = list[Detail](), list[str]()
+    for number, (mine, true, most) in enumerate(zip(got, right, allowed, strict=True), 1):
+        name = f"part {number} of{which[1:]}" if which else f"result {number}"
+        if not isinstance(true, tuple) and _is_right(mine, true, most):
+            unmarked.append(name)
+        else:
+            details += _result(f", {name}", mine, true, most)
+    return [*details, ("right", ", ".join(unmarked), None)] if details and unmarked else details
+
+
+def _is_right(got: Any, right: Any, allowed: Any) -> bool:
+    numbers = as_numbers(got)
+    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "biuf":
+        return False
+    same_type = numbers.shape == right.values.shape and numbers.dtype == right.dtype
+    return same_type and not differing(numbers, right.values, allowed).any()
 
 
 def _call_text(exercise: Exercise, case: Case) -> str:

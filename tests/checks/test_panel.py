@@ -64,8 +64,10 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
 
     report = verdict(doubled, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence == "part 2 of result 2 of decode_step gives 6 at [0, 0]; it should be 3."
-    for label in ("you returned, result 1", "you returned, part 2 of result 2"):
-        assert label in as_text(report)
+    text = as_text(report)
+    assert "you returned, part 2 of result 2" in text
+    assert "you returned, result 1" not in text  # which is right, and only named
+    assert text.endswith("  right:\n    part 1 of result 2\n  right:\n    result 1")
 
     answer = lambda query, key, value, cache=None: (value, None)  # noqa: E731
     report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)

@@ -48,7 +48,7 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
         answer = StandIn(session, exercise.name) if is_function else unpack_value(reply)
         report = _judged(exercise, answer, seed)
         # Text of no characters, such as an array of them, raises where it is shown.
-        panel = {"text/plain": as_text(report), "text/html": as_html(report)}
+        panel = {"text/plain": as_text(report), "text/html": as_html(report, pictures=False)}
     except SessionEnded as ended:
         return [error_output(STOPPED, f"The check of {exercise.name} was broken off. {ended}")]
     except Malformed as problem:
