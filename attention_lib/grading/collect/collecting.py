@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.downloads import (
-    Download,
     Layout,
     Work,
     by_name,
     find_downloads,
     not_collected,
 )
+from attention_lib.grading.collect.exports import find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import read_submission
 
 log = logging.getLogger(__name__)
+
+
+class Collectable(Protocol):
+    """What one student handed in, wherever it lies."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def student(self) -> str: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def read(self, lesson: str) -> Work: ...
 
 
 @dataclass
@@ -32,22 +48,61 @@ class Collected:
 
 
 def collect(course: Course, lesson: str, layout: Layout = by_name) -> Collected:
-    """Collect what lies in a lesson's folder of downloads, each for itself."""
+    """Collect what lies in a lesson's folder of downloads, each for itself.
+
+    With a roster, a name has to be that of one of its students.
+    """
+    roster = read_roster(course)
+    if roster is not None:
+        layout = functools.partial(_by_roster, roster, layout)
     downloads, refused = find_downloads(course.downloaded(lesson), lesson, layout)
+    return _collect_each(course, lesson, downloads, refused)
+
+
+def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | None:
+    student = layout(name, lesson)
+    if student is None:
+        return None
+    try:
+        return roster.find(student).id
+    except NotFound as why:
+        raise NotCollected(str(why)) from None
+
+
+def collect_export(course: Course, lesson: str, path: Path) -> Collected:
+    """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
+
+    Without a roster nobody is known: then each sentence has the line that would add a student.
+
+    Raises
+    ------
+    NotCollected
+        If it cannot be read at all.
+    """
+    roster = read_roster(course) or Roster((), course.shown(course.roster))
+    with open_export(path) as export:
+        hand_ins, refused = find_hand_ins(export, roster)
+        return _collect_each(course, lesson, hand_ins, refused)
+
+
+def _collect_each(
+    course: Course, lesson: str, downloads: Sequence[Collectable], refused: list[str]
+) -> Collected:
     result = Collected(refused=refused)
     for download in downloads:
-        name = download.path.name
         try:
-            result.collected.append(f"{name}: {_collect(course, lesson, download)}.")
+            sentence = "; ".join([_collect(course, lesson, download), *download.remarks])
+            result.collected.append(f"{download.name}: {sentence}.")
         except NotCollected as why:
-            result.refused.append(not_collected(name, str(why)))
+            result.refused.append(not_collected(download.name, str(why)))
         except Exception as problem:  # whatever it is, the other downloads are collected
-            log.debug("%s is not collected", name, exc_info=True)
-            result.refused.append(not_collected(name, f"it could not be read ({problem!r})"))
+            log.debug("%s is not collected", download.name, exc_info=True)
+            why = f"it could not be read ({problem!r})"
+            result.refused.append(not_collected(download.name, why))
     return result
 
 
-def _collect(course: Course, lesson: str, download: Download) -> str:
+def _collect(course: Course, lesson: str, download: Collectable) -> str:
     """Write what a student handed in, and say so."""
     work = download.read(lesson)
     folder = course.submission(lesson, download.student)

@@ -61,6 +61,16 @@ class Download:
     path: Path
     student: str
 
+    @property
+    def name(self) -> str:
+        """What sentences call it."""
+        return self.path.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else there is to say about it."""
+        return []
+
     def read(self, lesson: str) -> Work:
         """Read it, or raise NotCollected."""
         try:
@@ -74,7 +84,7 @@ class Download:
                     files = read_zip(content) if suffix == ZIP else {f"{lesson}{NOTEBOOK}": content}
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
-        return _work(files, lesson)
+        return choose_work(files, lesson)
 
 
 def find_downloads(
@@ -89,7 +99,7 @@ def find_downloads(
     with opened(folder, below=folder) as place:
         entries = names(place, limits.DOWNLOADS + 1)
     if len(entries) > limits.DOWNLOADS:
-        raise NotCollected(f"{folder} holds more than {limits.DOWNLOADS:,} files")
+        raise NotCollected(f"it holds more than {limits.DOWNLOADS:,} files")
     for name in entries:
         if name.startswith("."):
             continue
@@ -130,28 +140,29 @@ def _download(path: Path, lesson: str, layout: Layout) -> Download:
 def _read_folder(path: Path) -> dict[str, bytes]:
     """Read the files of a folder, or of the one archive in it."""
     files: dict[str, bytes] = {}
-    archives: list[bytes] = []
     room = limits.ARCHIVE_UNPACKED_BYTES
     for folder, inner, reason in walk(
         path, path.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
     ):
         if reason:
             continue
-        is_archive = inner.suffix.lower() == ZIP
         try:
             content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
         except NotTaken:
             continue
         room -= len(content)
-        if is_archive:
-            archives.append(content)
-        else:
-            files[str(inner)] = content
-    has_notebook = any(name.lower().endswith(NOTEBOOK) for name in files)
-    return read_zip(archives[0]) if len(archives) == 1 and not has_notebook else files
+        files[str(inner)] = content
+    return unpack_archive(files)
 
 
-def _work(files: dict[str, bytes], lesson: str) -> Work:
+def unpack_archive(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return what is in the one archive among files without a notebook, else the files."""
+    archives = [path for path in files if path.lower().endswith(ZIP)]
+    has_notebook = any(path.lower().endswith(NOTEBOOK) for path in files)
+    return read_zip(files[archives[0]]) if len(archives) == 1 and not has_notebook else files
+
+
+def choose_work(files: dict[str, bytes], lesson: str) -> Work:
     """Choose the notebook, and the plain files beside and below it."""
     notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
     named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
