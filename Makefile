@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release site collect grade report bench
+.PHONY: help lab check quick test style release site collect grade report grades feedback bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -61,6 +61,17 @@ grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_
 report: $(READY) ## say who is stuck on what: make report LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make report LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.report "$(LESSON)"
+
+# FORMAT: canvas or moodle.
+grades: $(READY) ## write grades that an LMS imports: make grades FORMAT=canvas
+	@test -n "$(FORMAT)" || { echo "For which LMS? For example: make grades FORMAT=canvas"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.export grades "$(FORMAT)"
+
+# FROM: the export that was collected, whose names the LMS wants back.
+feedback: $(READY) ## pack feedback for an LMS: make feedback LESSON=01_softmax FROM=export.zip
+	@test -n "$(LESSON)" -a -n "$(FROM)" || { echo "Which lesson, and collected from what?" \
+	    "For example: make feedback LESSON=01_softmax FROM=export.zip"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.export feedback "$(LESSON)" "$(FROM)"
 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks

@@ -97,8 +97,8 @@ def _collect_each(
             result.refused.append(not_collected(download.name, str(why)))
         except Exception as problem:  # whatever it is, the other downloads are collected
             log.debug("%s is not collected", download.name, exc_info=True)
-            why = f"it could not be read ({problem!r})"
-            result.refused.append(not_collected(download.name, why))
+            sentence = not_collected(download.name, f"it could not be read ({problem!r})")
+            result.refused.append(sentence)
     return result
 
 

@@ -83,8 +83,10 @@ def read_name(path: str) -> File:
 class Export(Protocol):
     """An open export."""
 
-    paths: list[str]
     sentences: list[str]  # about what cannot be read
+
+    @property
+    def paths(self) -> list[str]: ...
 
     def read(self, path: str, most: int) -> bytes:
         """Return a file of at most `most` bytes, or raise NotCollected."""
@@ -258,11 +260,11 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
     for student, hand_ins in by_student.items():
         for hand_in in hand_ins[1:] and hand_ins:
             others = ", ".join(one.name for one in hand_ins if one is not hand_in)
-            why = (
+            conflict = (
                 f"{others} fits {student} of the roster too; write each one's number as "
                 f"lms_user_id into the line of whose it is"
             )
-            sentences.append(not_collected(hand_in.name, why))
+            sentences.append(not_collected(hand_in.name, conflict))
     return [one for (one, *others) in by_student.values() if not others], sentences
 
 
