@@ -1,7 +1,7 @@
 """Find what an instructor downloaded from a learning platform, and whose it is.
 
 Whose a download is says the name that it has in the instructor's folder, never a name inside it.
-A layout reads that name; a learning platform that names its files in another way needs one more.
+A layout reads that name. What a learning platform exports for a whole class, `exports` reads.
 """
 
 from __future__ import annotations
