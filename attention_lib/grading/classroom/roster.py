@@ -11,6 +11,7 @@ import difflib
 import io
 import unicodedata
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attention_lib.grading.classroom.course import Course, CourseError
@@ -52,7 +53,7 @@ class Student:
         csv.writer(text, lineterminator="").writerow(row)
         return text.getvalue()
 
-    @property
+    @cached_property
     def keys(self) -> set[str]:
         """The names by which files of this student may be called, as `_key` writes them."""
         first, last = self.first_name, self.last_name

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
@@ -116,7 +117,16 @@ def _collect(course: Course, lesson: str, download: Collectable) -> str:
             )
     _write(folder, lesson, work)
     beside = f", with {len(work.files)} more files" if work.files else ""
-    return f"collected for {download.student}{beside}"
+    return f"collected for {download.student}{beside}{_without(work.left_out)}"
+
+
+def _without(paths: list[str]) -> str:
+    """Name what was handed in and is not taken."""
+    if not paths:
+        return ""
+    most = limits.FILES_NAMED_PER_NOTE
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return f", without {', '.join(paths[:most])}{more}"
 
 
 def _is_the_same(folder: Path, lesson: str, work: Work) -> bool:

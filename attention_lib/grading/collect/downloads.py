@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attention_lib.grading import limits
@@ -52,6 +52,7 @@ class Work:
 
     notebook: bytes
     files: dict[str, bytes]
+    left_out: list[str] = field(default_factory=list)  # the paths of what is not taken
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,8 @@ def choose_work(files: dict[str, bytes], lesson: str) -> Work:
         raise NotCollected("a name in it is that of a file and of a folder")
     if len({same_name(path) for path in plain}) < len(plain):
         raise NotCollected("two names in it differ in capitals alone")
-    return Work(files[chosen[0]], plain)
+    taken_paths = {chosen[0], *(str(folder / path) for path in plain)}
+    return Work(files[chosen[0]], plain, sorted(set(files) - taken_paths))
 
 
 def _is_plain(path: str) -> bool:

@@ -138,14 +138,24 @@ class ExportedFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.paths: list[str] = []
+        self._paths: list[str] = []
         self.sentences: list[str] = []
         most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 1
         for _, inner, reason in walk(folder, folder, most, depth):
-            if reason:
-                self.sentences.append(not_collected(str(inner), f"it is {reason}"))
-            elif not is_hidden(str(inner)):
-                self.paths.append(inner.as_posix())
+            path = str(inner)
+            try:
+                if reason:
+                    raise NotCollected(f"it is {reason}")
+                if path_inside(path) != path:
+                    raise NotCollected("its name has a backslash in it")
+            except NotCollected as why:
+                self.sentences.append(not_collected(path, str(why)))
+            else:
+                self._paths += [] if is_hidden(path) else [path]
+
+    @property
+    def paths(self) -> list[str]:
+        return self._paths
 
     def read(self, path: str, most: int) -> bytes:
         inner = PurePosixPath(path)

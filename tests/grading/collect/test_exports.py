@@ -232,9 +232,22 @@ def test_export_that_a_browser_unpacked_is_collected_and_no_link_followed(course
     (own / "a.ipynb").write_text("2")
     (folder / "lovelaceada_12345_1_a.ipynb").symlink_to("/etc/passwd")
     os.mkfifo(folder / "müllergroßzoë_3_4_a.ipynb")
+    (folder / "lovelaceada_12345_1_a\\b.ipynb").write_text("1")
+    (folder / "lovelaceada_12345_1_a\n.ipynb").write_text("1")
+    (folder / ".DS_Store").write_text("1")
     result = collect_export(course, LESSON, folder)
     assert submitted(course) == {f"bo/{LESSON}/{NOTEBOOK}": b"2"}
-    assert len(result.refused) == 2
+    assert len(result.refused) == 4
+
+
+def test_files_that_are_not_taken_are_named(course, export):
+    folder = "Bo O'Hara_802_assignsubmission_file"
+    names = (NOTEBOOK, "scratch.ipynb", "numpy.py", "data.csv")
+    result = export(*((f"{folder}/{name}", name) for name in names))
+    assert sorted(submitted(course)) == [f"bo/{LESSON}/{NOTEBOOK}", f"bo/{LESSON}/data.csv"]
+    assert result.collected == [
+        "Bo O'Hara_802: collected for bo, with 1 more files, without numpy.py, scratch.ipynb."
+    ]
 
 
 def test_names_in_utf_8_are_read_where_the_archive_does_not_say_so(course):
