@@ -68,13 +68,20 @@ class File:
 def read_name(path: str) -> File:
     """Read a path in an export, or raise NotCollected."""
     if match := MOODLE.match(path):
-        own = path[match.end() :].removeprefix("/")
-        if match["plugin"] != "file" or not own:
+        own_name = path[match.end() :].removeprefix("/")
+        if match["plugin"] != "file" or not own_name:
             raise NotCollected("it is not a file that a student handed in")
-        return File(path, own, match["name"], match["id"])
+        return File(path, own_name, match["name"], match["id"])
     if match := CANVAS.match(path):
-        own, late, number = path[match.end() :], bool(match["late"]), int(match["number"])
-        return File(path, own, match["name"], match["id"], True, late, number)
+        return File(
+            path,
+            path[match.end() :],
+            match["name"],
+            match["id"],
+            on_canvas=True,
+            late=bool(match["late"]),
+            number=int(match["number"]),
+        )
     if CANVAS_TEXT.match(path):
         raise NotCollected("it is a text or link, not a file that a student handed in")
     raise NotCollected("its name is neither as Moodle nor as Canvas exports it")
@@ -283,9 +290,9 @@ def _split(files: list[File]) -> tuple[list[File], list[File]]:
     latest: dict[str, File] = {}
     earlier = []
     for file in sorted(files, key=lambda file: file.number):
-        own = PurePosixPath(file.own_name)
-        again = file.on_canvas and (file.is_notebook or own.suffix.lower() == ZIP)
-        key = f"{COPY.sub('', own.stem)}{own.suffix}" if again else file.own_name
+        name = PurePosixPath(file.own_name)
+        may_be_a_copy = file.on_canvas and name.suffix.lower() in (NOTEBOOK, ZIP)
+        key = f"{COPY.sub('', name.stem)}{name.suffix}" if may_be_a_copy else file.own_name
         if key in latest:
             earlier.append(latest[key])
         latest[key] = file

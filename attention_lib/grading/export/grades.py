@@ -55,16 +55,16 @@ def read_grades(course: Course) -> Grades:
     totals = {
         lesson: {
             name: _total(standing)
-            for name, standing in ofs.items()
+            for name, standing in by_student.items()
             if course.autograded(lesson, name).is_file()
         }
-        for lesson, ofs in standings.items()
+        for lesson, by_student in standings.items()
     }
-    totals = {lesson: own for lesson, own in totals.items() if own}
+    totals = {lesson: by_student for lesson, by_student in totals.items() if by_student}
     if not totals:
         raise CourseError("Nobody has been graded for any lesson yet: make grade does that.")
     known = {student.id for student in students}
-    graded = {name for own in totals.values() for name in own}
+    graded = {name for by_student in totals.values() for name in by_student}
     most = {lesson: sum(points_of_lesson(course, lesson).values()) for lesson in totals}
     return Grades(students, most, totals, sorted(graded - known))
 
@@ -94,8 +94,8 @@ def as_canvas(grades: Grades) -> tuple[str, list[str]]:
                 f"to tell {name!r} from others."
             )
             continue
-        own = [as_text_cell(name), *(student.lms_user_ids or ("",)), "", "", ""]
-        rows.append(own + [grades.cell(student, one, CANVAS_EXCUSED) for one in grades.most])
+        identity = [as_text_cell(name), *(student.lms_user_ids or ("",)), "", "", ""]
+        rows.append(identity + [grades.cell(student, one, CANVAS_EXCUSED) for one in grades.most])
     return _as_csv([*CANVAS_COLUMNS, *grades.most], rows), sentences
 
 
@@ -116,8 +116,10 @@ def as_moodle(grades: Grades) -> tuple[str, list[str]]:
                 f"{student.id} is left out: Moodle needs the student's e-mail address."
             )
             continue
-        own = [student.id, student.first_name, student.last_name, student.email]
-        rows.append([*map(as_text_cell, own), *(grades.cell(student, one) for one in grades.most)])
+        identity = [student.id, student.first_name, student.last_name, student.email]
+        rows.append(
+            [*map(as_text_cell, identity), *(grades.cell(student, one) for one in grades.most)]
+        )
     return _as_csv([*MOODLE_COLUMNS, *grades.most], rows), sentences
 
 

@@ -1,6 +1,7 @@
 """The roster ties names, e-mail addresses and LMS ids to one student, and guesses nobody."""
 
 import pytest
+from nbgrader.apps.dbapp import DbStudentImportApp
 
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.roster import NotFound, class_list, read_roster
@@ -115,3 +116,16 @@ def test_gradebook_gets_the_roster_and_keeps_who_else_is_in_it(course, write):
         assert "eve" not in [one.id for one in class_list(course, gradebook)]
         course.roster.unlink()
         assert {one.id for one in class_list(course, gradebook)} >= {"eve", "ada"}
+
+
+def test_nbgraders_own_import_reads_the_roster(course, write, monkeypatch):
+    write(LINES)
+    monkeypatch.chdir(course.root)
+    DbStudentImportApp.clear_instance()
+    app = DbStudentImportApp.instance()
+    quietly(app.initialize, [str(course.roster)])
+    quietly(app.start)
+    DbStudentImportApp.clear_instance()
+    with course.gradebook() as gradebook:
+        assert {one.id for one in gradebook.students} == {"ada", "bo", "li1", "li2", "zoe"}
+        assert gradebook.find_student("ada").lms_user_id == "12345"

@@ -7,12 +7,11 @@ import zipfile
 
 import pytest
 
-from attention_lib.grading.classroom.course import CourseError
-from attention_lib.grading.classroom.roster import Student
+from attention_lib.grading import grade
 from attention_lib.grading.collect.collecting import collect_export
 from attention_lib.grading.export.__main__ import main
-from attention_lib.grading.export.grades import Grades, as_canvas, as_moodle, read_grades
-from attention_lib.grading.grade import add_absent, summary, table
+from attention_lib.grading.export.grades import read_grades
+from attention_lib.grading.grade import add_absent
 from attention_lib.grading.report.reading import read_class
 from attention_lib.grading.report.text import attendance
 from tests.grading.collect.zips import zipped
@@ -31,6 +30,7 @@ FILES = {
     "bo": ("oharabo_LATE_102_902_my.work.ipynb", "Bo O'Hara_802_assignsubmission_file_"),
     "cal": ("newportcal_103_903_01_softmax.ipynb", "Cal Newport_803_assignsubmission_file_/"),
 }
+pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("export")]
 
 
 @pytest.fixture(scope="module")
@@ -58,126 +58,106 @@ def rows_of(text):
     return list(csv.reader(io.StringIO(text)))
 
 
-in_a_class = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("export")]
+def test_absent_and_excused_stand_in_the_table_and_in_the_report(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    assert quietly(grade.main, [LESSON, "--jobs", "0"]) == 0
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert [line.split()[0] for line in lines[2:7]] == ["ada", "bo", "cal", "hal", "ivy"]
+    assert lines[5].endswith("-  handed in nothing")
+    assert lines[6].endswith("-  excused")
+    assert "3 handed in. Absent: hal (handed in nothing), ivy (excused)." in printed
+    report = quietly(read_class, room.course, LESSON)
+    assert (report.missing, report.excused) == (["hal"], ["ivy"])
+    assert "1 handed in nothing (hal); 1 excused (ivy)" in attendance(report)
 
 
-class TestClass:
-    pytestmark = in_a_class
+def test_who_is_not_in_the_roster_is_said_so(room):
+    room.course.roster.write_text(ROSTER.replace("bo,Bo", "bob,Bo"))
+    results = quietly(add_absent, room.course, LESSON, list(room.results.values()))
+    grades = quietly(read_grades, room.course)
+    room.course.roster.write_text(ROSTER)
+    notes = {result.student: result.note for result in results}
+    assert "not in classroom/students.csv" in notes["bo"]
+    assert notes["bob"] == "handed in nothing"
+    assert grades.strangers == ["bo"]
 
-    def test_absent_and_excused_stand_in_the_table_and_in_the_report(self, room):
-        results = quietly(add_absent, room.course, LESSON, list(room.results.values()))
-        lines = table(room.worth, results).splitlines()
-        assert [line.split()[0] for line in lines[2:]] == ["ada", "bo", "cal", "hal", "ivy"]
-        assert lines[-2].endswith("-  handed in nothing")
-        assert lines[-1].endswith("-  excused")
-        assert "3 handed in. Absent: hal (handed in nothing), ivy (excused)." in summary(results)
-        report = quietly(read_class, room.course, LESSON)
-        assert (report.missing, report.excused) == (["hal"], ["ivy"])
-        assert "1 handed in nothing (hal); 1 excused (ivy)" in attendance(report)
 
-    def test_who_is_not_in_the_roster_is_said_so(self, room):
-        room.course.roster.write_text(ROSTER.replace("bo,Bo", "bob,Bo"))
-        results = quietly(add_absent, room.course, LESSON, list(room.results.values()))
-        grades = quietly(read_grades, room.course)
-        room.course.roster.write_text(ROSTER)
-        notes = {result.student: result.note for result in results}
-        assert "not in classroom/students.csv" in notes["bo"]
-        assert notes["bob"] == "handed in nothing"
-        assert grades.strangers == ["bo"]
+def test_gradebook_knows_the_names_of_the_roster(room):
+    with room.course.gradebook() as gradebook:
+        assert gradebook.find_student("hal").last_name == "Abelson"
 
-    def test_gradebook_knows_the_names_of_the_roster(self, room):
+
+def test_canvas_gets_points_excuses_and_open_cells(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    most = sum(room.worth.values())
+    assert main(["grades", "canvas"]) == 0
+    text = (room.course.returned / "grades-canvas.csv").read_text("utf-8")
+    assert rows_of(text) == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", LESSON],
+        ["    Points Possible", "", "", "", "", f"{most:g}"],
+        ["Lovelace, Ada", "101", "", "", "", f"{most:g}"],
+        ["O'Hara, Bo", "102", "", "", "", "0"],
+        ["Newport, Cal", "103", "", "", "", ""],
+        ["Abelson, Hal", "104", "", "", "", ""],
+        ["Lee, Ivy", "105", "", "", "", "EX"],
+    ]
+    assert f"{LESSON}: open for cal, until" in capsys.readouterr().out
+
+
+def test_moodle_gets_points_and_no_row_without_an_address(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    assert main(["grades", "moodle"]) == 0
+    rows = rows_of((room.course.returned / "grades-moodle.csv").read_text("utf-8"))
+    assert rows[0] == ["ID", "First name", "Last name", "Email address", LESSON]
+    assert rows[1:3] == [
+        ["ada", "Ada", "Lovelace", "ada@uni.edu", f"{sum(room.worth.values()):g}"],
+        ["bo", "Bo", "O'Hara", "bo@uni.edu", "0"],
+    ]
+    assert [row[-1] for row in rows[3:]] == ["", ""]
+    assert "cal is left out: Moodle needs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_feedback_has_the_names_of_the_export(room, platform, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    place = ["canvas", "moodle"].index(platform)
+    names = {
+        one: file[place] if platform == "canvas" else f"{file[place]}any name.ipynb"
+        for one, file in FILES.items()
+    }
+    names["hal"] = f"abelsonhal_104_904_{LESSON}.ipynb"
+    (room.course.root / "given.zip").write_bytes(zipped(*((n, "{}") for n in names.values())))
+    assert main(["feedback", LESSON, "given.zip"]) == 0
+    printed = capsys.readouterr().out
+    assert "abelsonhal_104: there is no classroom/feedback/hal" in printed
+    expected = {
+        "canvas": [
+            "lovelaceada_101_901_01_softmax-1.html",
+            "oharabo_LATE_102_902_my.work.html",
+            "newportcal_103_903_01_softmax.html",
+        ],
+        "moodle": [f"{FILES[one][1]}{LESSON}.html" for one in FILES],
+    }[platform]
+    with zipfile.ZipFile(room.course.returned / f"feedback-{LESSON}.zip") as archive:
+        assert archive.namelist() == expected
+        pages = [archive.read(name).decode() for name in expected]
+    assert pages == [room.feedback(one) for one in FILES]
+
+
+def test_feedback_that_cannot_be_packed_is_said_so(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    (room.course.root / "other.zip").write_bytes(zipped(("readme.txt", "x")))
+    assert main(["feedback", LESSON, "other.zip"]) == 1
+    assert "collect it with FROM=other.zip and grade it first" in capsys.readouterr().err
+    assert main(["feedback", LESSON, "none.zip"]) == 1
+    assert "none.zip: it cannot be read" in capsys.readouterr().err
+
+
+def test_mark_for_an_earlier_answer_leaves_the_grade_open(room):
+    written = next(one.name for one in room.exercises if one.kind == "written")
+    for in_doubt, total in ((True, None), (False, sum(room.worth.values()))):
         with room.course.gradebook() as gradebook:
-            assert gradebook.find_student("hal").last_name == "Abelson"
-
-    def test_canvas_gets_points_excuses_and_open_cells(self, room, monkeypatch, capsys):
-        monkeypatch.chdir(room.course.root)
-        most = sum(room.worth.values())
-        assert main(["grades", "canvas"]) == 0
-        text = (room.course.returned / "grades-canvas.csv").read_text("utf-8")
-        assert rows_of(text) == [
-            ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", LESSON],
-            ["    Points Possible", "", "", "", "", f"{most:g}"],
-            ["Lovelace, Ada", "101", "", "", "", f"{most:g}"],
-            ["O'Hara, Bo", "102", "", "", "", "0"],
-            ["Newport, Cal", "103", "", "", "", ""],
-            ["Abelson, Hal", "104", "", "", "", ""],
-            ["Lee, Ivy", "105", "", "", "", "EX"],
-        ]
-        assert f"{LESSON}: open for cal, until" in capsys.readouterr().out
-
-    def test_moodle_gets_points_and_no_row_without_an_address(self, room, monkeypatch, capsys):
-        monkeypatch.chdir(room.course.root)
-        assert main(["grades", "moodle"]) == 0
-        rows = rows_of((room.course.returned / "grades-moodle.csv").read_text("utf-8"))
-        assert rows[0] == ["ID", "First name", "Last name", "Email address", LESSON]
-        assert rows[1:3] == [
-            ["ada", "Ada", "Lovelace", "ada@uni.edu", f"{sum(room.worth.values()):g}"],
-            ["bo", "Bo", "O'Hara", "bo@uni.edu", "0"],
-        ]
-        assert [row[-1] for row in rows[3:]] == ["", ""]
-        assert "cal is left out: Moodle needs" in capsys.readouterr().out
-
-    @pytest.mark.parametrize("platform", ["canvas", "moodle"])
-    def test_feedback_has_the_names_of_the_export(self, room, platform, monkeypatch, capsys):
-        monkeypatch.chdir(room.course.root)
-        place = ["canvas", "moodle"].index(platform)
-        names = {
-            one: file[place] if platform == "canvas" else f"{file[place]}any name.ipynb"
-            for one, file in FILES.items()
-        }
-        names["hal"] = f"abelsonhal_104_904_{LESSON}.ipynb"
-        (room.course.root / "given.zip").write_bytes(zipped(*((n, "{}") for n in names.values())))
-        assert main(["feedback", LESSON, "given.zip"]) == 0
-        printed = capsys.readouterr().out
-        assert "abelsonhal_104: there is no classroom/feedback/hal" in printed
-        expected = {
-            "canvas": [
-                "lovelaceada_101_901_01_softmax-1.html",
-                "oharabo_LATE_102_902_my.work.html",
-                "newportcal_103_903_01_softmax.html",
-            ],
-            "moodle": [f"{FILES[one][1]}{LESSON}.html" for one in FILES],
-        }[platform]
-        with zipfile.ZipFile(room.course.returned / f"feedback-{LESSON}.zip") as archive:
-            assert archive.namelist() == expected
-            pages = [archive.read(name).decode() for name in expected]
-        assert pages == [room.feedback(one) for one in FILES]
-
-    def test_feedback_that_cannot_be_packed_is_said_so(self, room, monkeypatch, capsys):
-        monkeypatch.chdir(room.course.root)
-        (room.course.root / "other.zip").write_bytes(zipped(("readme.txt", "x")))
-        assert main(["feedback", LESSON, "other.zip"]) == 1
-        assert "collect it with FROM=other.zip and grade it first" in capsys.readouterr().err
-        assert main(["feedback", LESSON, "none.zip"]) == 1
-        assert "none.zip: it cannot be read" in capsys.readouterr().err
-
-    def test_mark_for_an_earlier_answer_leaves_the_grade_open(self, room):
-        written = next(one.name for one in room.exercises if one.kind == "written")
-        for in_doubt, total in ((True, None), (False, sum(room.worth.values()))):
-            with room.course.gradebook() as gradebook:
-                gradebook.find_grade(written, LESSON, LESSON, "ada").needs_manual_grade = in_doubt
-                quietly(gradebook.db.commit)
-            assert quietly(read_grades, room.course).totals[LESSON]["ada"] == total
-
-
-def grades(*students):
-    return Grades(list(students), {LESSON: 10.0}, {LESSON: {one.id: 5.0 for one in students}}, [])
-
-
-def test_students_whom_canvas_could_not_tell_apart_are_left_out():
-    students = Student("li1", "Min", "Li"), Student("li2", "Min", "Li", "", ("7",)), Student("bo")
-    text, sentences = as_canvas(grades(*students, Student("x", "X", "Y", "", ("1", "2"))))
-    assert [row[:2] for row in rows_of(text)[2:]] == [["Li, Min", "7"], ["bo", ""]]
-    assert [sentence.split()[0] for sentence in sentences] == ["li1", "x"]
-
-
-@pytest.mark.parametrize("write", [as_canvas, as_moodle])
-def test_names_are_no_formulas(write):
-    text, _ = write(grades(Student("=1+1", "=2+2", "=3+3", "@x", ("-1",))))
-    cells = [cell for row in rows_of(text) for cell in row]
-    assert not [cell for cell in cells if cell.startswith(("=", "@"))]
-
-
-def test_class_that_nobody_was_graded_in_is_said_so(released_course):
-    with pytest.raises(CourseError, match="Nobody has been graded for any lesson yet"):
-        quietly(read_grades, released_course)
+            gradebook.find_grade(written, LESSON, LESSON, "ada").needs_manual_grade = in_doubt
+            quietly(gradebook.db.commit)
+        assert quietly(read_grades, room.course).totals[LESSON]["ada"] == total
