@@ -168,6 +168,10 @@ class Course:
         """The list of students, written by the instructor."""
         return self._own / "students.csv"
 
+    def earlier(self, lesson: str) -> Path:
+        """The folder of hand-ins in whose place a later one was collected."""
+        return self._own / "earlier" / lesson
+
     @property
     def returned(self) -> Path:
         """The folder of what goes back into a learning platform."""

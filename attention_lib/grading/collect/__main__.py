@@ -23,6 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="EXPORT",
         help="the submissions of a class as Moodle or Canvas exports them: a zip archive or a folder",
     )
+    parser.add_argument(
+        "--again", action="store_true", help="set aside another notebook that was collected before"
+    )
     options = parser.parse_args(arguments)
     try:
         course = Course.here()
@@ -32,8 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     place = options.export or course.downloaded(lesson)
     try:
-        export = options.export
-        result = collect_export(course, lesson, export) if export else collect(course, lesson)
+        if options.export:
+            result = collect_export(course, lesson, options.export, options.again)
+        else:
+            result = collect(course, lesson, again=options.again)
     except NotTaken as reason:
         print(f"Nothing is collected: {course.shown(place)} is {reason}.", file=sys.stderr)
         return 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import logging
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,16 +51,19 @@ class Collected:
     refused: list[str] = field(default_factory=list)
 
 
-def collect(course: Course, lesson: str, layout: Layout = by_name) -> Collected:
+def collect(
+    course: Course, lesson: str, layout: Layout = by_name, again: bool = False
+) -> Collected:
     """Collect what lies in a lesson's folder of downloads, each for itself.
 
-    With a roster, a name has to be that of one of its students.
+    With a roster, a name has to be that of one of its students. With `again`, another notebook that
+    was collected before is set aside.
     """
     roster = read_roster(course)
     if roster is not None:
         layout = functools.partial(_by_roster, roster, layout)
     downloads, refused = find_downloads(course.downloaded(lesson), lesson, layout)
-    return _collect_each(course, lesson, downloads, refused)
+    return _collect_each(course, lesson, downloads, refused, again)
 
 
 def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | None:
@@ -70,7 +76,7 @@ def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | 
         raise NotCollected(str(why)) from None
 
 
-def collect_export(course: Course, lesson: str, path: Path) -> Collected:
+def collect_export(course: Course, lesson: str, path: Path, again: bool = False) -> Collected:
     """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
 
     Without a roster nobody is known: then each sentence has the line that would add a student.
@@ -83,16 +89,20 @@ def collect_export(course: Course, lesson: str, path: Path) -> Collected:
     roster = read_roster(course) or Roster((), course.shown(course.roster))
     with open_export(path) as export:
         hand_ins, refused = find_hand_ins(export, roster)
-        return _collect_each(course, lesson, hand_ins, refused)
+        return _collect_each(course, lesson, hand_ins, refused, again)
 
 
 def _collect_each(
-    course: Course, lesson: str, downloads: Sequence[Collectable], refused: list[str]
+    course: Course,
+    lesson: str,
+    downloads: Sequence[Collectable],
+    refused: list[str],
+    again: bool,
 ) -> Collected:
     result = Collected(refused=refused)
     for download in downloads:
         try:
-            sentence = "; ".join([_collect(course, lesson, download), *download.remarks])
+            sentence = "; ".join([_collect(course, lesson, download, again), *download.remarks])
             result.collected.append(f"{download.name}: {sentence}.")
         except NotCollected as why:
             result.refused.append(not_collected(download.name, str(why)))
@@ -103,21 +113,30 @@ def _collect_each(
     return result
 
 
-def _collect(course: Course, lesson: str, download: Collectable) -> str:
+def _collect(course: Course, lesson: str, download: Collectable, again: bool) -> str:
     """Write what a student handed in, and say so."""
     work = download.read(lesson)
     folder = course.submission(lesson, download.student)
+    before, aside = None, ""
     for other in course.submitted(lesson):
         if same_name(other) == same_name(download.student):
             there = course.submission(lesson, other)
             if _is_the_same(there, lesson, work):
                 return f"collected before for {other}"
-            raise NotCollected(
-                f"{course.shown(there)} holds another notebook; remove one of the two"
-            )
-    _write(folder, lesson, work)
+            if not again or before is not None:
+                raise NotCollected(
+                    f"{course.shown(there)} holds another notebook; remove one of the two, or "
+                    "collect with AGAIN=1, which sets aside what was collected before"
+                )
+            before = there
+    with _written(folder, lesson, work) as new:
+        if before is not None:
+            place = _free_place(course.earlier(lesson), download.student)
+            shutil.move(before, place)
+            aside = f", and what was collected before is now in {course.shown(place)}"
+        new.rename(folder)
     beside = f", with {len(work.files)} more files" if work.files else ""
-    return f"collected for {download.student}{beside}{_without(work.left_out)}"
+    return f"collected for {download.student}{beside}{_without(work.left_out)}{aside}"
 
 
 def _without(paths: list[str]) -> str:
@@ -134,8 +153,21 @@ def _is_the_same(folder: Path, lesson: str, work: Work) -> bool:
     return (there.notebook, there.files) == (work.notebook, work.files)
 
 
-def _write(folder: Path, lesson: str, work: Work) -> None:
-    """Write a student's folder beside its place, and then move it there."""
+def _free_place(folder: Path, student: str) -> Path:
+    """Return the path of a folder that is not there yet, for one student's hand-in."""
+    folder.mkdir(parents=True, exist_ok=True)
+    taken = {same_name(path.name) for path in folder.iterdir()}
+    numbers = itertools.count(1)
+    return next(
+        folder / name
+        for name in (f"{student}-{number}" for number in numbers)
+        if same_name(name) not in taken
+    )
+
+
+@contextlib.contextmanager
+def _written(folder: Path, lesson: str, work: Work) -> Iterator[Path]:
+    """Write a student's folder beside its place, from where it is moved there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".collecting-", dir=folder.parent) as temporary:
         new = Path(temporary, "new")
@@ -143,4 +175,4 @@ def _write(folder: Path, lesson: str, work: Work) -> None:
         for path, content in {f"{lesson}.ipynb": work.notebook, **work.files}.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(content)
-        new.rename(folder)
+        yield new

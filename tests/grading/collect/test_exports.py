@@ -209,6 +209,21 @@ def test_nothing_is_overwritten(course, export):
     assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"1"}
 
 
+def test_later_export_sets_aside_what_was_collected_before(course):
+    path = course.root / "export.zip"
+    for content in ("1", "2", "2", "3"):
+        path.write_bytes(
+            zipped(("lovelaceada_12345_1_a.ipynb", content), ("oharabo_6_7_b.ipynb", ""))
+        )
+        result = collect_export(course, LESSON, path, again=True)
+        assert result.refused == []
+    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"3", f"bo/{LESSON}/{NOTEBOOK}": b""}
+    earlier = course.earlier(LESSON)
+    assert [(earlier / f"ada-{n}" / NOTEBOOK).read_text() for n in (1, 2)] == ["1", "2"]
+    assert len(list(earlier.iterdir())) == 2
+    assert f"before is now in classroom/earlier/{LESSON}/ada-2." in result.collected[0]
+
+
 def test_hand_in_that_holds_too_much_is_refused_alone(course, export, monkeypatch):
     monkeypatch.setattr(limits, "NOTEBOOK_BYTES", 1000)
     monkeypatch.setattr(limits, "ARCHIVE_UNPACKED_BYTES", 1500)
