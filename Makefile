@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release site collect grade report bench
+.PHONY: help lab check quick test style release site collect grade report grades feedback bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -45,9 +45,12 @@ SITE_READY := .venv/.installed-site
 site: $(SITE_READY) ## make the lessons as web pages in build/site
 	@$(VENV_PYTHON) -m website
 
-collect: $(READY) ## sort what lies in classroom/downloaded: make collect LESSON=01_softmax
+# FROM: what Moodle or Canvas exported for the lesson, a zip archive or a folder. AGAIN=1: where
+# another notebook was collected before, set that aside.
+collect: $(READY) ## sort what was handed in: make collect LESSON=01_softmax FROM=export.zip
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
-	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)"
+	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
+	    $(if $(AGAIN),--again)
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
 # tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed since it was graded.
@@ -60,6 +63,17 @@ grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_
 report: $(READY) ## say who is stuck on what: make report LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make report LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.report "$(LESSON)"
+
+# FORMAT: canvas or moodle.
+grades: $(READY) ## write grades that an LMS imports: make grades FORMAT=canvas
+	@test -n "$(FORMAT)" || { echo "For which LMS? For example: make grades FORMAT=canvas"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.export grades "$(FORMAT)"
+
+# FROM: the export that was collected, whose names the LMS wants back.
+feedback: $(READY) ## pack feedback for an LMS: make feedback LESSON=01_softmax FROM=export.zip
+	@test -n "$(LESSON)" -a -n "$(FROM)" || { echo "Which lesson, and collected from what?" \
+	    "For example: make feedback LESSON=01_softmax FROM=export.zip"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.export feedback "$(LESSON)" "$(FROM)"
 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks

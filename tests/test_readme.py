@@ -10,7 +10,7 @@ from attention_lib.exercises.__main__ import COLUMNS, counts
 from attention_lib.lessons import LESSONS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/teaching.md"]
 LINKING_PAGES = [*PAGES, "docs/glossary.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
@@ -64,7 +64,9 @@ def test_every_picture_and_linked_file_is_there(page):
     path = ROOT / page
     targets = re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
     assert targets
-    assert [t for t in targets if "://" not in t and not (path.parent / t).is_file()] == []
+    assert [
+        t for t in targets if "://" not in t and not (path.parent / t.partition("#")[0]).is_file()
+    ] == []
 
 
 def test_the_page_on_architecture_names_every_folder():

@@ -8,13 +8,14 @@ import os
 import sys
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from attention_lib.grading.batch.workers import Workers, cores, preload
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
+from attention_lib.grading.classroom.roster import class_list, read_roster
 from attention_lib.grading.terminal import printable
 
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
@@ -29,6 +30,7 @@ class Result:
     penalty: float = 0.0  # for being late
     note: str = ""
     failed: bool = False
+    absent: bool = False  # handed in nothing
 
     @property
     def total(self) -> float:
@@ -64,13 +66,14 @@ def grade(
     Raises
     ------
     CourseError
-        If nothing was handed in, or nothing could be graded.
+        If nothing was handed in, nothing could be graded, or the roster cannot be read.
     """
     from attention_lib.grading.batch.batch import Batch
     from attention_lib.grading.batch.cluster import ClusterWorkers
     from attention_lib.grading.release import release
     from attention_lib.grading.report.reading import points_of_lesson
 
+    roster = read_roster(course)
     students = course.submitted(lesson)
     if not students:
         notebook = course.submission(lesson, "STUDENT") / f"{lesson}.ipynb"
@@ -82,6 +85,8 @@ def grade(
         if not _is_released(course, lesson):
             release(course, [lesson])
         with course.gradebook() as gradebook:
+            if roster is not None:
+                roster.enroll(gradebook)
             batch = Batch(course, lesson, gradebook, journal)
             plan = batch.plan(students, again)
             on_cluster = scheduler and plan
@@ -130,13 +135,37 @@ def _lateness(standing: Standing) -> str:
     return f"late by {late}{costs}"
 
 
+def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Result]:
+    """Add who handed in nothing, and say who is excused and who is not in the roster."""
+    with warnings.catch_warnings(), course.gradebook() as gradebook:
+        warnings.simplefilter("ignore")  # nbgrader's way with its database
+        students = {student.id: student for student in class_list(course, gradebook)}
+    whole = []
+    for result in results:
+        student = students.pop(result.student, None)
+        note = ""
+        if student is None and course.roster.is_file():
+            note = f"not in {course.shown(course.roster)}"
+        elif student is not None and lesson in student.excused:
+            note = "excused"
+        notes = "; ".join(note for note in (result.note, note) if note)
+        whole.append(replace(result, note=notes))
+    for student in students.values():
+        if course.autograded(lesson, student.id).is_file():
+            continue  # what was graded before has been taken away since
+        note = "excused" if lesson in student.excused else "handed in nothing"
+        whole.append(Result(student.id, note=note, absent=True))
+    return sorted(whole, key=lambda result: result.student)
+
+
 def table(most: dict[str, float], results: list[Result]) -> str:
     """Write the results as a table, one line a student."""
     rows = [["student", *most, "total", "note"], ["", *(f"of {p:g}" for p in most.values())]]
     rows[1] += [f"of {sum(most.values()):g}", ""]
     for result in results:
-        points = ["-" if result.failed else _number(result.points.get(name)) for name in most]
-        total = "-" if result.failed else f"{result.total:g}"
+        has_none = result.failed or result.absent
+        points = ["-" if has_none else _number(result.points.get(name)) for name in most]
+        total = "-" if has_none else f"{result.total:g}"
         rows.append([printable(result.student), *points, total, printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
@@ -154,9 +183,13 @@ def summary(results: list[Result]) -> str:
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None
     )
-    sentences = [f"{len(results)} handed in."]
+    absent = [result for result in results if result.absent]
+    sentences = [f"{len(results) - len(absent)} handed in."]
     if failed:
         sentences.append(f"Not graded: {', '.join(failed)}.")
+    if absent:
+        names = (f"{printable(one.student)} ({one.note})" for one in absent)
+        sentences.append(f"Absent: {', '.join(names)}.")
     if waiting:
         counts = ", ".join(f"{name} of {count}" for name, count in waiting.items())
         sentences.append(f"Waiting for a human (?): {counts}.")
@@ -194,8 +227,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"Stopped. {GO_ON}", file=sys.stderr)
         return 130
-    print(table(most, results))
-    print(f"\n{summary(results)}")
+    whole_class = add_absent(course, lesson, results)
+    print(table(most, whole_class))
+    print(f"\n{summary(whole_class)}")
     _report(course, lesson, results)
     log = course.log(lesson)
     warnings_in = f", warnings in {course.shown(log)}" if log.stat().st_size else ""

@@ -34,6 +34,8 @@ ARCHIVE_UNPACKED_BYTES = 70_000_000  # of all files in it
 ARCHIVE_RATIO = 50  # times that unpacked files may be larger, beyond NOTEBOOK_BYTES
 ARCHIVE_ENTRIES = 2_000
 FILE_NAME_BYTES = 200
+EXPORT_BYTES = 4_000_000_000  # of a learning platform's export of a whole class
+EXPORT_ENTRIES = 50_000
 
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take

@@ -163,6 +163,20 @@ class Course:
         """The folder for what nbgrader has no place for."""
         return self.root / "classroom"
 
+    @property
+    def roster(self) -> Path:
+        """The list of students, written by the instructor."""
+        return self._own / "students.csv"
+
+    def earlier(self, lesson: str) -> Path:
+        """The folder of hand-ins in whose place a later one was collected."""
+        return self._own / "earlier" / lesson
+
+    @property
+    def returned(self) -> Path:
+        """The folder of what goes back into a learning platform."""
+        return self._own / "returned"
+
     def report(self, lesson: str) -> Path:
         """The page that says who is stuck on what."""
         return self._own / "reports" / f"{lesson}.html"

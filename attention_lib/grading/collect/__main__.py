@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
-from attention_lib.grading.collect.collecting import collect
+from attention_lib.grading.collect.collecting import collect, collect_export
 from attention_lib.grading.intake.folder import NotTaken
 from attention_lib.grading.terminal import printable
 
@@ -15,16 +16,36 @@ from attention_lib.grading.terminal import printable
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="collect", description=__doc__)
     parser.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
+    parser.add_argument(
+        "--from",
+        dest="export",
+        type=Path,
+        metavar="EXPORT",
+        help="the submissions of a class as Moodle or Canvas exports them: a zip archive or a folder",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="set aside another notebook that was collected before"
+    )
     options = parser.parse_args(arguments)
     try:
         course = Course.here()
         lesson = course.require(options.lesson)
-        result = collect(course, lesson)
-    except NotTaken as reason:
-        folder = course.shown(course.downloaded(lesson))
-        print(f"Nothing is collected: {folder} is {reason}.", file=sys.stderr)
+    except CourseError as problem:
+        print(problem, file=sys.stderr)
         return 1
-    except (CourseError, NotCollected) as problem:
+    place = options.export or course.downloaded(lesson)
+    try:
+        if options.export:
+            result = collect_export(course, lesson, options.export, options.again)
+        else:
+            result = collect(course, lesson, again=options.again)
+    except NotTaken as reason:
+        print(f"Nothing is collected: {course.shown(place)} is {reason}.", file=sys.stderr)
+        return 1
+    except NotCollected as why:
+        print(f"Nothing is collected from {course.shown(place)}: {why}.", file=sys.stderr)
+        return 1
+    except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
     for sentence in [*result.collected, *result.refused]:

@@ -51,24 +51,36 @@ def _read_entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
     for entry in archive.infolist():
         if entry.is_dir():
             continue
-        path = _path(entry.filename)
-        if _is_special(entry) or _is_ignored(path):
+        path = path_inside(entry.filename)
+        if is_left_out(entry, path):
             continue
         if path in files:
             raise NotCollected(f"it holds {path!r} twice")
-        if entry.flag_bits & ENCRYPTED:
-            raise NotCollected("it is encrypted")
-        if entry.compress_type not in READ_METHODS:
-            raise NotCollected("it is packed by a method that is not read here")
-        with archive.open(entry) as file:
-            files[path] = file.read(room + 1)
+        files[path] = read_entry(archive, entry, room)
         room -= len(files[path])
-        if room < 0:
-            raise NotCollected("it holds too much, unpacked")
     return files
 
 
-def _path(name: str) -> str:
+def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes:
+    """Return a file in an archive, of at most `room` bytes.
+
+    Raises
+    ------
+    NotCollected
+        If it is larger, or cannot be unpacked within a bound.
+    """
+    if entry.flag_bits & ENCRYPTED:
+        raise NotCollected("it is encrypted")
+    if entry.compress_type not in READ_METHODS:
+        raise NotCollected("it is packed by a method that is not read here")
+    with archive.open(entry) as file:
+        content = file.read(room + 1)
+    if len(content) > room:
+        raise NotCollected("it holds too much, unpacked")
+    return content
+
+
+def path_inside(name: str) -> str:
     """Return the path of an entry with / between its parts, if it stays inside a folder."""
     path = name.replace("\\", "/")
     parts = path.split("/")
@@ -83,11 +95,12 @@ def _path(name: str) -> str:
     return path
 
 
-def _is_special(entry: zipfile.ZipInfo) -> bool:
-    """Tell whether an entry is a link or a device."""
+def is_left_out(entry: zipfile.ZipInfo, path: str) -> bool:
+    """Tell whether an entry is a link, a device, or hidden."""
     kind = stat.S_IFMT(entry.external_attr >> UNIX_MODE_SHIFT)
-    return kind not in (0, stat.S_IFREG)
+    return kind not in (0, stat.S_IFREG) or is_hidden(path)
 
 
-def _is_ignored(path: str) -> bool:
+def is_hidden(path: str) -> bool:
+    """Tell whether a path has a hidden part, or one that macOS adds to archives."""
     return any(part.startswith(".") or part.lower() == "__macosx" for part in path.split("/"))

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
 import logging
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.downloads import (
-    Download,
     Layout,
     Work,
     by_name,
     find_downloads,
     not_collected,
 )
+from attention_lib.grading.collect.exports import find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import read_submission
 
 log = logging.getLogger(__name__)
+
+
+class Collectable(Protocol):
+    """What one student handed in, wherever it lies."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def student(self) -> str: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def read(self, lesson: str) -> Work: ...
 
 
 @dataclass
@@ -31,37 +51,101 @@ class Collected:
     refused: list[str] = field(default_factory=list)
 
 
-def collect(course: Course, lesson: str, layout: Layout = by_name) -> Collected:
-    """Collect what lies in a lesson's folder of downloads, each for itself."""
+def collect(
+    course: Course, lesson: str, layout: Layout = by_name, again: bool = False
+) -> Collected:
+    """Collect what lies in a lesson's folder of downloads, each for itself.
+
+    With a roster, a name has to be that of one of its students. With `again`, another notebook that
+    was collected before is set aside.
+    """
+    roster = read_roster(course)
+    if roster is not None:
+        layout = functools.partial(_by_roster, roster, layout)
     downloads, refused = find_downloads(course.downloaded(lesson), lesson, layout)
+    return _collect_each(course, lesson, downloads, refused, again)
+
+
+def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | None:
+    student = layout(name, lesson)
+    if student is None:
+        return None
+    try:
+        return roster.find(student).id
+    except NotFound as why:
+        raise NotCollected(str(why)) from None
+
+
+def collect_export(course: Course, lesson: str, path: Path, again: bool = False) -> Collected:
+    """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
+
+    Without a roster nobody is known: then each sentence has the line that would add a student.
+
+    Raises
+    ------
+    NotCollected
+        If it cannot be read at all.
+    """
+    roster = read_roster(course) or Roster((), course.shown(course.roster))
+    with open_export(path) as export:
+        hand_ins, refused = find_hand_ins(export, roster)
+        return _collect_each(course, lesson, hand_ins, refused, again)
+
+
+def _collect_each(
+    course: Course,
+    lesson: str,
+    downloads: Sequence[Collectable],
+    refused: list[str],
+    again: bool,
+) -> Collected:
     result = Collected(refused=refused)
     for download in downloads:
-        name = download.path.name
         try:
-            result.collected.append(f"{name}: {_collect(course, lesson, download)}.")
+            sentence = "; ".join([_collect(course, lesson, download, again), *download.remarks])
+            result.collected.append(f"{download.name}: {sentence}.")
         except NotCollected as why:
-            result.refused.append(not_collected(name, str(why)))
+            result.refused.append(not_collected(download.name, str(why)))
         except Exception as problem:  # whatever it is, the other downloads are collected
-            log.debug("%s is not collected", name, exc_info=True)
-            result.refused.append(not_collected(name, f"it could not be read ({problem!r})"))
+            log.debug("%s is not collected", download.name, exc_info=True)
+            sentence = not_collected(download.name, f"it could not be read ({problem!r})")
+            result.refused.append(sentence)
     return result
 
 
-def _collect(course: Course, lesson: str, download: Download) -> str:
+def _collect(course: Course, lesson: str, download: Collectable, again: bool) -> str:
     """Write what a student handed in, and say so."""
     work = download.read(lesson)
     folder = course.submission(lesson, download.student)
+    before, aside = None, ""
     for other in course.submitted(lesson):
         if same_name(other) == same_name(download.student):
             there = course.submission(lesson, other)
             if _is_the_same(there, lesson, work):
                 return f"collected before for {other}"
-            raise NotCollected(
-                f"{course.shown(there)} holds another notebook; remove one of the two"
-            )
-    _write(folder, lesson, work)
+            if not again or before is not None:
+                raise NotCollected(
+                    f"{course.shown(there)} holds another notebook; remove one of the two, or "
+                    "collect with AGAIN=1, which sets aside what was collected before"
+                )
+            before = there
+    with _written(folder, lesson, work) as new:
+        if before is not None:
+            place = _free_place(course.earlier(lesson), download.student)
+            shutil.move(before, place)
+            aside = f", and what was collected before is now in {course.shown(place)}"
+        new.rename(folder)
     beside = f", with {len(work.files)} more files" if work.files else ""
-    return f"collected for {download.student}{beside}"
+    return f"collected for {download.student}{beside}{_without(work.left_out)}{aside}"
+
+
+def _without(paths: list[str]) -> str:
+    """Name what was handed in and is not taken."""
+    if not paths:
+        return ""
+    most = limits.FILES_NAMED_PER_NOTE
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return f", without {', '.join(paths[:most])}{more}"
 
 
 def _is_the_same(folder: Path, lesson: str, work: Work) -> bool:
@@ -69,8 +153,21 @@ def _is_the_same(folder: Path, lesson: str, work: Work) -> bool:
     return (there.notebook, there.files) == (work.notebook, work.files)
 
 
-def _write(folder: Path, lesson: str, work: Work) -> None:
-    """Write a student's folder beside its place, and then move it there."""
+def _free_place(folder: Path, student: str) -> Path:
+    """Return the path of a folder that is not there yet, for one student's hand-in."""
+    folder.mkdir(parents=True, exist_ok=True)
+    taken = {same_name(path.name) for path in folder.iterdir()}
+    numbers = itertools.count(1)
+    return next(
+        folder / name
+        for name in (f"{student}-{number}" for number in numbers)
+        if same_name(name) not in taken
+    )
+
+
+@contextlib.contextmanager
+def _written(folder: Path, lesson: str, work: Work) -> Iterator[Path]:
+    """Write a student's folder beside its place, from where it is moved there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".collecting-", dir=folder.parent) as temporary:
         new = Path(temporary, "new")
@@ -78,4 +175,4 @@ def _write(folder: Path, lesson: str, work: Work) -> None:
         for path, content in {f"{lesson}.ipynb": work.notebook, **work.files}.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(content)
-        new.rename(folder)
+        yield new

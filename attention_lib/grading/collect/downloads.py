@@ -1,7 +1,7 @@
 """Find what an instructor downloaded from a learning platform, and whose it is.
 
 Whose a download is says the name that it has in the instructor's folder, never a name inside it.
-A layout reads that name; a learning platform that names its files in another way needs one more.
+A layout reads that name. What a learning platform exports for a whole class, `exports` reads.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attention_lib.grading import limits
@@ -52,6 +52,7 @@ class Work:
 
     notebook: bytes
     files: dict[str, bytes]
+    left_out: list[str] = field(default_factory=list)  # the paths of what is not taken
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,16 @@ class Download:
 
     path: Path
     student: str
+
+    @property
+    def name(self) -> str:
+        """What sentences call it."""
+        return self.path.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else there is to say about it."""
+        return []
 
     def read(self, lesson: str) -> Work:
         """Read it, or raise NotCollected."""
@@ -74,7 +85,7 @@ class Download:
                     files = read_zip(content) if suffix == ZIP else {f"{lesson}{NOTEBOOK}": content}
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
-        return _work(files, lesson)
+        return choose_work(files, lesson)
 
 
 def find_downloads(
@@ -89,7 +100,7 @@ def find_downloads(
     with opened(folder, below=folder) as place:
         entries = names(place, limits.DOWNLOADS + 1)
     if len(entries) > limits.DOWNLOADS:
-        raise NotCollected(f"{folder} holds more than {limits.DOWNLOADS:,} files")
+        raise NotCollected(f"it holds more than {limits.DOWNLOADS:,} files")
     for name in entries:
         if name.startswith("."):
             continue
@@ -130,28 +141,29 @@ def _download(path: Path, lesson: str, layout: Layout) -> Download:
 def _read_folder(path: Path) -> dict[str, bytes]:
     """Read the files of a folder, or of the one archive in it."""
     files: dict[str, bytes] = {}
-    archives: list[bytes] = []
     room = limits.ARCHIVE_UNPACKED_BYTES
     for folder, inner, reason in walk(
         path, path.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
     ):
         if reason:
             continue
-        is_archive = inner.suffix.lower() == ZIP
         try:
             content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
         except NotTaken:
             continue
         room -= len(content)
-        if is_archive:
-            archives.append(content)
-        else:
-            files[str(inner)] = content
-    has_notebook = any(name.lower().endswith(NOTEBOOK) for name in files)
-    return read_zip(archives[0]) if len(archives) == 1 and not has_notebook else files
+        files[str(inner)] = content
+    return unpack_archive(files)
 
 
-def _work(files: dict[str, bytes], lesson: str) -> Work:
+def unpack_archive(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return what is in the one archive among files without a notebook, else the files."""
+    archives = [path for path in files if path.lower().endswith(ZIP)]
+    has_notebook = any(path.lower().endswith(NOTEBOOK) for path in files)
+    return read_zip(files[archives[0]]) if len(archives) == 1 and not has_notebook else files
+
+
+def choose_work(files: dict[str, bytes], lesson: str) -> Work:
     """Choose the notebook, and the plain files beside and below it."""
     notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
     named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
@@ -175,7 +187,8 @@ def _work(files: dict[str, bytes], lesson: str) -> Work:
         raise NotCollected("a name in it is that of a file and of a folder")
     if len({same_name(path) for path in plain}) < len(plain):
         raise NotCollected("two names in it differ in capitals alone")
-    return Work(files[chosen[0]], plain)
+    taken_paths = {chosen[0], *(str(folder / path) for path in plain)}
+    return Work(files[chosen[0]], plain, sorted(set(files) - taken_paths))
 
 
 def _is_plain(path: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
+from attention_lib.grading.classroom.roster import class_list
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
 # What differs between two students' sentences of one kind: numbers, and words of their own.
@@ -41,6 +42,7 @@ class ClassReport:
     findings: dict[str, dict[str, Finding]]  # by student and exercise
     missing: list[str] = field(default_factory=list)  # students who handed in nothing
     ungraded: list[str] = field(default_factory=list)  # who handed in, and were not graded
+    excused: list[str] = field(default_factory=list)  # by the roster
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
         """Return who has the same finding in an exercise: the most frequent first, right left out."""
@@ -94,7 +96,7 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     submitted = set(course.submitted(lesson))
     with course.gradebook() as gradebook:
         standings = read_standings(gradebook, lesson)
-        roster = [student.id for student in gradebook.students]
+        students = class_list(course, gradebook)
     graded = {
         name: one for name, one in standings.items() if course.autograded(lesson, name).is_file()
     }
@@ -102,14 +104,16 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         raise CourseError(
             f"Nobody has been graded for {lesson} yet: make grade LESSON={lesson} does that."
         )
-    known = {*roster, *submitted}
+    known = {student.id for student in students}
+    excused = {student.id for student in students if lesson in student.excused}
     return ClassReport(
         lesson,
         worth=points_of_lesson(course, lesson),
         standings=graded,
         findings={student: _findings(course, lesson, student) for student in graded},
-        missing=sorted(known - submitted - graded.keys()),
+        missing=sorted(known - excused - submitted - graded.keys()),
         ungraded=sorted(submitted - graded.keys()),
+        excused=sorted(excused),
     )
 
 

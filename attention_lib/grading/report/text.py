@@ -39,6 +39,7 @@ def attendance(report: ClassReport) -> str:
     for students, words in (
         (report.ungraded, "not graded yet"),
         (report.missing, "handed in nothing"),
+        (report.excused, "excused"),
         (report.late, "late"),
         (report.never_ran, "without an answer that ran"),
     ):

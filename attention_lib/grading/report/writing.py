@@ -9,9 +9,9 @@ from pathlib import Path
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.reading import ClassReport
+from attention_lib.grading.spreadsheet import as_text_cell
 
 HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of one
 
 
 def write_report(course: Course, report: ClassReport) -> Path:
@@ -35,10 +35,5 @@ def as_csv(report: ClassReport) -> str:
             said = (finding.outcome, finding.mistake, finding.sentence) if finding else ("",) * 3
             own = "" if points is None else f"{points:g}"
             row = [report.lesson, student, exercise, own, f"{worth:g}", *said]
-            writer.writerow(map(_as_text, row))
+            writer.writerow(map(as_text_cell, row))
     return text.getvalue()
-
-
-def _as_text(value: str) -> str:
-    """Keep a spreadsheet from running a student's words as a formula."""
-    return f"'{value}" if value.startswith(FORMULA) else value

@@ -1,0 +1,223 @@
+"""Read the roster, classroom/students.csv: who is in the class, by which names and LMS ids.
+
+Its columns are those that `nbgrader db student import` reads, and `excused`. A name that a learning
+platform (LMS) wrote is matched with a student only where it can be no other's.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.intake.folder import same_name
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id", "excused")
+LIKE_ENOUGH = 0.75  # of two names, for one to be shown as what the other may mean
+MOST_CANDIDATES = 3
+
+
+class NotFound(Exception):
+    """A name is not exactly one student's; the text, the end of a sentence, says what to do."""
+
+
+@dataclass(frozen=True)
+class Student:
+    """One line of the roster."""
+
+    id: str  # the name of the student's folders
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    lms_user_ids: tuple[str, ...] = ()
+    excused: frozenset[str] = frozenset()  # from these lessons
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip()
+
+    @property
+    def line(self) -> str:
+        """The line of the roster."""
+        text = io.StringIO()
+        ids, lessons = " ".join(self.lms_user_ids), " ".join(sorted(self.excused))
+        row = [self.id, self.first_name, self.last_name, self.email, ids, lessons]
+        csv.writer(text, lineterminator="").writerow(row)
+        return text.getvalue()
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """The names by which files of this student may be called, as `_key` writes them."""
+        first, last = self.first_name, self.last_name
+        return {_key(name) for name in (self.id, self.email, first + last, last + first)} - {""}
+
+
+def _key(name: str) -> str:
+    """Return the letters and digits of a name: a platform leaves out spaces, commas and hyphens."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The students of a class."""
+
+    students: tuple[Student, ...]
+    file: str  # as messages show it
+
+    def find(self, name: str, lms_id: str = "", lasting: bool = False) -> Student:
+        """Return the student who has this LMS id or name.
+
+        Parameters
+        ----------
+        name, lms_id
+            What a platform calls the student.
+        lasting
+            Whether the platform has one id for a student in all lessons: then a student who has
+            another id is not meant.
+
+        Raises
+        ------
+        NotFound
+            If there is none, or there may be several.
+        """
+        for student in self.students:
+            if lms_id and lms_id in student.lms_user_ids:
+                return student
+            if not lms_id and same_name(name) == same_name(student.id):
+                return student
+        named = [student for student in self.students if _key(name) in student.keys]
+        if len(named) == 1 and not (lasting and named[0].lms_user_ids):
+            return named[0]
+        raise NotFound(self._question(name, lms_id, named or self._like(name)))
+
+    def _like(self, name: str) -> list[Student]:
+        by_key = {key: student for student in self.students for key in student.keys}
+        near = difflib.get_close_matches(_key(name), by_key, MOST_CANDIDATES, LIKE_ENOUGH)
+        return list(dict.fromkeys(by_key[key] for key in near))
+
+    def _question(self, name: str, lms_id: str, candidates: list[Student]) -> str:
+        """Name the candidates, and the line that says who is meant."""
+        known = f"{name!r}" + (f" (LMS id {lms_id})" if lms_id else "")
+        nobody = f"add the line {self._new(name, lms_id).line}"
+        if not candidates:
+            return f"{self.file} has no student {known}: {nobody}"
+        if not lms_id:
+            ids = " or ".join(candidate.id for candidate in candidates)
+            return f"{known} may be {ids} of {self.file}: name it by that id, or {nobody}"
+        lines = [
+            replace(one, lms_user_ids=(*one.lms_user_ids, lms_id)).line for one in candidates
+        ]
+        shown = ", or ".join(
+            f"for {candidate.id} make its line {line}"
+            for candidate, line in zip(candidates, lines, strict=True)
+        )
+        return f"{self.file} does not say who {known} is: {shown}; for another, {nobody}"
+
+    def _new(self, name: str, lms_id: str) -> Student:
+        words = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
+        wanted = "_".join(words) or "student"
+        taken = {same_name(student.id) for student in self.students}
+        number, free = 2, wanted
+        while same_name(free) in taken:
+            number, free = number + 1, f"{wanted}_{number}"
+        first, _, last = name.strip().rpartition(" ")
+        return Student(free, first, last if first else "", "", (lms_id,) if lms_id else ())
+
+    def enroll(self, gradebook: Gradebook) -> None:
+        """Write into the gradebook what differs there."""
+        enrolled = {student.id: student for student in gradebook.students}
+        for student in self.students:
+            new = {
+                "first_name": student.first_name or None,
+                "last_name": student.last_name or None,
+                "email": student.email or None,
+                "lms_user_id": " ".join(student.lms_user_ids) or None,
+            }
+            old = enrolled.get(student.id)
+            if old is None or any(getattr(old, name) != value for name, value in new.items()):
+                gradebook.update_or_create_student(student.id, **new)
+
+
+def read_roster(course: Course) -> Roster | None:
+    """Read the roster; None if there is none.
+
+    Raises
+    ------
+    CourseError
+        If a line cannot be meant so.
+    """
+    path, file = course.roster, course.shown(course.roster)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise CourseError(f"{file} cannot be read as text in UTF-8: {problem}.") from None
+    rows = csv.reader(io.StringIO(text, newline=""))
+    header = [name.strip().lower() for name in next(rows, [])]
+    if "id" not in header or len(set(header)) < len(header):
+        raise CourseError(
+            f"The first line of {file} does not name the columns: it has to be {','.join(COLUMNS)}."
+        )
+    students: list[Student] = []
+    owners: dict[tuple[str, str], str] = {}  # by a value that only one student may have
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        cells = dict(zip(header, map(str.strip, row), strict=False))
+        where = f"{file}, line {rows.line_num}"
+        student = _student(cells, course, where, extra=len(row) > len(header))
+        unique = [("id", student.id), ("email", student.email)]
+        unique += [("lms_user_id", one) for one in student.lms_user_ids]
+        for column, value in unique:
+            if value and owners.setdefault((column, same_name(value)), student.id) is not student.id:
+                raise CourseError(f"{where}: the {column} {value!r} stands in an earlier line too.")
+        students.append(student)
+    return Roster(tuple(students), file)
+
+
+def _student(cells: dict[str, str], course: Course, where: str, extra: bool) -> Student:
+    if extra:
+        raise CourseError(f"{where} has more cells than the first line; put quotes around commas.")
+    name = cells.get("id", "")
+    if not name or name.startswith(".") or {"/", "\\"} & set(name) or course.problem_with_name(name):
+        raise CourseError(f"{where}: the id {name!r} cannot be the name of a student's folder.")
+    excused = frozenset(cells.get("excused", "").split())
+    if unknown := sorted(excused - set(course.lessons)):
+        raise CourseError(
+            f"{where}: excused has {unknown[0]!r}, which is no lesson; write lessons like "
+            f"{course.lessons[0]}, with spaces between them."
+        )
+    return Student(
+        name,
+        cells.get("first_name", ""),
+        cells.get("last_name", ""),
+        cells.get("email", ""),
+        tuple(cells.get("lms_user_id", "").split()),
+        excused,
+    )
+
+
+def class_list(course: Course, gradebook: Gradebook) -> list[Student]:
+    """Return who is in the class: the roster's students, or without one the gradebook's."""
+    roster = read_roster(course)
+    if roster is not None:
+        return list(roster.students)
+    return [
+        Student(
+            one.id,
+            one.first_name or "",
+            one.last_name or "",
+            one.email or "",
+            tuple((one.lms_user_id or "").split()),
+        )
+        for one in gradebook.students
+    ]

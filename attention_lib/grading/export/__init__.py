@@ -1,0 +1,1 @@
+"""What goes back into a learning platform (LMS): grades as CSV, feedback pages as a zip archive."""

@@ -1,0 +1,77 @@
+"""Write grades or feedback for an LMS: `python -m attention_lib.grading.export grades canvas`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.collect.archives import NotCollected
+from attention_lib.grading.export.feedback import pack_feedback
+from attention_lib.grading.export.grades import FORMATS, read_grades
+from attention_lib.grading.terminal import printable
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _options(arguments)
+    try:
+        course = Course.here()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
+            if options.what == "grades":
+                sentences = _write_grades(course, options.format)
+            else:
+                lesson = course.require(options.lesson)
+                sentences = _write_feedback(course, lesson, options.export)
+    except CourseError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except NotCollected as why:
+        print(f"No feedback is packed for {options.export}: {why}.", file=sys.stderr)
+        return 1
+    for sentence in sentences:
+        print(printable(sentence))
+    return 0
+
+
+def _write_grades(course: Course, format_name: str) -> list[str]:
+    grades = read_grades(course)
+    text, left_out = FORMATS[format_name](grades)
+    target = course.returned / f"grades-{format_name}.csv"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8", newline="")
+    strangers = [
+        f"{name} is left out: not in {course.shown(course.roster)}." for name in grades.strangers
+    ]
+    waiting = [
+        f"{lesson}: open for {', '.join(names)}, until every answer is marked by hand."
+        for lesson, totals in grades.totals.items()
+        if (names := [name for name, total in totals.items() if total is None])
+    ]
+    lessons = ", ".join(grades.most)
+    return [*left_out, *strangers, *waiting, f"{course.shown(target)} has {lessons}."]
+
+
+def _write_feedback(course: Course, lesson: str, export: Path) -> list[str]:
+    target = course.returned / f"feedback-{lesson}.zip"
+    count, without = pack_feedback(course, lesson, export, target)
+    return [*without, f"{course.shown(target)} has {count} pages."]
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="export", description=__doc__)
+    commands = parser.add_subparsers(dest="what", required=True)
+    grades = commands.add_parser("grades", help="a CSV file with the grades of all lessons")
+    grades.add_argument("format", choices=sorted(FORMATS))
+    feedback = commands.add_parser("feedback", help="a zip archive with the pages of a lesson")
+    feedback.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
+    feedback.add_argument(
+        "export", metavar="EXPORT", type=Path, help="what was collected: a zip archive or a folder"
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

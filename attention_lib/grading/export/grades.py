@@ -1,0 +1,137 @@
+"""Write grades as the CSV files that the gradebooks of Canvas and Moodle import.
+
+A cell is empty where there is no grade: nothing was handed in, it was not graded yet, or an answer
+waits for a human. The platform's own rules say what an empty cell counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.gradebook import Standing, read_standings
+from attention_lib.grading.classroom.roster import Student, class_list
+from attention_lib.grading.report.reading import points_of_lesson
+from attention_lib.grading.spreadsheet import as_text_cell
+
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CANVAS_MOST = "    Points Possible"  # of each assignment, in a row of its own
+CANVAS_EXCUSED = "EX"
+MOODLE_COLUMNS = ("ID", "First name", "Last name", "Email address")
+
+
+@dataclass
+class Grades:
+    """The grades of a class, of the lessons that somebody was graded for."""
+
+    students: list[Student]
+    most: dict[str, float]  # points by lesson
+    totals: dict[str, dict[str, float | None]]  # by lesson and student; None waits for a human
+    strangers: list[str]  # who was graded, and is not in the class
+
+    def cell(self, student: Student, lesson: str, excused: str = "") -> str:
+        """Return what stands in a student's cell for a lesson."""
+        if lesson in student.excused:
+            return excused
+        total = self.totals[lesson].get(student.id)
+        return "" if total is None else f"{total:.10g}"
+
+
+def read_grades(course: Course) -> Grades:
+    """Read the grades of every lesson that somebody was graded for.
+
+    Raises
+    ------
+    CourseError
+        If nobody was graded for any, or the roster cannot be read.
+    """
+    with course.gradebook() as gradebook:
+        students = class_list(course, gradebook)
+        standings = {lesson: read_standings(gradebook, lesson) for lesson in course.lessons}
+    totals = {
+        lesson: {
+            name: _total(standing)
+            for name, standing in by_student.items()
+            if course.autograded(lesson, name).is_file()
+        }
+        for lesson, by_student in standings.items()
+    }
+    totals = {lesson: by_student for lesson, by_student in totals.items() if by_student}
+    if not totals:
+        raise CourseError("Nobody has been graded for any lesson yet: make grade does that.")
+    known = {student.id for student in students}
+    graded = {name for by_student in totals.values() for name in by_student}
+    most = {lesson: sum(points_of_lesson(course, lesson).values()) for lesson in totals}
+    return Grades(students, most, totals, sorted(graded - known))
+
+
+def _total(standing: Standing) -> float | None:
+    """Return a student's points, or None while one of them waits for a human."""
+    points = list(standing.points.values())
+    if standing.in_doubt or None in points:
+        return None
+    return sum(one for one in points if one is not None) - standing.penalty
+
+
+def as_canvas(grades: Grades) -> tuple[str, list[str]]:
+    """Write Canvas's gradebook CSV, and a sentence about each student who is left out of it.
+
+    Canvas finds a student by its id, or else by the name.
+    """
+    names = Counter(_canvas_name(student) for student in grades.students)
+    rows = [["" for _ in CANVAS_COLUMNS] + [f"{most:g}" for most in grades.most.values()]]
+    rows[0][0] = CANVAS_MOST
+    sentences = []
+    for student in grades.students:
+        name = _canvas_name(student)
+        if len(student.lms_user_ids) > 1 or not (student.lms_user_ids or names[name] == 1):
+            sentences.append(
+                f"{student.id} is left out: Canvas needs the student's one id, as lms_user_id, "
+                f"to tell {name!r} from others."
+            )
+            continue
+        identity = [as_text_cell(name), *(student.lms_user_ids or ("",)), "", "", ""]
+        rows.append(identity + [grades.cell(student, one, CANVAS_EXCUSED) for one in grades.most])
+    return _as_csv([*CANVAS_COLUMNS, *grades.most], rows), sentences
+
+
+def _canvas_name(student: Student) -> str:
+    named = [part for part in (student.last_name, student.first_name) if part]
+    return ", ".join(named) or student.id
+
+
+def as_moodle(grades: Grades) -> tuple[str, list[str]]:
+    """Write a CSV file for Moodle's grade import, and a sentence about each who is left out of it.
+
+    Moodle finds a student by the e-mail address, and a row without one ends its import.
+    """
+    rows, sentences = [], []
+    for student in grades.students:
+        if not student.email:
+            sentences.append(
+                f"{student.id} is left out: Moodle needs the student's e-mail address."
+            )
+            continue
+        identity = [student.id, student.first_name, student.last_name, student.email]
+        rows.append(
+            [*map(as_text_cell, identity), *(grades.cell(student, one) for one in grades.most)]
+        )
+    return _as_csv([*MOODLE_COLUMNS, *grades.most], rows), sentences
+
+
+FORMATS: dict[str, Callable[[Grades], tuple[str, list[str]]]] = {
+    "canvas": as_canvas,
+    "moodle": as_moodle,
+}
+
+
+def _as_csv(header: list[str], rows: Iterable[list[str]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()

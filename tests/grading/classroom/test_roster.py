@@ -1,0 +1,131 @@
+"""The roster ties names, e-mail addresses and LMS ids to one student, and guesses nobody."""
+
+import pytest
+from nbgrader.apps.dbapp import DbStudentImportApp
+
+from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.classroom.roster import NotFound, class_list, read_roster
+from tests.grading.sample_class import LESSONS, make_course, quietly
+
+LESSON = LESSONS[0]
+LINES = f"""id,first_name,last_name,email,lms_user_id,excused
+ada,Ada,Lovelace,a.l@uni.edu,12345,
+bo,Bo,O'Hara,,,{LESSON}
+li1,Min,Li,li1@uni.edu,,
+li2,Min,Li,li2@uni.edu,,
+zoe,Zoë,Müller-Groß,,,
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    return make_course(tmp_path, LESSON)
+
+
+@pytest.fixture
+def write(course):
+    def write(text, encoding="utf-8"):
+        course.roster.parent.mkdir(exist_ok=True)
+        course.roster.write_text(text, encoding=encoding)
+        return read_roster(course)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "lms_id", "student"),
+    [
+        ("ada", "", "ada"),
+        ("a.l@uni.edu", "", "ada"),
+        ("anything", "12345", "ada"),
+        ("Ada Lovelace", "", "ada"),
+        ("lovelaceada", "", "ada"),
+        ("Lovelace, Ada", "", "ada"),
+        ("oharabo", "77", "bo"),
+        ("müllergroßzoë", "", "zoe"),
+        ("Zoe\u0308 Müller-Groß", "", "zoe"),
+    ],
+)
+def test_student_is_found_by_id_address_lms_id_or_name(write, name, lms_id, student):
+    assert write(LINES).find(name, lms_id).id == student
+
+
+def test_who_could_be_several_is_asked_about_with_the_lines_to_write(write):
+    with pytest.raises(NotFound) as question:
+        write(LINES).find("Min Li", "678")
+    assert "for li1 make its line li1,Min,Li,li1@uni.edu,678," in str(question.value)
+    assert "or for li2 make its line li2,Min,Li,li2@uni.edu,678," in str(question.value)
+    assert "add the line min_li,Min,Li,,678," in str(question.value)
+
+
+def test_namesake_with_another_lasting_id_is_not_taken_for_the_student(write):
+    roster = write(LINES)
+    assert roster.find("Ada Lovelace", "999").id == "ada"
+    with pytest.raises(NotFound, match="add the line ada_lovelace,Ada,Lovelace,,999,"):
+        roster.find("Ada Lovelace", "999", lasting=True)
+
+
+def test_who_is_not_in_the_roster_is_asked_about_beside_whom_the_name_resembles(write):
+    roster = write(LINES)
+    with pytest.raises(NotFound, match="for ada make its line ada,Ada,Lovelace,.*12345 99"):
+        roster.find("Ada Lovelase", "99")
+    with pytest.raises(NotFound, match='has no student "x,y": add the line x_y,'.replace('"', "'")):
+        roster.find("x,y")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "has to be id,first_name,last_name,email,lms_user_id,excused"),
+        ("name\nada\n", "has to be id,"),
+        ("id;email\nada;\n", "has to be id,"),
+        ("id\nada\nAda\n", "line 3: the id 'Ada' stands in an earlier line"),
+        ("id,email\nada,x@y\nbo,X@y\n", "line 3: the email"),
+        ("id,lms_user_id\nada,1 2\nbo,2\n", "line 3: the lms_user_id '2'"),
+        ("id\n../x\n", "line 2: the id '../x' cannot be the name"),
+        ("id\n..\n", "cannot be the name"),
+        ("id,email\n,x@y\n", "cannot be the name"),
+        ("id\na*\n", "cannot be the name"),
+        ("id,excused\nada,99_x\n", "'99_x', which is no lesson"),
+        ("id\nada,b\n", "more cells than the first line"),
+    ],
+)
+def test_line_that_cannot_be_meant_so_is_named(write, text, why):
+    with pytest.raises(CourseError, match=why):
+        write(text)
+
+
+def test_roster_that_is_no_utf_8_is_an_error(write):
+    with pytest.raises(CourseError, match="UTF-8"):
+        write("id,first_name\nzoe,Zoë\n", "latin-1")
+
+
+def test_spreadsheets_mark_at_the_start_and_empty_lines_do_not_matter(write):
+    assert [one.id for one in write("\ufeffID, Email\n\nada,\n,\n").students] == ["ada"]
+
+
+def test_gradebook_gets_the_roster_and_keeps_who_else_is_in_it(course, write):
+    roster = write(LINES)
+    with course.gradebook() as gradebook:
+        gradebook.add_student("eve")
+        quietly(roster.enroll, gradebook)
+        quietly(roster.enroll, gradebook)
+        found = gradebook.find_student("ada")
+        assert (found.first_name, found.email, found.lms_user_id) == ("Ada", "a.l@uni.edu", "12345")
+        assert len(gradebook.students) == 6
+        assert "eve" not in [one.id for one in class_list(course, gradebook)]
+        course.roster.unlink()
+        assert {one.id for one in class_list(course, gradebook)} >= {"eve", "ada"}
+
+
+def test_nbgraders_own_import_reads_the_roster(course, write, monkeypatch):
+    write(LINES)
+    monkeypatch.chdir(course.root)
+    DbStudentImportApp.clear_instance()
+    app = DbStudentImportApp.instance()
+    quietly(app.initialize, [str(course.roster)])
+    quietly(app.start)
+    DbStudentImportApp.clear_instance()
+    with course.gradebook() as gradebook:
+        assert {one.id for one in gradebook.students} == {"ada", "bo", "li1", "li2", "zoe"}
+        assert gradebook.find_student("ada").lms_user_id == "12345"
