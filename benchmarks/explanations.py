@@ -27,7 +27,7 @@ import numpy as np
 import yaml
 
 from attention_lib.checks.calls.timeouts import CALL_SECONDS, OutOfTime, time_limit
-from attention_lib.checks.judging import judge
+from attention_lib.checks.judging import LEARNER, Policy, judge
 from attention_lib.checks.verdict import Outcome
 from attention_lib.exercises import EXERCISES
 from benchmarks.measuring import print_table
@@ -71,7 +71,7 @@ def entries(corpus: Path = CORPUS) -> Iterator[Entry]:
             yield Entry(file.parent.name, file.stem, number, **fields)
 
 
-def checked(entry: Entry) -> tuple[Outcome, str]:
+def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
     """Return the check's verdict on an entry, and its sentence."""
     source = f"<{entry.name.replace('/', ' ')}>"
     lines = entry.answer.splitlines(keepends=True)
@@ -84,7 +84,7 @@ def checked(entry: Entry) -> tuple[Outcome, str]:
         answer = namespace[entry.exercise]
     except (Exception, OutOfTime) as error:  # a cell that stops, as Jupyter shows it
         return "error", f"{type(error).__name__}: {error}"
-    report = judge(EXERCISES[entry.exercise], answer, SEED)
+    report = judge(EXERCISES[entry.exercise], answer, SEED, policy)
     return report.outcome, report.sentence
 
 

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
+from attention_lib.checks.judges import (
+    forbidden_calls,
+    probes,
+    results,
+    second_readings,
+    side_effects,
+)
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, Policy, judge
 from attention_lib.exercises import EXERCISES
 
 
@@ -11,6 +18,8 @@ def right(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
+# What decides whether an answer is right, and nothing that only explains why it is not.
+VERDICT_ALONE = Policy((forbidden_calls, second_readings, results, side_effects, probes))
 WITHOUT_SOURCE = GRADER  # reads no source of answers
 
 

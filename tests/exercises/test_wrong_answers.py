@@ -2,8 +2,9 @@
 
 import pytest
 
-from attention_lib.checks.judging import judge
+from attention_lib.checks.judging import LEARNER, judge
 from attention_lib.exercises import EXERCISES
+from tests.checks.judged import VERDICT_ALONE
 from tests.exercises.answers import answers_of, write_answers
 from tests.exercises.chosen import chosen
 
@@ -29,7 +30,7 @@ def test_every_function_has_wrong_answers(name):
     assert answers_of(name, "WRONG"), write_answers(name, "WRONG answers")
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_wrong_answer_fails(exercise, answer, seed):
-    report = judge(EXERCISES[exercise], answer, seed)
+@pytest.mark.parametrize(("seed", "policy"), [(0, LEARNER), (1, VERDICT_ALONE)])
+def test_wrong_answer_fails(exercise, answer, seed, policy):
+    report = judge(EXERCISES[exercise], answer, seed, policy)
     assert report.outcome in ("wrong", "error"), report.sentence
