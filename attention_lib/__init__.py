@@ -1,8 +1,8 @@
 """The solution library of a course that builds the attention mechanism from the inside.
 
 Every exercise that is a function has its reference here, under the exercise's own name. The
-functions live in one module a lesson, in lesson order; `check`, `hint` and `solution` are what
-a learner calls from a notebook. These three, and the last lesson with its PyTorch, are imported
+functions live in one module a lesson, in lesson order; `check`, `hint`, `solution` and `progress` are
+what a learner calls from a notebook. These four, and the last lesson with its PyTorch, are imported
 with the first use of one of them.
 """
 
@@ -30,6 +30,7 @@ LAZY_EXPORTS = {
     "flash_program": "attention_lib.lessons.gpu.kernel",
     "hint": "attention_lib.commands",
     "pick_device": "attention_lib.lessons.gpu",
+    "progress": "attention_lib.commands",
     "solution": "attention_lib.commands",
     "time_milliseconds": "attention_lib.lessons.gpu",
     "torch_attention": "attention_lib.lessons.gpu",

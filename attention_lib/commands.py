@@ -1,4 +1,4 @@
-"""What a learner calls from a notebook: `check` an answer, ask for a `hint`, see the `solution`."""
+"""What a learner calls from a notebook: `check` an answer, ask for a `hint`, see `solution` or `progress`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import secrets
 import textwrap
 from typing import Any
 
+from attention_lib import record, standing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import judge
 from attention_lib.checks.panel import (
@@ -22,8 +23,9 @@ from attention_lib.checks.panel import (
 )
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
+from attention_lib.lessons import LESSONS
 
-__all__ = ["CheckFailed", "check", "hint", "solution"]
+__all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 
 SEED_VARIABLE = "ATTENTION_LIB_SEED"
 _hints_given: dict[str, int] = {}
@@ -66,6 +68,8 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     if seed is None:
         seed = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
     report = judge(exercise, answer, seed)
+    if report.outcome != "unattempted":
+        record.note(record.Check(name, report.outcome == "right", report.mistake))
     metadata = {"attention_lib": {"exercise": name, "outcome": report.outcome}}
     present(as_text(report), {"text/html": as_html(report)}, metadata)
     if report.outcome != "right":
@@ -120,6 +124,43 @@ def solution(name: str, *, library: bool = False) -> None:
         present(missing, {"text/markdown": missing})
     code = answer or _library_version(exercise)
     present(code, {"text/markdown": f"```python\n{code}\n```"})
+
+
+def progress(lesson: str | None = None) -> None:
+    """Show how far you are: exercises solved, points, what is next, known mistakes met.
+
+    What `check` finds is kept in ``learn/.progress.json`` beside your own copies of the lessons,
+    and nowhere else. Delete that file to begin at zero.
+
+    Parameters
+    ----------
+    lesson : str, optional
+        The lesson to tell more about. By default the one of your last check.
+
+    Raises
+    ------
+    ValueError
+        If there is no lesson of that name.
+
+    Examples
+    --------
+    >>> from attention_lib import progress
+    >>> progress("01_softmax")  # doctest: +ELLIPSIS
+    Lesson 01_softmax: ... of 4 exercises solved, ... of 7 points; ...
+    """
+    if lesson is not None and lesson not in LESSONS:
+        raise ValueError(f'There is no lesson "{lesson}". There are: {", ".join(LESSONS)}.')
+    folder = record.learner_folder()
+    checks = record.read(folder)
+    shown = lesson or standing.lesson_of_last_check(checks)
+    where = (
+        f"Kept in {folder.name}/{record.FILE}, on this machine only."
+        if folder
+        else "This notebook is not in the folder learn/ that `make lab` makes, so your progress is "
+        "kept only until its kernel stops."
+    )
+    rich = {"text/html": standing.as_html(checks, shown, where)}
+    present(standing.as_text(checks, shown, where), rich)
 
 
 def _library_version(exercise: Exercise) -> str:

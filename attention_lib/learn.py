@@ -13,8 +13,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from attention_lib import record, standing
+from attention_lib.record import RELEASES as RECORD
+
 COURSE = Path(__file__).resolve().parents[1]
-RECORD = ".releases.json"
 
 
 def update(notebooks: Path, learn: Path) -> list[str]:
@@ -94,7 +96,7 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> str | None:
-    """Bring the copies up to date and open the first one; return a sentence if that fails."""
+    """Bring the copies up to date and open the one to go on with; return a sentence if that fails."""
     notebooks, learn = COURSE / "notebooks", COURSE / "learn"
     released = lessons(notebooks)
     if not released:
@@ -108,7 +110,11 @@ def main(arguments: Sequence[str]) -> str | None:
         return f"The lessons could not be copied to {learn}: {problem}."
     for sentence in sentences:
         print(sentence, flush=True)
-    open_lab(learn / released[0].name, COURSE, arguments)
+    checks = record.read(learn)
+    to_open = learn / f"{standing.lesson_to_open(checks)}.ipynb"
+    if checks.last:
+        print(*standing.sentences(checks, standing.lesson_of_last_check(checks))[:3], sep="\n")
+    open_lab(to_open if to_open.is_file() else learn / released[0].name, COURSE, arguments)
     return None
 
 

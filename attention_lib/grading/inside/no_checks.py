@@ -1,4 +1,4 @@
-"""Replacements for `check`, `hint` and `solution` while a submission is graded."""
+"""Replacements for `check`, `hint`, `solution` and `progress` while a submission is graded."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def hint(name: str) -> None:
 def solution(name: str, *, library: bool = False) -> None:
     """Say that there are no solutions now."""
     print(f"{name}: no solutions while this is graded.")
+
+
+def progress(lesson: str | None = None) -> None:
+    """Say that a learner's progress is not kept now."""
+    print("No progress is kept while this is graded.")

@@ -64,7 +64,7 @@ def __getattr__(name):
     return Withheld(f"attention_lib.{name}")
 """
 EXPORTS = """\
-from attention_lib.commands import check, hint, solution
+from attention_lib.commands import check, hint, progress, solution
 from attention_lib.grading.inside.withheld import Withheld
 {imports}
 
@@ -91,8 +91,8 @@ def _exports(earlier: list[str]) -> str:
 def _module_of(name: str) -> str:
     """Return the module of an exported function, empty if the library imports it on first use.
 
-    Those are the last lesson's functions, which no later lesson may use, and `check`, `hint` and
-    `solution`, which are replaced.
+    Those are the last lesson's functions, which no later lesson may use, and `check`, `hint`,
+    `solution` and `progress`, which are replaced.
     """
     function = vars(attention_lib).get(name)
     return "" if function is None else str(function.__module__)

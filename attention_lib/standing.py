@@ -1,0 +1,140 @@
+"""Where a learner is in the course: exercises solved, points, what comes next, mistakes met."""
+
+from __future__ import annotations
+
+import datetime
+import html
+from dataclasses import dataclass
+
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.panel import COLORS, panel
+from attention_lib.exercises import EXERCISES
+from attention_lib.lessons import LESSONS
+from attention_lib.record import Record
+
+__all__ = ["Count", "as_html", "as_text", "count", "lesson_to_open", "next_exercise", "sentences"]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many exercises and points, of how many. Answers in words are read by a person."""
+
+    solved: int
+    exercises: int
+    points: int
+    of_points: int
+    in_words: int  # points of answers in words, which are in none of the others
+
+    def __str__(self) -> str:
+        return (
+            f"{self.solved} of {self.exercises} exercises solved, "
+            f"{self.points} of {self.of_points} points"
+        )
+
+
+def count(record: Record, lesson: str | None = None) -> Count:
+    """Count what is solved in a lesson, or in the course."""
+    exercises = [one for one in EXERCISES.values() if lesson in (None, one.lesson)]
+    checked = [one for one in exercises if one.kind != "written"]
+    solved = [one for one in checked if _is_solved(record, one)]
+    points, of_points, of_all = (
+        sum(one.points for one in some) for some in (solved, checked, exercises)
+    )
+    return Count(len(solved), len(checked), points, of_points, of_all - of_points)
+
+
+def next_exercise(record: Record, lesson: str) -> Exercise | None:
+    """Return what to solve next: the first open exercise of the lesson, then of the rest.
+
+    Later lessons come before earlier ones. None if all are solved.
+    """
+    place = LESSONS.index(lesson)
+    for later in (*LESSONS[place:], *LESSONS[:place]):
+        for exercise in EXERCISES.values():
+            is_open = exercise.kind != "written" and not _is_solved(record, exercise)
+            if exercise.lesson == later and is_open:
+                return exercise
+    return None
+
+
+def lesson_of_last_check(record: Record) -> str:
+    """Return the lesson that a learner was in, the first if there is none."""
+    return EXERCISES[record.last].lesson if record.last in EXERCISES else LESSONS[0]
+
+
+def lesson_to_open(record: Record) -> str:
+    """Return the lesson in which to go on."""
+    lesson = lesson_of_last_check(record)
+    following = next_exercise(record, lesson)
+    return following.lesson if following else lesson
+
+
+def sentences(record: Record, lesson: str) -> list[str]:
+    """Say how far the lesson is, where the learner was last, what is next, which mistakes came up."""
+    here = count(record, lesson)
+    words = f"; {here.in_words} more for answers in words, which a person reads"
+    told = [f"Lesson {lesson}: {here}{words if here.in_words else ''}."]
+    if record.last in EXERCISES:
+        told.append(f"Your last check was of {record.last}{_when(record.day)}.")
+    following = next_exercise(record, lesson)
+    if following is None:
+        told.append("You have solved every exercise of the course.")
+    elif following.lesson == lesson:
+        told.append(f"Next in this lesson: {following.name}.")
+    else:
+        told.append(f"Next: {following.name}, in lesson {following.lesson}.")
+    for exercise in EXERCISES.values():
+        if exercise.lesson == lesson and exercise.name in record.exercises:
+            met = record.exercises[exercise.name].mistakes
+            told += [
+                f"A known mistake met in {exercise.name}{_times(met[one.id])}: {one.sentence}"
+                for one in exercise.mistakes
+                if one.id in met
+            ]
+    return told
+
+
+def as_text(record: Record, lesson: str, where: str) -> str:
+    """Write a learner's standing as plain text; `where` says where the record is kept."""
+    rows = [f"  {name:15} {count(record, name)}" for name in LESSONS]
+    return "\n".join([*sentences(record, lesson), f"Course: {count(record)}.", *rows, where])
+
+
+def as_html(record: Record, lesson: str, where: str) -> str:
+    """Draw the same as a panel with a table of the lessons."""
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:left;font-weight:{700 if name == lesson else 400}">'
+        f"{name}</th><td>{one.solved} of {one.exercises}</td><td>{one.points} of {one.of_points}</td></tr>"
+        for name in LESSONS
+        for one in [count(record, name)]
+    )
+    whole = count(record)
+    lines = "".join(f"<div>{html.escape(sentence)}</div>" for sentence in sentences(record, lesson))
+    return panel(
+        f'{lines}<table style="margin:6px 0"><tr><th scope="col">lesson</th>'
+        f'<th scope="col">solved</th><th scope="col">points</th></tr>{rows}'
+        f'<tr><th scope="row" style="text-align:left">course</th>'
+        f"<td>{whole.solved} of {whole.exercises}</td><td>{whole.points} of {whole.of_points}</td>"
+        f'</tr></table><div style="opacity:.75">{html.escape(where)}</div>',
+        COLORS["unattempted"],
+        'class="attention-progress"',
+    )
+
+
+def _is_solved(record: Record, exercise: Exercise) -> bool:
+    return exercise.name in record.exercises and bool(record.exercises[exercise.name].solved)
+
+
+def _times(number: int) -> str:
+    return f", {number} times" if number > 1 else ""
+
+
+def _when(day: str) -> str:
+    """Write a day as a person says it: ``, 7 days ago``."""
+    try:
+        days = (datetime.date.today() - datetime.date.fromisoformat(day)).days
+    except ValueError:
+        return ""
+    if days <= 0:
+        return ", today"
+    return ", yesterday" if days == 1 else f", {days} days ago"
