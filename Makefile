@@ -1,4 +1,5 @@
 # Every command sets up what it needs first: .venv, with the exact versions of requirements.lock.
+# `make lab` installs what learning needs, and all other commands the whole of it.
 # Choose the Python it is made from with, for example, `make PYTHON=python3.12 lab`.
 
 PYTHON ?= python3
@@ -14,7 +15,13 @@ READY := .venv/.installed
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
 
-lab: $(READY) ## open the first lesson in JupyterLab, on your own copy in learn/
+# What `make lab` makes sure of: the whole if it is there, or else as much as was ever asked for.
+LEARN_READY := .venv/.installed-learn
+LAB_READY := $(firstword $(wildcard $(READY)) $(if $(TRITON),$(LEARN_READY)-triton) \
+    $(wildcard $(LEARN_READY)-triton) $(if $(TORCH),$(LEARN_READY)-torch) \
+    $(wildcard $(LEARN_READY)-torch) $(LEARN_READY))
+
+lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 adds PyTorch
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
 # One BLAS thread each: the workers share the two cores of a small machine. Of all tests many wait,
@@ -80,13 +87,27 @@ bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 
 # The stamp is made last, so a set-up that was interrupted is done again: from nothing if it was
 # the first, over the old one if it was an update.
-$(READY): requirements.lock pyproject.toml
+define make_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "This course needs Python 3.11 or newer, and $(PYTHON) is not." \
 	         "If you have one under another name, say so: make PYTHON=python3.12 lab" >&2; \
 	    exit 1; }
-	@echo "Setting up .venv; the first time this downloads a few hundred megabytes or more."
-	@test -e $@ || $(PYTHON) -m venv --clear .venv
+	@echo "Setting up .venv; the first time this downloads $(1)."
+	@ls .venv/.installed* >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+endef
+
+$(LEARN_READY): EXTRAS :=
+$(LEARN_READY)-torch: EXTRAS := [torch]
+$(LEARN_READY)-triton: EXTRAS := [torch,triton]
+$(LEARN_READY) $(LEARN_READY)-torch $(LEARN_READY)-triton: requirements.lock pyproject.toml
+	$(call make_venv,about 150 megabytes$(if $(EXTRAS), and PyTorch))
+	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -c requirements.lock setuptools
+	@$(VENV_PYTHON) -m pip install --disable-pip-version-check \
+	    -c requirements.lock --no-build-isolation --editable ".$(EXTRAS)"
+	@touch $@
+
+$(READY): requirements.lock pyproject.toml
+	$(call make_venv,a few hundred megabytes or more)
 	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -r requirements.lock
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check \
 	    --no-deps --no-build-isolation --editable .

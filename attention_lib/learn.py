@@ -102,7 +102,7 @@ def main(arguments: Sequence[str]) -> str | None:
     if not released:
         return (
             f"There are no lessons in {notebooks}. Start from a clone of the course, with the "
-            "package installed from it: pip install -r requirements.lock -e ."
+            "package installed from it: pip install -c requirements.lock -e ."
         )
     try:
         sentences = update(notebooks, learn)

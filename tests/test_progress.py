@@ -226,5 +226,5 @@ def test_an_unknown_lesson_is_named():
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_lesson_ends_with_the_learners_progress(lesson):
     path = Path(learn.__file__).parents[1] / "solutions" / f"{lesson}.md"
-    last = f'```python\nfrom attention_lib import progress\n\nprogress("{lesson}")\n```\n'
+    last = f'```python tags=["progress"]\nfrom attention_lib import progress\n\nprogress("{lesson}")\n```\n'
     assert path.read_text(encoding="utf-8").endswith(last)

@@ -22,6 +22,7 @@ def notebook() -> nbformat.NotebookNode:
             new_code_cell('check("softmax", softmax)', id="check_softmax"),
             new_markdown_cell("YOUR ANSWER HERE", id="written_softmax"),
             new_markdown_cell("Last words.", id="end"),
+            new_code_cell("progress()", id="last", metadata={"tags": ["progress"]}),
         ]
     )
 
@@ -43,6 +44,10 @@ def test_answer_cell_shows_what_a_learner_finds_there(cells):
     stub = cells[place(cells, "YOUR CODE HERE")]
     assert stub.source == STUB
     assert stub.outputs == []
+
+
+def test_progress_of_whoever_made_the_page_is_left_out(cells):
+    assert cells[-1].source == "Last words."
 
 
 def test_check_is_shown_without_the_verdict_on_our_answer(cells):

@@ -101,12 +101,13 @@ def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> 
     """Return the processor's time that a number of calls took.
 
     Where a process has a limit on it, Linux advances the clock of the process by some
-    milliseconds at a time, but not that of the thread.
+    milliseconds at a time, but not that of the thread. Python in a browser has no such clock.
     """
-    process, thread = time.process_time(), time.thread_time()
+    thread_time = getattr(time, "thread_time", time.process_time)
+    process, thread = time.process_time(), thread_time()
     for _ in range(calls):
         function(*args)
-    return max(time.process_time() - process, time.thread_time() - thread)
+    return max(time.process_time() - process, thread_time() - thread)
 
 
 def grows_faster_than_its_input(

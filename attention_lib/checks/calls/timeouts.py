@@ -32,7 +32,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     it, as long as four times that has not gone by.
 
     A timer signal where the system has one; elsewhere (Windows) a thread that interrupts the
-    main one. Off the main thread neither can interrupt, and nothing is limited.
+    main one. Off the main thread neither can interrupt, and nothing is limited; nor is it where
+    there are no threads (Python in a browser).
     """
     if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield
@@ -63,8 +64,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 
         previous = signal.signal(signal.SIGINT, expire)
         timer = threading.Timer(seconds, _thread.interrupt_main)
-        timer.start()
         try:
+            with contextlib.suppress(RuntimeError):  # no threads here
+                timer.start()
             yield
         finally:
             timer.cancel()
