@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+import numpy as np
+
 MISSING = {
     "torch": {"torch", "triton"},
     "browser": {
@@ -79,13 +81,27 @@ def take_away_what_a_browser_lacks():
         setattr(os, name, refused(OSError(30, "Read-only file system")))
 
 
+def softmax_with_two_faults(scores, axis=-1):
+    exponentials = np.exp(-scores)
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def sentence_on(check, name, wrong):
+    """Return what the check says of a wrong answer."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            check(name, wrong)
+    except AssertionError as failed:
+        return str(failed)
+    raise SystemExit(f"{name}: a wrong answer passed")
+
+
 def main(kind):
     sys.dont_write_bytecode = True
     sys.meta_path.insert(0, Missing(MISSING[kind]))
     if kind == "browser":
         take_away_what_a_browser_lacks()
     from attention_lib import check, hint, progress, solution
-    from attention_lib.checks.panel import CheckFailed
     from attention_lib.exercises import EXERCISES
     from tests.exercises.answers import answers_of, as_a_learner_writes_it
 
@@ -99,14 +115,12 @@ def main(kind):
             check(name, answers_of(name, "RIGHT")[0])
         assert f"{name}: right." in out.getvalue()
         mistake = next(one for one in exercise.mistakes if one.variants and not one.measured)
-        wrong = as_a_learner_writes_it(mistake.variants[0])
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                check(name, wrong)
-        except CheckFailed:
-            count += 1
-        else:
-            raise SystemExit(f"{name}: a wrong answer passed")
+        reply = sentence_on(check, name, as_a_learner_writes_it(mistake.variants[0]))
+        assert reply.startswith(f"{name}: "), reply
+        count += 1
+    assert "write `exponentials = np.exp(scores)`" in sentence_on(
+        check, "softmax", softmax_with_two_faults
+    )
     progress()
     loaded = {module.partition(".")[0] for module in sys.modules} & MISSING[kind]
     assert not loaded, loaded

@@ -1,6 +1,7 @@
 """pyproject.toml, the two locks and environment.yml ask for one and the same environment."""
 
 import ast
+import json
 import re
 import sys
 import tomllib
@@ -256,6 +257,25 @@ def test_every_locked_package_runs_on_every_python_of_the_course():
         if f"{python}.0" not in SpecifierSet(metadata.metadata(pin.name).get("Requires-Python", ""))
     ]
     assert too_new == []
+
+
+def test_workflow_runs_the_oldest_and_newest_python_once_a_fork_switches_it_on():
+    path = ROOT / ".github" / "workflows" / "tests.yml"
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["locked"]["strategy"]["matrix"]
+    assert matrix["python"] == [PYTHONS[0], PYTHONS[-1]]
+    assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+    extras = Requirement(f"course{workflow['env']['PACKAGE'].removeprefix('.')}").extras
+    assert extras == PYPROJECT["project"]["optional-dependencies"].keys() - {"site"}
+    for job in workflow["jobs"].values():
+        assert "workflow_dispatch" in job["if"]
+        assert "vars.WEEKLY_TESTS" in job["if"]
+
+
+def test_container_sets_up_what_make_lab_does():
+    path = ROOT / ".devcontainer" / "devcontainer.json"
+    stamp = json.loads(path.read_text(encoding="utf-8"))["postCreateCommand"].removeprefix("make ")
+    assert f"LEARN_READY := {stamp}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_conda_users_get_the_locked_environment():

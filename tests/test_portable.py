@@ -27,11 +27,10 @@ def not_portable(source):
     found = []
 
     def visit(node, guarded):
-        if isinstance(node, ast.If) and "hasattr(" in ast.unparse(node.test):
-            for child in node.body:
-                visit(child, True)
-            for child in node.orelse:
-                visit(child, guarded)
+        if isinstance(node, ast.If | ast.IfExp) and "hasattr(" in ast.unparse(node.test):
+            for part, is_guarded in ((node.body, True), (node.orelse, guarded)):
+                for child in part if isinstance(part, list) else [part]:
+                    visit(child, is_guarded)
             return
         found.extend(problems(node, guarded))
         for child in ast.iter_child_nodes(node):
@@ -89,6 +88,7 @@ def test_learners_code_is_portable(path):
         ("signal.setitimer(1)", ["signal.setitimer"]),
         ("if hasattr(signal, 'setitimer'):\n    signal.setitimer(1)", []),
         ("if hasattr(os, 'a'):\n    pass\nelse:\n    os.fork()", ["os.fork"]),
+        ("os.fork() if hasattr(os, 'fork') else os.fork()", ["os.fork"]),
         ("path.split(os.sep)", ["os.sep"]),
         ("place = '/tmp/x'", ["/tmp/x"]),
         ("open(name)", ["open(name)"]),

@@ -96,14 +96,18 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> int:
     return len(seen)
 
 
+def thread_time() -> float:
+    """Return the processor's time for this thread, or where there is no such clock the process."""
+    return time.thread_time() if hasattr(time, "thread_time") else time.process_time()
+
+
 @remote_measurement
 def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:
     """Return the processor's time that a number of calls took.
 
     Where a process has a limit on it, Linux advances the clock of the process by some
-    milliseconds at a time, but not that of the thread. Python in a browser has no such clock.
+    milliseconds at a time, but not that of the thread.
     """
-    thread_time = getattr(time, "thread_time", time.process_time)
     process, thread = time.process_time(), thread_time()
     for _ in range(calls):
         function(*args)

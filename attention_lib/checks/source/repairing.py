@@ -20,6 +20,7 @@ import numpy as np
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.failing_line import is_kernel
+from attention_lib.checks.calls.measuring import thread_time
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.cases import Trial
@@ -98,7 +99,7 @@ class _Search:
         # The first case that fails tells soonest that a change is no good.
         self._cases = [*failing[:1], *passing, *failing[1:]]
         self._kept = 1 + len(passing)  # of these, all must be right after a change
-        self._until = time.thread_time() + BUDGET_SECONDS
+        self._until = thread_time() + BUDGET_SECONDS
         self._trials = 0
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
         self._helpful: list[tuple[int, Change]] = []  # and how many cases are right then
@@ -150,7 +151,7 @@ class _Search:
         Those that passed before come first, and after them all are counted.
         """
         self._trials += 1
-        late = time.thread_time() > self._until or time.monotonic() > self._until_by_the_clock
+        late = thread_time() > self._until or time.monotonic() > self._until_by_the_clock
         if late or self._trials > MOST_TRIALS:
             raise _BudgetSpent
         with contextlib.ExitStack() as stack:
