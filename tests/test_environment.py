@@ -2,7 +2,10 @@
 
 import ast
 import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -270,6 +273,36 @@ def test_workflow_runs_the_oldest_and_newest_python_once_a_fork_switches_it_on()
     for job in workflow["jobs"].values():
         assert "workflow_dispatch" in job["if"]
         assert "vars.WEEKLY_TESTS" in job["if"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("stamps", "asked", "installed"),
+    [
+        ([], [], "--editable ."),
+        ([], ["TORCH=1"], "--editable .[torch]"),
+        ([], ["TRITON=1"], "--editable .[torch,triton]"),
+        (["-learn"], [], None),
+        (["-learn"], ["TORCH=1"], "--editable .[torch]"),
+        (["-learn-torch"], [], None),
+        (["-learn-torch"], ["TRITON=1"], "--editable .[torch,triton]"),
+        (["-learn-triton"], ["TORCH=1"], None),
+        ([""], ["TRITON=1"], None),
+    ],
+)
+def test_make_lab_installs_what_is_asked_for_once_and_no_more(tmp_path, stamps, asked, installed):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".venv").mkdir()
+    for stamp in stamps:
+        (tmp_path / ".venv" / f".installed{stamp}").touch()
+    dry_run = subprocess.run(
+        ["make", "-n", "lab", *asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    commands = dry_run.stdout.replace('"', "").splitlines()
+    installs = [line.partition("--editable")[2] for line in commands if "--editable" in line]
+    assert installs == ([] if installed is None else [installed.removeprefix("--editable")])
 
 
 def test_container_sets_up_what_make_lab_does():
