@@ -102,6 +102,12 @@ def markdown2html(context: Context, source: str) -> Shown:
 
 
 @pass_context
+def markdown2html_without_math(context: Context, source: str) -> Shown:
+    """Render a cell's Markdown for pages without scripts: formulas are shown as TeX."""
+    return _bounded(context, source, lambda: _contained(_render(context, source, _TexAsCode)))
+
+
+@pass_context
 def highlight_code(
     context: Context, source: str, language: str | None = None, metadata: Any = None
 ) -> Shown:
@@ -157,11 +163,26 @@ def _contained(markup: str) -> str:
     return f"{CONTAINER}{clean_html(markup)}</div>"
 
 
-def _render(context: Context, source: str) -> str:
+class _TexAsCode(IPythonRenderer):
+    """Shows formulas in the style of code."""
+
+    def inline_math(self, body: str) -> str:
+        return f'<code class="attention-tex">{self.escape_html(body.strip())}</code>'
+
+    def block_math(self, body: str) -> str:
+        return f'<pre class="attention-tex">{self.escape_html(body.strip())}</pre>'
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+
+def _render(
+    context: Context, source: str, renderer_class: type[IPythonRenderer] = IPythonRenderer
+) -> str:
     if len(source) > limits.MARKDOWN_CELL_CHARACTERS:
         raise TooRich("It is too long.")
     pictures = _Pictures((context.get("cell") or {}).get("attachments", {}))
-    renderer = IPythonRenderer(escape=False, attachments=pictures, exclude_anchor_links=True)
+    renderer = renderer_class(escape=False, attachments=pictures, exclude_anchor_links=True)
     rendered = MarkdownWithMath(renderer=renderer).render(source)
     if len(rendered) > limits.MARKDOWN_GROWTH * len(source) + pictures.characters:
         raise TooRich("It grows too much.")
