@@ -97,6 +97,7 @@ PIECE_CPU_SECONDS = 1.0  # to render it
 PLAIN_CHARACTERS = 20_000  # of what is shown as plain text, for being beyond one of these
 HIGHLIGHTED_CHARACTERS = 20_000  # of a code cell in color
 SUMMARY_CHARACTERS = 500  # of what a check said, in the list at the top of a page
+CACHED_LESSON_CELLS = 1_000  # as HTML, in each process that writes pages
 STYLE_CHARACTERS = 1_000  # of a style attribute
 STYLE_BRACKETS = 20
 COLOR_CHARACTERS = 30  # of a terminal's escape sequence

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
-from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
+from nbgrader.preprocessors import GetGrades
+from traitlets import default
 
 from attention_lib.grading import limits
 
@@ -28,11 +30,15 @@ class ReadGrades(GetGrades):
         mark["in_doubt"] = grade.manual_score is not None and bool(grade.needs_manual_grade)
 
 
-class ArrangeFeedback(NbGraderPreprocessor):
+class ArrangeFeedback(Preprocessor):
     """Leave exercises and the student's cells in view, fold the rest, and list the exercises.
 
     It runs after the grades have been read.
     """
+
+    @default("enabled")
+    def _default_enabled(self) -> bool:
+        return True
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -41,6 +47,7 @@ class ArrangeFeedback(NbGraderPreprocessor):
         for place, (cell, is_folded) in enumerate(zip(cells, folded, strict=True)):
             neighbors = folded[place - 1 : place], folded[place + 1 : place + 2]
             cell.metadata[PAGE_DATA] = {
+                "of_lesson": _is_of_the_lesson(cell),
                 "opens": is_folded and neighbors[0] != [True],
                 "closes": is_folded and neighbors[1] != [True],
             }
@@ -68,7 +75,7 @@ def _split(cells: list[NotebookNode]) -> tuple[list[NotebookNode], list[bool]]:
             continue
         before = cell.source[: start.start()]
         if before.strip():
-            pieces.append(from_dict({**cell, "source": before}))
+            pieces.append(from_dict({**cell, "source": before, "id": f"before-{len(pieces)}"}))
             folded.append(not in_statement)
         pieces.append(from_dict({**cell, "source": cell.source[start.start() :]}))
         folded.append(False)

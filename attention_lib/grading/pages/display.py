@@ -24,6 +24,7 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import List
 
 from attention_lib.grading import limits
+from attention_lib.grading.pages.arranging import PAGE_DATA
 from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
 
 _EXTRA_TAGS = """
@@ -104,7 +105,11 @@ def markdown2html(context: Context, source: str) -> Shown:
 @pass_context
 def markdown2html_without_math(context: Context, source: str) -> Shown:
     """Render a cell's Markdown for pages without scripts: formulas are shown as TeX."""
-    return _bounded(context, source, lambda: _contained(_render(context, source, _TexAsCode)))
+
+    def render() -> str:
+        return _contained(_render(context, source, _TexAsCode))
+
+    return _bounded(context, source, lambda: _cached(context, source, render))
 
 
 @pass_context
@@ -114,7 +119,11 @@ def highlight_code(
     """Show code in color, as nbconvert does."""
     if len(source) > limits.HIGHLIGHTED_CHARACTERS:
         return _as_code(source)
-    return _bounded(context, source, lambda: _highlight(source, language, metadata), _as_code)
+
+    def render() -> str:
+        return str(_highlight(source, language, metadata))
+
+    return _bounded(context, source, lambda: _cached(context, source, render), _as_code)
 
 
 @pass_context
@@ -156,6 +165,24 @@ def _bounded(
     except Exception:
         logger.warning("Shown as plain text: rendering it failed", exc_info=True)
     return plain(source) if plain else _as_paragraph(source, why)
+
+
+# By kind and text of a lesson's cell: its HTML, which is the same on each page of a class.
+_lesson_html: dict[tuple[str, str], str] = {}
+
+
+def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
+    """Render text of the lesson once in the life of this process, and all else each time."""
+    cell = context.get("cell") or {}
+    of_lesson = cell.get("metadata", {}).get(PAGE_DATA, {}).get("of_lesson")
+    if not of_lesson or source != cell["source"] or cell.get("attachments"):
+        return render()
+    key = cell["cell_type"], source
+    if key not in _lesson_html:
+        if len(_lesson_html) >= limits.CACHED_LESSON_CELLS:
+            _lesson_html.clear()
+        _lesson_html[key] = render()
+    return _lesson_html[key]
 
 
 def _contained(markup: str) -> str:
