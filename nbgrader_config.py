@@ -109,6 +109,9 @@ c.HTMLExporter.filters = {
     "markdown2html": "attention_lib.grading.pages.display.markdown2html",
     "strip_files_prefix": "attention_lib.grading.pages.display.strip_files_prefix",
 }
+# Formgrader shows the marker a rubric and the model answer below each answer in words, feedback not.
+c.HTMLExporter.preprocessors = ["attention_lib.grading.pages.marking.ShowRubric"]
+c.FeedbackExporter.preprocessors = []
 # Feedback pages have no scripts, so formulas are shown as they were typed.
 c.FeedbackExporter.template_file = "attention_feedback.html.j2"
 c.FeedbackExporter.filters = {
