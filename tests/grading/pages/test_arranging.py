@@ -55,6 +55,7 @@ def notebook():
             new_code_cell("theirs = 1", id="earlier-2"),
             new_markdown_cell("Still a story."),
             new_markdown_cell("### Exercise: why (2 points)\n\nWhy is $e^s$ positive?"),
+            new_code_cell("plots.of_the_exercise()"),
             new_markdown_cell(
                 "Because $e^s>0$:\n\n$$\\frac{1}{2}$$",
                 metadata=graded("why", 0, 2, solution=True, unmarked=True, comment="*Good*"),
@@ -105,7 +106,16 @@ def test_lesson_text_is_folded_and_nothing_else(page):
     )
     for text in ("A long story", "plots.of_the_lesson", "The end of", "Another story", "Still a"):
         assert text in folded
-    for text in ("Put in order", "import", "Divide.", "mine", "theirs", "Because", "Why is"):
+    for text in (
+        "Put in order",
+        "import",
+        "Divide.",
+        "mine",
+        "theirs",
+        "Because",
+        "Why is",
+        "of_the_exercise",
+    ):
         assert text not in folded
         assert text in page.text
 
