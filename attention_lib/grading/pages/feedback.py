@@ -101,7 +101,7 @@ def _without_contents(nb: NotebookNode) -> NotebookNode:
     note = (
         "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
     )
-    cells = [new_markdown_cell(note, id="note")]
+    cells = [new_markdown_cell(note, id="note", metadata={"attention_lib": {}})]  # not folded
     for cell in nb.cells:
         if "nbgrader" in cell.metadata:
             empty = {**cell, "source": ""}

@@ -160,6 +160,8 @@ def test_marked_answer_shows_its_mark(marks, shown):
 def test_page_of_points_alone_keeps_the_sentences():
     page = BeautifulSoup(page_of(notebook(), points_alone=True), "html.parser")
     assert SENTENCE in page.select_one(".summary").text
+    assert "too much memory, to be shown" in page.text
+    assert page.select("details") == []
     assert "panel" not in page.text
     assert "Because" not in page.text
 
