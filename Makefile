@@ -44,8 +44,11 @@ style: $(READY)
 	@$(VENV_PYTHON) -m ruff check .
 	@$(VENV_PYTHON) -m mypy
 
+# LESSON: only this one. CHANGED_POINTS=1: also with other points for what was handed in; marks given
+# by hand stay. OVERWRITE=1: also over a notebook that was edited in classroom/source/.
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
-	@$(VENV_PYTHON) -m attention_lib.grading.release
+	@$(VENV_PYTHON) -m attention_lib.grading.release $(LESSON) \
+	    $(if $(CHANGED_POINTS),--changed-points) $(if $(OVERWRITE),--overwrite)
 
 SITE_READY := .venv/.installed-site
 

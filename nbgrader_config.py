@@ -96,9 +96,9 @@ c.Autograde.autograde_preprocessors = [
 
 # Feedback does not show hidden checks; neither it nor formgrader runs what came with a submission.
 c.GenerateFeedback.preprocessors = [
-    "nbgrader.preprocessors.GetGrades",
+    "attention_lib.grading.pages.arranging.ReadGrades",
     "attention_lib.grading.pages.display.HideChecks",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "attention_lib.grading.pages.arranging.ArrangeFeedback",
 ]
 c.GenerateFeedback.exporter_class = "attention_lib.grading.pages.feedback.FeedbackExporter"
 c.HTMLExporter.sanitize_html = True
@@ -108,4 +108,13 @@ c.HTMLExporter.filters = {
     "highlight_code": "attention_lib.grading.pages.display.highlight_code",
     "markdown2html": "attention_lib.grading.pages.display.markdown2html",
     "strip_files_prefix": "attention_lib.grading.pages.display.strip_files_prefix",
+}
+# Formgrader shows the marker a rubric and the model answer below each answer in words, feedback not.
+c.HTMLExporter.preprocessors = ["attention_lib.grading.pages.marking.ShowRubric"]
+c.FeedbackExporter.preprocessors = []
+# Feedback pages have no scripts, so formulas are shown as they were typed.
+c.FeedbackExporter.template_file = "attention_feedback.html.j2"
+c.FeedbackExporter.filters = {
+    **c.HTMLExporter.filters,
+    "markdown2html": "attention_lib.grading.pages.display.markdown2html_without_math",
 }

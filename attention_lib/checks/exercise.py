@@ -91,6 +91,9 @@ class Exercise:
     remarks
         Functions of the answer that return None or a sentence, for an answer that is right: what
         it should do otherwise all the same. They decide no point.
+    rubric
+        For words: what the points are given for, as pairs of points and a sentence. They add up to
+        `points`. The marker reads it beside the model answer.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Exercise:
     run_as: str = ""
     not_by: Mapping[Callable[..., Any], str] = field(default_factory=dict)
     remarks: tuple[Callable[[Answer], str | None], ...] = ()
+    rubric: tuple[tuple[float, str], ...] = ()
     lesson: str = ""
 
     @property

@@ -116,6 +116,10 @@ def test_a_submission_is_graded_by_button_and_by_hand(room, address, page):
     assert page.title() != "stolen"
     expect(page.locator(".attention-check", has_text="softmax: right.").first).to_be_visible()
 
+    rubric = page.locator(".inner_cell", has_text="Rubric of written_softmax, 2 points")
+    expect(rubric).to_contain_text("Model answer")
+    expect(rubric).to_contain_text("No other submission waits to be marked.")
+
     with page.expect_response(lambda answer: "/api/grade/" in answer.url) as saved:
         points.last.fill("1.5")
         points.last.press("Tab")

@@ -101,6 +101,77 @@ def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, 
     assert course.released(lesson).read_bytes() == before
 
 
+def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkeypatch, capsys):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    quietly(release, course, [lesson])
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_student("ada")
+        quietly(gradebook.update_or_create_submission, lesson, "ada")
+        gradebook.find_grade("written_softmax", lesson, lesson, "ada").manual_score = 1.5
+        gradebook.find_grade("check_softmax", lesson, lesson, "ada").manual_score = 2.0
+        gradebook.db.commit()
+    source = nbformat.read(course.source(lesson), as_version=4)
+    cell_of(source, "written_softmax").metadata.nbgrader.points = 1
+    monkeypatch.setattr(command, "read_lesson", lambda *_: source)
+    monkeypatch.chdir(course.root)
+
+    assert quietly(command.main, [lesson]) == 1
+    assert f"make release LESSON={lesson} CHANGED_POINTS=1" in capsys.readouterr().err
+
+    assert quietly(command.main, [lesson, "--changed-points"]) == 0
+    told = capsys.readouterr().out
+    assert "written_softmax: 2 points, now 1 point" in told
+    assert "Look at those above the new points: ada has 1.5 in written_softmax." in told
+    with course.gradebook() as gradebook:
+        grade = gradebook.find_grade("written_softmax", lesson, lesson, "ada")
+        assert (grade.manual_score, grade.max_score) == (1.5, 1.0)
+        assert gradebook.find_grade("check_softmax", lesson, lesson, "ada").manual_score == 2.0
+    released = nbformat.read(course.released(lesson), as_version=4)
+    assert cell_of(released, "written_softmax").metadata.nbgrader.points == 1
+
+    source.cells.remove(cell_of(source, "written_softmax"))
+    assert quietly(command.main, [lesson, "--changed-points"]) == 1
+    error = capsys.readouterr().err
+    assert "written_softmax: 1 point, now not there" in error
+    assert "CHANGED_POINTS" not in error
+
+
+def test_edited_source_is_replaced_only_on_demand(tmp_path, monkeypatch, capsys):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    monkeypatch.chdir(course.root)
+    source = course.source(lesson)
+    assert quietly(command.main, [lesson]) == 0
+    written = source.read_bytes()
+    edited = written.replace(b"softmax", b"soft maximum", 1)
+
+    source.write_bytes(edited)
+    capsys.readouterr()
+    assert quietly(command.main, [lesson]) == 1
+    error = capsys.readouterr().err
+    assert f"classroom/source/{lesson}/{lesson}.ipynb was edited after make release" in error
+    assert f"make release LESSON={lesson} OVERWRITE=1" in error
+    assert source.read_bytes() == edited
+
+    course.source_digest(lesson).unlink()  # as it was before digests were kept
+    assert quietly(command.main, [lesson]) == 1
+    assert "nothing says that make release has written it" in capsys.readouterr().err
+    assert quietly(command.main, [lesson, "--overwrite"]) == 0
+    assert source.read_bytes() == written
+    assert quietly(command.main, [lesson]) == 0
+
+
+def test_changed_lesson_replaces_a_source_that_nobody_edited(tmp_path):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    quietly(release, course, [lesson])
+    path = course.written(lesson)
+    path.write_text(path.read_text("utf-8").replace("Take a", "Now take a", 1), "utf-8")
+    quietly(release, course, [lesson])
+    assert "Now take a" in course.source(lesson).read_text("utf-8")
+
+
 def test_an_author_without_a_class_gets_no_gradebook(tmp_path, monkeypatch):
     course = make_course(tmp_path, LESSONS[0])
     monkeypatch.chdir(course.root)

@@ -93,6 +93,10 @@ class Course:
         folder = self._folder(self._folders.source_directory, NOBODY, lesson)
         return folder / f"{lesson}.ipynb"
 
+    def source_digest(self, lesson: str) -> Path:
+        """The digest of the instructor's version as `make release` last wrote it."""
+        return self._own / f"{lesson}.source"
+
     def released(self, lesson: str) -> Path:
         """The learners' version."""
         folder = self._folder(self._folders.release_directory, NOBODY, lesson)

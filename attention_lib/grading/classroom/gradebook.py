@@ -98,7 +98,7 @@ def read_standings(
         waits = automatic is None and manual is None
         standing.automatic[cell] = automatic
         standing.points[cell.removeprefix("check_")] = None if waits else score
-        shown[name].append([cell, automatic, manual, extra])
+        shown[name].append([cell, automatic, manual, extra, bool(doubt)])
     for name, cell, comment in _comments(gradebook, lesson, student):
         shown[name].append([cell, comment])
     for name, marks in shown.items():

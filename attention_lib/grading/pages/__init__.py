@@ -1,1 +1,1 @@
-"""Feedback pages, with scripts removed."""
+"""Feedback pages without scripts, and the rubric that a marker sees."""

@@ -24,6 +24,7 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import List
 
 from attention_lib.grading import limits
+from attention_lib.grading.pages.arranging import PAGE_DATA
 from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
 
 _EXTRA_TAGS = """
@@ -102,13 +103,27 @@ def markdown2html(context: Context, source: str) -> Shown:
 
 
 @pass_context
+def markdown2html_without_math(context: Context, source: str) -> Shown:
+    """Render a cell's Markdown for pages without scripts: formulas are shown as TeX."""
+
+    def render() -> str:
+        return _contained(_render(context, source, _TexAsCode))
+
+    return _bounded(context, source, lambda: _cached(context, source, render))
+
+
+@pass_context
 def highlight_code(
     context: Context, source: str, language: str | None = None, metadata: Any = None
 ) -> Shown:
     """Show code in color, as nbconvert does."""
     if len(source) > limits.HIGHLIGHTED_CHARACTERS:
         return _as_code(source)
-    return _bounded(context, source, lambda: _highlight(source, language, metadata), _as_code)
+
+    def render() -> str:
+        return str(_highlight(source, language, metadata))
+
+    return _bounded(context, source, lambda: _cached(context, source, render), _as_code)
 
 
 @pass_context
@@ -152,16 +167,49 @@ def _bounded(
     return plain(source) if plain else _as_paragraph(source, why)
 
 
+# By kind and text of a lesson's cell: its HTML, which is the same on each page of a class.
+_lesson_html: dict[tuple[str, str], str] = {}
+
+
+def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
+    """Render text of the lesson once in the life of this process, and all else each time."""
+    cell = context.get("cell") or {}
+    of_lesson = cell.get("metadata", {}).get(PAGE_DATA, {}).get("of_lesson")
+    if not of_lesson or source != cell["source"] or cell.get("attachments"):
+        return render()
+    key = cell["cell_type"], source
+    if key not in _lesson_html:
+        if len(_lesson_html) >= limits.CACHED_LESSON_CELLS:
+            _lesson_html.clear()
+        _lesson_html[key] = render()
+    return _lesson_html[key]
+
+
 def _contained(markup: str) -> str:
     require_bounds(markup)
     return f"{CONTAINER}{clean_html(markup)}</div>"
 
 
-def _render(context: Context, source: str) -> str:
+class _TexAsCode(IPythonRenderer):
+    """Shows formulas in the style of code."""
+
+    def inline_math(self, body: str) -> str:
+        return f'<code class="attention-tex">{self.escape_html(body.strip())}</code>'
+
+    def block_math(self, body: str) -> str:
+        return f'<pre class="attention-tex">{self.escape_html(body.strip())}</pre>'
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+
+def _render(
+    context: Context, source: str, renderer_class: type[IPythonRenderer] = IPythonRenderer
+) -> str:
     if len(source) > limits.MARKDOWN_CELL_CHARACTERS:
         raise TooRich("It is too long.")
     pictures = _Pictures((context.get("cell") or {}).get("attachments", {}))
-    renderer = IPythonRenderer(escape=False, attachments=pictures, exclude_anchor_links=True)
+    renderer = renderer_class(escape=False, attachments=pictures, exclude_anchor_links=True)
     rendered = MarkdownWithMath(renderer=renderer).render(source)
     if len(rendered) > limits.MARKDOWN_GROWTH * len(source) + pictures.characters:
         raise TooRich("It grows too much.")

@@ -11,14 +11,15 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment
+from jinja2 import BytecodeCache, DictLoader, Environment
 from jinja2.bccache import Bucket
 from nbconvert.exporters import HTMLExporter, TemplateExporter
 from nbformat import NotebookNode, from_dict
-from nbformat.v4 import new_markdown_cell
-from traitlets import Bool
+from nbformat.v4 import new_markdown_cell, new_output
+from traitlets import Bool, default
 
 from attention_lib.grading import limits
+from attention_lib.grading.pages import template
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,10 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
 
     points_alone = Bool(False, help="Write pages without the notebook.").tag(config=True)
 
+    @default("extra_loaders")
+    def _default_extra_loaders(self) -> list[DictLoader]:
+        return [DictLoader({template.NAME: template.PAGE})]
+
     @property
     def environment(self) -> Environment:
         environment = super().environment
@@ -96,12 +101,23 @@ def _without_contents(nb: NotebookNode) -> NotebookNode:
     note = (
         "**This notebook takes too long, or too much memory, to be shown. Below are its points.**"
     )
-    cells = [new_markdown_cell(note, id="note")]
+    cells = [new_markdown_cell(note, id="note", metadata={"attention_lib": {}})]  # not folded
     for cell in nb.cells:
         if "nbgrader" in cell.metadata:
             empty = {**cell, "source": ""}
             if cell.cell_type == "code":
-                empty["outputs"] = []
+                empty["outputs"] = _verdicts(cell)
             empty.pop("attachments", None)
             cells.append(empty)
     return from_dict({**nb, "cells": cells})
+
+
+def _verdicts(cell: NotebookNode) -> list[NotebookNode]:
+    """Return what a check decided, with nothing to be shown where it stands."""
+    if not cell.metadata.nbgrader.get("grade") or cell.metadata.nbgrader.get("solution"):
+        return []
+    metadata = [output.get("metadata", {}) for output in cell.outputs]
+    nothing = {"text/plain": ""}
+    return [
+        new_output("display_data", nothing, metadata=m) for m in metadata if "attention_lib" in m
+    ]

@@ -1,0 +1,143 @@
+"""Arrange a graded notebook for its feedback page: a summary of exercises, lesson text folded."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nbconvert.preprocessors import Preprocessor
+from nbformat import NotebookNode, from_dict
+from nbgrader.preprocessors import GetGrades
+from traitlets import default
+
+from attention_lib.grading import limits
+
+EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not of this lesson
+PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
+
+
+class ReadGrades(GetGrades):
+    """nbgrader's GetGrades, which also tells a mark of zero from an answer that nobody has read."""
+
+    def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:
+        super()._get_score(cell, resources)
+        mark = cell.metadata.nbgrader
+        place = mark.grade_id, self.notebook_id, self.assignment_id, self.student_id
+        grade = self.gradebook.find_grade(*place)
+        mark["unmarked"] = grade.auto_score is None and grade.manual_score is None
+        mark["in_doubt"] = grade.manual_score is not None and bool(grade.needs_manual_grade)
+
+
+class ArrangeFeedback(Preprocessor):
+    """Leave exercises and the student's cells in view, fold the rest, and list the exercises.
+
+    It runs after the grades have been read.
+    """
+
+    @default("enabled")
+    def _default_enabled(self) -> bool:
+        return True
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        cells, folded = _split(nb.cells)
+        for place, (cell, is_folded) in enumerate(zip(cells, folded, strict=True)):
+            neighbors = folded[place - 1 : place], folded[place + 1 : place + 2]
+            cell.metadata[PAGE_DATA] = {
+                "of_lesson": _is_of_the_lesson(cell),
+                "opens": is_folded and neighbors[0] != [True],
+                "closes": is_folded and neighbors[1] != [True],
+            }
+        _title_stretches(cells, folded)
+        nb.cells = cells
+        resources[PAGE_DATA] = [_row(cell) for cell in cells if _is_graded(cell)]
+        return nb, resources
+
+
+def _split(cells: list[NotebookNode]) -> tuple[list[NotebookNode], list[bool]]:
+    """Return the cells, cut where an exercise begins inside one, and which of them are folded."""
+    pieces: list[NotebookNode] = []
+    folded: list[bool] = []
+    in_statement = False  # between an exercise's heading and what is graded
+    for cell in cells:
+        if not _is_of_the_lesson(cell):
+            pieces.append(cell)
+            folded.append(False)
+            in_statement = in_statement and not _is_graded(cell)
+            continue
+        start = EXERCISE_HEADING.search(cell.source) if cell.cell_type == "markdown" else None
+        if start is None:
+            pieces.append(cell)
+            folded.append(not in_statement)
+            continue
+        before = cell.source[: start.start()]
+        if before.strip():
+            pieces.append(from_dict({**cell, "source": before, "id": f"before-{len(pieces)}"}))
+            folded.append(not in_statement)
+        pieces.append(from_dict({**cell, "source": cell.source[start.start() :]}))
+        folded.append(False)
+        in_statement = True
+    return pieces, folded
+
+
+def _is_of_the_lesson(cell: NotebookNode) -> bool:
+    """Tell whether a cell is neither an exercise's, nor the student's, nor what answers rest on."""
+    marks = cell.metadata.get("nbgrader", {})
+    if marks.get("grade") or marks.get("solution") or "setup" in cell.metadata.get("tags", []):
+        return False
+    cell_id = str(cell.get("id", ""))
+    return not cell_id.startswith(ANSWER_IDS) and "attention_lib" not in cell.metadata
+
+
+def _is_graded(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("grade"))
+
+
+def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
+    """Name each folded stretch after the first heading in it."""
+    first: NotebookNode | None = None
+    for cell, is_folded in zip(cells, folded, strict=True):
+        if not is_folded:
+            continue
+        if cell.metadata[PAGE_DATA]["opens"]:
+            first = cell
+        heading = HEADING.search(cell.source) if cell.cell_type == "markdown" else None
+        if heading and first is not None:
+            first.metadata[PAGE_DATA].setdefault("heading", heading[1].replace("`", ""))
+
+
+def _row(cell: NotebookNode) -> dict[str, Any]:
+    """Return what the summary shows of one exercise."""
+    marks = cell.metadata.nbgrader
+    sentence = _sentence(cell)
+    if marks.get("unmarked"):
+        sentence = "This answer waits to be read."
+    elif marks.get("in_doubt"):
+        sentence = f"{sentence} The mark was given for an earlier answer.".strip()
+    if len(sentence) > limits.SUMMARY_CHARACTERS:
+        sentence = f"{sentence[: limits.SUMMARY_CHARACTERS]}…"
+    return {
+        "name": marks.grade_id.removeprefix("check_"),
+        "anchor": marks.grade_id,
+        "sentence": sentence,
+        "score": marks.get("score") or 0.0,
+        "points": marks.get("points") or 0.0,
+        "unmarked": bool(marks.get("unmarked")),
+    }
+
+
+def _sentence(cell: NotebookNode) -> str:
+    """Return what the check said, in its own words; check cells have outputs of the grader alone."""
+    if cell.cell_type != "code" or cell.metadata.nbgrader.get("solution"):
+        return ""
+    for output in cell.outputs:
+        verdict = output.get("metadata", {}).get("attention_lib")
+        if verdict:
+            if verdict["outcome"] == "right":
+                return "Right."
+            return str(verdict.get("sentence") or verdict["outcome"])
+    errors = [output.evalue for output in cell.outputs if output.output_type == "error"]
+    return errors[0] if errors else ""

@@ -1,0 +1,220 @@
+"""What stands on a feedback page, and where: exercises in view, the lesson's text folded."""
+
+import html
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from nbformat import from_dict
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attention_lib.grading import limits
+from attention_lib.grading.pages import display
+from attention_lib.grading.pages.arranging import ArrangeFeedback, ReadGrades
+from attention_lib.grading.pages.feedback import FeedbackExporter
+from attention_lib.grading.release import release
+from tests.grading.sample_class import LESSONS, ROOT, Classroom, Course, make_course, quietly
+
+SENTENCE = "The sum must run along <axis> only."
+
+
+def graded(name, score, points, **more):
+    marks = {"grade_id": name, "grade": True, "solution": False, "score": score, "points": points}
+    return {"nbgrader": marks | more}
+
+
+def verdict(outcome, sentence=""):
+    told = {"exercise": "softmax", "outcome": outcome, "sentence": sentence, "mistake": ""}
+    return new_output(
+        "display_data", {"text/html": "<b>panel</b>"}, metadata={"attention_lib": told}
+    )
+
+
+def notebook():
+    return new_notebook(
+        cells=[
+            new_markdown_cell("**Put in order.**", metadata={"attention_lib": {"problem": None}}),
+            new_markdown_cell("# Scores and `weights`\n\nA long story with $e^s$."),
+            new_code_cell("plots.of_the_lesson()"),
+            new_code_cell("import numpy", metadata={"tags": ["setup"]}),
+            new_markdown_cell("The end of a story.\n\n### Exercise: softmax (3 points)\n\nDivide."),
+            new_code_cell(
+                "def softmax(scores): ...",
+                metadata={"nbgrader": {"grade_id": "softmax", "grade": False, "solution": True}},
+            ),
+            new_code_cell(
+                "check('softmax', softmax)",
+                metadata=graded("check_softmax", 0, 3),
+                outputs=[
+                    verdict("wrong", SENTENCE),
+                    new_output("error", ename="CheckFailed", evalue="wrong"),
+                ],
+            ),
+            new_markdown_cell("Another story."),
+            new_code_cell("mine = 1", id="added-1"),
+            new_code_cell("theirs = 1", id="earlier-2"),
+            new_markdown_cell("Still a story."),
+            new_markdown_cell("### Exercise: why (2 points)\n\nWhy is $e^s$ positive?"),
+            new_code_cell("plots.of_the_exercise()"),
+            new_markdown_cell(
+                "Because $e^s>0$:\n\n$$\\frac{1}{2}$$",
+                metadata=graded("why", 0, 2, solution=True, unmarked=True, comment="*Good*"),
+            ),
+        ]
+    )
+
+
+def resources(late_penalty=0):
+    return {
+        "nbgrader": {"notebook": "01", "score": 1, "max_score": 5, "late_penalty": late_penalty}
+    }
+
+
+def page_of(book, late_penalty=0, **settings):
+    """Write the page as nbgrader does with the course's settings."""
+    exporter = FeedbackExporter(config=Course(ROOT).nbgrader().config, **settings)
+    exporter.register_preprocessor(ArrangeFeedback, enabled=True)
+    return exporter.from_notebook_node(book, resources(late_penalty))[0]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return BeautifulSoup(page_of(notebook()), "html.parser")
+
+
+def test_exercises_are_listed_with_points_and_the_sentence_of_the_check(page):
+    rows = [[cell.text for cell in row.select("td")] for row in page.select(".summary tr")[1:]]
+    assert rows == [
+        ["softmax", "(Score: 0.0 / 3.0)", SENTENCE],
+        ["why", "waits", "This answer waits to be read."],
+    ]
+    for link in page.select(".summary a"):
+        assert page.find(id=link["href"].removeprefix("#")) is not None
+
+
+def test_lesson_text_is_folded_and_nothing_else(page):
+    folds = page.select("details")
+    assert [fold.summary.text for fold in folds] == [
+        "Lesson text: Scores and weights",
+        "Lesson text",
+        "Lesson text",
+        "Lesson text",
+    ]
+    assert not any(fold.has_attr("open") for fold in folds)
+    folded = " ".join(
+        fold.extract().text for fold in BeautifulSoup(str(page), "html.parser")("details")
+    )
+    for text in ("A long story", "plots.of_the_lesson", "The end of", "Another story", "Still a"):
+        assert text in folded
+    for text in (
+        "Put in order",
+        "import",
+        "Divide.",
+        "mine",
+        "theirs",
+        "Because",
+        "Why is",
+        "of_the_exercise",
+    ):
+        assert text not in folded
+        assert text in page.text
+
+
+def test_page_fetches_nothing_and_shows_formulas_as_tex(page):
+    assert page.select("script, link, iframe") == []
+    assert "http" not in re.sub(r"http-equiv", "", str(page.head))
+    tex = [code.text for code in page.select(".attention-tex")]
+    assert tex == ["e^s", "e^s", "e^s>0", r"\frac{1}{2}"]
+    assert "$" not in page.body.text
+
+
+def test_comment_of_the_marker_is_shown(page):
+    assert page.select_one(".comment em").text == "Good"
+
+
+def test_late_penalty_is_told_in_a_sentence():
+    assert "late" not in BeautifulSoup(page_of(notebook()), "html.parser").body.text
+    text = (
+        BeautifulSoup(page_of(notebook(), late_penalty=1.5), "html.parser").select_one(".late").text
+    )
+    assert "handed in late:\n1.5 points are taken off." in text
+
+
+@pytest.mark.parametrize(
+    ("marks", "shown"),
+    [
+        ({"unmarked": False, "score": 1.5}, ["(Score: 1.5 / 2.0)", ""]),
+        (
+            {"unmarked": False, "score": 1.5, "in_doubt": True},
+            ["(Score: 1.5 / 2.0)", "The mark was given for an earlier answer."],
+        ),
+    ],
+)
+def test_marked_answer_shows_its_mark(marks, shown):
+    book = notebook()
+    book.cells[-1].metadata.nbgrader.update(marks)
+    last = BeautifulSoup(page_of(book), "html.parser").select(".summary tr")[-1]
+    assert [cell.text for cell in last.select("td")][1:] == shown
+
+
+def test_page_of_points_alone_keeps_the_sentences():
+    page = BeautifulSoup(page_of(notebook(), points_alone=True), "html.parser")
+    assert SENTENCE in page.select_one(".summary").text
+    assert "too much memory, to be shown" in page.text
+    assert page.select("details") == []
+    assert "panel" not in page.text
+    assert "Because" not in page.text
+
+
+def test_summary_runs_no_html_and_is_cut():
+    book = notebook()
+    book.cells[6].outputs = [verdict("wrong", "<script>x</script>" + "a" * 10_000)]
+    text = page_of(book)
+    assert "<script" not in text
+    assert html.escape("<script>x</script>") in text
+    assert text.count("a" * limits.SUMMARY_CHARACTERS) == 0
+
+
+def test_lesson_text_is_rendered_once_and_answers_each_time(monkeypatch):
+    page_of(notebook())
+    rendered = []
+    render = display._render
+
+    def counted(context, source, *more):
+        rendered.append(source)
+        return render(context, source, *more)
+
+    monkeypatch.setattr(display, "_render", counted)
+    page_of(notebook())
+    assert len(rendered) == 3
+    assert [text[:7] for text in rendered] == ["**Put i", "Because", "*Good*"]
+
+
+def test_unread_answer_differs_from_one_without_points(tmp_path):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    quietly(release, course, [lesson])
+    cells = [from_dict(cell) for cell in Classroom(course, lesson).blank().cells]
+    place = {"notebook": lesson, "assignment": lesson, "student": "ada"}
+    url = course.nbgrader().coursedir.db_url
+
+    def marks():
+        book, _ = quietly(
+            ReadGrades().preprocess,
+            new_notebook(cells=cells),
+            {"nbgrader": {**place, "db_url": url}},
+        )
+        found = next(c for c in book.cells if c.get("id") == "written_softmax").metadata.nbgrader
+        return found.score, found.unmarked, found.in_doubt
+
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_student("ada")
+        quietly(gradebook.update_or_create_submission, lesson, "ada")
+        grade = gradebook.find_grade("written_softmax", lesson, lesson, "ada")
+        assert marks() == (0, True, False)
+        grade.manual_score, grade.needs_manual_grade = 0.0, False
+        gradebook.db.commit()
+        assert marks() == (0, False, False)
+        grade.needs_manual_grade = True
+        gradebook.db.commit()
+        assert marks() == (0, False, True)
