@@ -213,14 +213,21 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
         return ""
     is_torch = any(word.arg in ("dim", "keepdim") for word in call.keywords)
     keyword = "keepdim" if is_torch else "keepdims"
-    if any(word.arg == keyword for word in call.keywords):
+    given = [word.value for word in call.keywords if word.arg == keyword]
+    if any(isinstance(value, ast.Constant) and value.value for value in given):
         return ""
-    words = [*call.keywords, ast.keyword(keyword, ast.Constant(True))]
+    others = [word for word in call.keywords if word.arg != keyword]
+    words = [*others, ast.keyword(keyword, ast.Constant(True))]
     kept = ast.Call(call.func, call.args, words)
     value = line.value(ast.fix_missing_locations(ast.copy_location(kept, call)))
     shape = shape_of(value) if value is not UNKNOWN else None
     if shape is None or _joined(shape, target) != _joined(target, target):
         return ""
+    if given:
+        return (
+            f" Whatever {ast.unparse(given[0])} is, this {name} needs its axis: {quoted(kept)} keeps it, "
+            "and fits."
+        )
     return f" The {name} loses its axis: {quoted(kept)} keeps it, and fits."
 
 

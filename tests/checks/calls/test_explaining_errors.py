@@ -193,6 +193,16 @@ def test_no_order_or_transpose_is_named_that_does_not_fit():
     assert text.endswith("these must be equal.")
 
 
+def test_a_reduction_that_keeps_its_axis_for_some_calls_is_to_keep_it_for_all():
+    def shifted(x, keepdims=False):
+        top = np.max(x, axis=-1, keepdims=keepdims)
+        return x - top
+
+    said = explanation(shifted, ROWS)
+    assert "`np.max(x, axis=-1, keepdims=True)` keeps it, and fits" in said
+    assert "None" not in said
+
+
 def test_neither_of_two_mends_that_both_fit_is_named():
     text = explanation(_product_in_the_other_order, np.ones((5, 3)), np.ones((3, 3)))
     assert text.endswith("these must be equal.")  # x @ w fits, and w @ x transposed
