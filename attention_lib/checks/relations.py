@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from attention_lib.checks.cases import SLACK, Expected
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.regions import region_clauses
-from attention_lib.checks.sizes import Named, named_numbers
+from attention_lib.checks.sizes import CONSTANTS, Named, named_numbers
 
 ENOUGH = 2  # numbers that show a relation, beyond those that fix its constants
 
@@ -72,6 +73,7 @@ class Holds(NamedTuple):
     label: tuple[Any, ...]
     clause: str  # what the learner reads, without a capital and a full stop
     shown_by: int  # how many numbers show it; 0 where it could not be otherwise
+    name: str = ""  # of the size that a factor or an offset is
 
 
 Relation = Callable[[Pair], Iterator[Holds]]
@@ -122,8 +124,9 @@ def related_here(exercise: Exercise, wrong: Comparison) -> str:
     for which, pair in parts.items():
         for relation in IN_ONE_CALL:
             with np.errstate(all="ignore"):
-                holds = next((one for one in relation(pair) if one.shown_by > ENOUGH), None)
-            if holds:
+                shown = [one for one in relation(pair) if one.shown_by > ENOUGH]
+            if shown:
+                holds = _with_rivals(shown)
                 return f"In this call{f', in {which}' if which else ''}, {holds.clause}."
     return ""
 
@@ -137,10 +140,34 @@ def _holds_on_all(relation: Relation, pairs: Sequence[Pair]) -> Holds | None:
             first = [one for one in first if one.label in others[-1]]
             if not first:
                 return None
-    for one in first:
-        if one.shown_by + sum(other[one.label].shown_by for other in others) >= ENOUGH:
-            return one
-    return None
+    shown = [
+        one
+        for one in first
+        if one.shown_by + sum(other[one.label].shown_by for other in others) >= ENOUGH
+    ]
+    return _with_rivals(shown) if shown else None
+
+
+def _with_rivals(shown: Sequence[Holds]) -> Holds:
+    """Name the other sizes that are the same number in all of these calls, beside the first."""
+    first = shown[0]
+    kinds = {_kind_of_size(first.name): first.name}
+    for one in shown[1:]:
+        if one.name in CONSTANTS:
+            continue
+        if one.name and one.label[0] == first.label[0] and one.label[2:] == first.label[2:]:
+            kinds.setdefault(_kind_of_size(one.name), one.name)
+    names = list(kinds.values())
+    if not first.name or len(names) == 1:
+        return first
+    named = f" is {first.name}"
+    both = f"{named}, and here {_listed(names[1:3])} too"
+    return first._replace(clause=first.clause.replace(named, both, 1))
+
+
+def _kind_of_size(name: str) -> str:
+    """Leave out whose axis a size is: those of query and key are mostly the same."""
+    return re.sub(r"\w+\.shape", "shape", name)
 
 
 def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
@@ -282,10 +309,11 @@ def _constant_factor(pair: Pair) -> Iterator[Holds]:
         for named in _that_are(value, pair):
             remedy = "divide by it once" if times else "multiply by it once"
             text = f"; {value:.4g} is {named.text}: {remedy}"
-            if named.text == f"{value:.4g}":
+            if plain := named.text == f"{value:.4g}":
                 few = "many" if times else "few"
                 text = f": look for a factor of {named.text} too {few}"
-            yield Holds(("factor", named.text, times, factor < 0), what + text, shown_by)
+            name = "" if plain else named.text
+            yield Holds(("factor", named.text, times, factor < 0), what + text, shown_by, name)
     yield Holds(("factor", f"{factor:.5g}"), what, shown_by - 1)
 
 
@@ -312,8 +340,11 @@ def _constant_offset(pair: Pair) -> Iterator[Holds]:
     remedy = "subtract it" if much == "large" else "add it"
     shown_by = _distinct(pair.right)
     for named in _that_are(abs(offset), pair):
-        text = f"; that is {named.text}: {remedy}" if named.text != f"{abs(offset):.4g}" else ""
-        yield Holds(("offset", named.text, much), what + text, shown_by)
+        plain = named.text == f"{abs(offset):.4g}"
+        text = "" if plain else f"; that is {named.text}: {remedy}"
+        yield Holds(
+            ("offset", named.text, much), what + text, shown_by, "" if plain else named.text
+        )
     yield Holds(("offset", f"{offset:.5g}"), what, shown_by - 1)
 
 

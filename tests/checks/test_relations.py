@@ -1,9 +1,12 @@
 """What is said of how wrong numbers come from the right ones, and of answers that look alike."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import attention_lib
+from attention_lib.checks.relations import Pair, _constant_factor, _holds_on_all
 from attention_lib.lessons import attention as lesson_5
 from tests.checks.judged import right, said_of_numbers
 
@@ -145,6 +148,24 @@ def test_relation_that_only_seems_to_hold_is_not_named(exercise, answer, words):
         sentence = said_of_numbers(answer, exercise)
     for word in words:
         assert word not in sentence
+
+
+def test_sizes_that_are_one_number_in_all_wrong_calls_are_both_named():
+    pair = Pair(
+        np.array([1.0, 2.0, 5.0]) * np.sqrt(2),
+        np.array([1.0, 2.0, 5.0]),
+        1e-12,
+        np.finfo(np.float64),
+        {"query": np.zeros((3, 2)), "block_size": 2},
+    )
+    clause = _holds_on_all(_constant_factor, [pair]).clause
+    assert (
+        "the square root of block_size, and here the square root of query.shape[-1] too" in clause
+    )
+    other = replace(pair, arguments={"query": np.zeros((3, 2)), "block_size": 5})
+    clause = _holds_on_all(_constant_factor, [pair, other]).clause
+    assert "block_size" not in clause
+    assert "is the square root of query.shape[-1]: divide" in clause
 
 
 def test_factor_that_two_calls_disagree_on_is_not_named():
