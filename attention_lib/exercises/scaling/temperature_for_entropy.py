@@ -101,9 +101,12 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
             "that. A fixed range does not reach them, and one that starts near 1 gets there by "
             "halving only after hundreds of steps: bring both ends near the answer first."
         )
-    if reached < target:
-        return f"{measured}: the temperature is too low. Does the search reach high enough, with no NaN on the way?"
-    return f"{measured}: the temperature is too high. Does the search reach low enough, with no NaN on the way?"
+    low_or_high, reach = ("low", "high") if reached < target else ("high", "low")
+    return (
+        f"{measured}: the temperature is too {low_or_high}. Does the search reach {reach} enough, in "
+        "steps that are fine enough (an interval that is halved gets there, a grid does not), with no "
+        "NaN on the way?"
+    )
 
 
 def entropy_at(scores: NDArray, temperature: float) -> float:
