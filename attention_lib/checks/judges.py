@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from traceback import FrameSummary
@@ -47,9 +48,34 @@ class Attempt:
         if isinstance(self.answer, RemoteAnswer):
             return None
         try:
-            return repair(self.exercise, self.answer, self.comparisons)
+            return repair(self.exercise, self.answer, self.comparisons, self.said_next)
         except Exception:  # odd source: advice that fails must not take away the verdict
             return None
+
+    def said_next(self, changed: Answer) -> str | None:
+        """Return what is said of a changed answer, results apart; None if the change is to blame."""
+        function = self.exercise.on_cases(changed)
+        after = Attempt(
+            self.exercise,
+            changed,
+            [
+                dataclasses.replace(one, seen=observe(function, one.trial.case))
+                for one in self.comparisons
+            ],
+        )
+        effects = [report.sentence for report in side_effects(after)]
+        if effects:
+            # Of a call that stopped, the rest is not known.
+            had = any(one.stopped for one in self.comparisons) or (
+                _kinds_of_effects(after) <= _kinds_of_effects(self)
+            )
+            return effects[0] if had else None
+        problem = next(probes(after), None)
+        if problem is None:
+            return ""
+        before = next(probes(self), None)
+        same = before and _without_numbers(before.sentence) == _without_numbers(problem.sentence)
+        return problem.sentence if same else None
 
     @property
     def reading(self) -> str:
@@ -210,6 +236,18 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
             "returns."
         )
     return sentences
+
+
+def _kinds_of_effects(attempt: Attempt) -> set[str]:
+    return {
+        kind
+        for comparison in attempt.comparisons
+        for kind in _side_effects_of(attempt.exercise, comparison.seen)
+    }
+
+
+def _without_numbers(sentence: str) -> str:
+    return re.sub(r"\d[\d.,]*", "", sentence)
 
 
 def out_of_time(exercise: Exercise, seen: Observation) -> str:

@@ -195,7 +195,9 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         return
     left, right = node.left, node.right
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
-        yield 3, ast.BinOp(right, node.op, left)
+        # The logarithm of a quotient turned round is its negative: a sign is tried before that.
+        turns_a_sign = scope.takes_logarithms and isinstance(node.op, ast.Div)
+        yield 5 if turns_a_sign else 3, ast.BinOp(right, node.op, left)
     for operation in OPERATIONS.get(type(node.op), ()):
         yield 4, ast.BinOp(left, operation(), right)
     if isinstance(left, ast.BinOp):  # (a o b) p c
@@ -437,7 +439,8 @@ def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Take the negative."""
     plain = isinstance(node, (ast.Name, ast.Call, ast.BinOp))
     if plain and isinstance(parent, (ast.Return, ast.Call)) and field != "func":
-        yield 6, ast.UnaryOp(ast.USub(), node)
+        of_a_logarithm = scope.takes_logarithms and isinstance(parent, ast.Return)
+        yield 3 if of_a_logarithm else 6, ast.UnaryOp(ast.USub(), node)
 
 
 def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:

@@ -1,6 +1,7 @@
 """Finding the small change of an answer's source that makes every result right.
 
-What is said of it is true by trial: the changed answer has been called on the cases.
+What is said of it is true by trial: the changed answer has been called on the cases, and what else
+the check looks at has been looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import itertools
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,12 @@ WALL_SECONDS = 2.0  # the same on a busy machine
 CALL_SECONDS = 0.1  # for one call of a changed answer
 MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
+MOST_WHOLES = 4  # changes that the rest of the check is run on
+MOST_EDITS = 3  # in two changes, of which one may be made in two places
+
+# From a changed answer whose results are right, what the check says of it then: empty if nothing.
+# None if that is no fault of the learner's, but of the change.
+Next = Callable[[Answer], str | None]
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,12 @@ class Repair:
     is_whole: bool
 
 
-def repair(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Repair | None:
+def repair(
+    exercise: Exercise,
+    answer: Any,
+    comparisons: Sequence[Comparison],
+    said_next: Next = lambda answer: "",
+) -> Repair | None:
     """Find one or two small changes that make every result right or, if there is none, more of them.
 
     Parameters
@@ -56,6 +68,8 @@ def repair(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
         The function that is wrong, of this process.
     comparisons
         What it did on each case.
+    said_next
+        What the check says of a changed answer whose results are right.
 
     Returns
     -------
@@ -67,7 +81,7 @@ def repair(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
         return None  # Triton's interpreter is too slow for many trials
     if source is None or threading.current_thread() is not threading.main_thread():
         return None  # off the main thread nothing ends a loop that never ends
-    return _Search(exercise, source, comparisons).result()
+    return _Search(exercise, source, comparisons, said_next).result()
 
 
 @contextlib.contextmanager
@@ -91,9 +105,15 @@ class _Search:
     """A search among small changes, within a budget of time."""
 
     def __init__(
-        self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison]
+        self,
+        exercise: Exercise,
+        source: Source,
+        comparisons: Sequence[Comparison],
+        said_next: Next,
     ) -> None:
-        self._exercise, self._source = exercise, source
+        self._exercise, self._source, self._said_next = exercise, source, said_next
+        self._wholes = 0  # changes after which every result was right
+        self._next = ""  # what the check says after the change that was found
         failing = [one for one in comparisons if one.failed]
         passing = [one for one in comparisons if not one.failed]
         # The first case that fails tells soonest that a change is no good.
@@ -113,7 +133,8 @@ class _Search:
             change = None
         if change:
             words = sentence_of(change, self._source.lines)
-            return Repair(f"{words}, and every result is right.", is_whole=True)
+            after = f" Then: {self._next}" if self._next else ""
+            return Repair(f"{words}, and every result is right.{after}", is_whole=True)
         helpful = [
             (right, change)
             for right, change in self._helpful
@@ -134,16 +155,36 @@ class _Search:
         for change in changes:
             right = self._cases_right(change)
             if right == len(self._cases):
-                return change
-            if right:
+                if self._passes(change):
+                    return change
+            elif right:
                 self._helpful.append((right, change))
         self._helpful.sort(key=lambda pair: (-pair[0], rank_of(pair[1])))
         promising = [change for _, change in self._helpful[:MOST_PROMISING]]
         pairs = itertools.chain(itertools.product(promising, changes), _likeliest_pairs(changes))
         for first, second in pairs:
-            if self._cases_right(first + second) == len(self._cases):
-                return first + second
+            both = first + second
+            if len(both) > MOST_EDITS:
+                continue
+            if self._cases_right(both) == len(self._cases) and self._passes(both):
+                return both
         return None
+
+    def _passes(self, change: Change) -> bool:
+        """Tell whether the rest of the check finds no fault that the change has brought in."""
+        self._wholes += 1
+        if self._wholes > MOST_WHOLES:
+            raise _BudgetSpent
+        answer = self._changed(change)
+        said = self._said_next(answer) if answer else None
+        self._next = said or ""
+        return said is not None
+
+    def _changed(self, change: Change) -> Answer | None:
+        with contextlib.ExitStack() as stack:
+            for edit in change:
+                stack.enter_context(edit.applied())
+            return self._source.made({edit.enclosing[-1] for edit in change})
 
     def _cases_right(self, change: Change) -> int:
         """Count the cases that pass after a change, up to the first that does not.
@@ -154,10 +195,7 @@ class _Search:
         late = thread_time() > self._until or time.monotonic() > self._until_by_the_clock
         if late or self._trials > MOST_TRIALS:
             raise _BudgetSpent
-        with contextlib.ExitStack() as stack:
-            for edit in change:
-                stack.enter_context(edit.applied())
-            answer = self._source.made({edit.enclosing[-1] for edit in change})
+        answer = self._changed(change)
         if answer is None:
             return 0
         function, count = self._exercise.on_cases(answer), 0

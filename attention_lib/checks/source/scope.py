@@ -14,6 +14,7 @@ class Scope:
     variables: tuple[str, ...]  # assigned in it, not its arguments
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
+    takes_logarithms: bool = False
 
     @classmethod
     def of(cls, function: ast.FunctionDef, is_torch: bool) -> Scope:
@@ -35,6 +36,7 @@ class Scope:
             tuple(name for name in stored if name not in arguments),
             tuple(name for name in arguments if name not in loaded),
             is_torch,
+            any(getattr(node, "attr", "").startswith("log") for node in ast.walk(function)),
         )
 
     @property

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import judges
-from attention_lib.checks.judges import source_readings, source_repairs
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.cases import trials_of
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.judges import Attempt, source_readings, source_repairs
 from attention_lib.checks.judging import GRADER, Policy
 from attention_lib.checks.source.repairing import repair
 from attention_lib.exercises import EXERCISES
@@ -80,7 +83,6 @@ def unhurried(monkeypatch):
             _turned_shares,
             ["`return weights * (grad_weights - dot)` in place of", "keepdims=True"],
         ),
-        ("normalize_by_sum", _nothing_returned, ["End with `return weights`"]),
         ("split_heads", _asserting, ["raise ValueError(...)` in place of the assert"]),
         (
             "temperature_for_entropy",
@@ -94,6 +96,59 @@ def test_the_change_that_makes_every_result_right_is_named(name, answer, said, u
     assert sentence.endswith(", and every result is right.")
     for words in said:
         assert words in sentence.replace("return exponentials", "exponentials")
+
+
+def test_what_the_check_refuses_after_a_change_is_said_with_it(unhurried):
+    sentence = sentence_of(_nothing_returned, "normalize_by_sum")
+    assert "End with `return weights`" in sentence
+    assert ", and every result is right. Then: normalize_by_sum returns" in sentence
+    assert sentence.endswith("remove the print, an answer only returns.")
+
+
+def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried):
+    exercise = EXERCISES["softmax_vjp"]
+    trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, _turned_shares)]
+    whole = repair(exercise, _turned_shares, trials)
+    assert whole is not None
+    assert whole.is_whole
+    refused = repair(exercise, _turned_shares, trials, said_next=lambda changed: None)
+    assert refused is None or not refused.is_whole
+
+
+def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
+    exercise = EXERCISES["softmax"]
+
+    def in_place(scores, axis=-1):
+        scores[...] = scores + 1.0
+        return right(scores, axis)
+
+    def cools(scores, axis=-1):
+        return right(2 * scores, axis)
+
+    def cools_in_place(scores, axis=-1):
+        scores[...] = 2.0 * scores
+        return right(scores, axis)
+
+    for before, said in ((cools, None), (cools_in_place, "softmax returns the right values but")):
+        trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, before)]
+        after = Attempt(exercise, before, trials).said_next(in_place)
+        assert (after and after[: len(said or "")]) == said
+
+
+def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_round():
+    def without_minus(scores, targets):
+        exponentials = np.exp(scores)  # overflows, the second fault
+        shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        return np.log(shares[np.arange(len(targets)), targets]).mean()
+
+    sentence = sentence_of(without_minus, "cross_entropy")
+    assert "write `return -np.log(" in sentence
+    assert "/ exponentials`" not in sentence
+
+
+def _called(exercise, answer):
+    trials = trials_of(exercise, 0)
+    return [(trial, observe(answer, trial.case)) for trial in trials]
 
 
 def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried):
