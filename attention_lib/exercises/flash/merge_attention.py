@@ -122,6 +122,16 @@ def by_overflowing_sums(left: Pair, right: Pair) -> Pair:
         return output, np.log(a + b)
 
 
+def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
+    return np.log(np.exp(left) + np.exp(right))
+
+
+def sums_for_logarithms(left: Pair, right: Pair) -> Pair:
+    a, b = left[1][..., None], right[1][..., None]
+    with np.errstate(all="ignore"):
+        return (a * left[0] + b * right[0]) / (a + b), np.log(left[1] + right[1])
+
+
 def cut_to_integers(left: Pair, right: Pair) -> Pair:
     output, joined = merge_attention(left, right)
     return output.astype(left[0].dtype), joined
@@ -188,6 +198,15 @@ MISTAKES = (
     Mistake(
         "exp(logsumexp) overflows, or vanishes: use differences only, as np.logaddexp does.",
         by_overflowing_sums,
+        lambda left, right: (by_overflowing_sums(left, right)[0], merge_attention(left, right)[1]),
+        merging(join=overflowing_join),
+        merging(join=overflowing_join, anchor=no_anchor),
+    ),
+    Mistake(
+        "The second of each pair is taken for a sum of exponentials: it is the logarithm of one, so "
+        "the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
+        sums_for_logarithms,
+        lambda left, right: (sums_for_logarithms(left, right)[0], left[1] + right[1]),
     ),
     Mistake(
         "The output is not an average: its shares add up to 1 when both are taken under the joined "

@@ -222,6 +222,11 @@ MISTAKES = (
         ),
     ),
     Mistake(
+        "The keys are read from number 0 on, whatever start is: before the loop, move the pointers "
+        "on by start * key_stride and start * value_stride.",
+        Edited((START_OF_KEYS, "pass"), (START_OF_VALUES, "pass")),
+    ),
+    Mistake(
         "NaN: the loads read on behind the last key. Give tl.load mask=there, other=0.0.",
         Edited((GUARD, "")),
     ),

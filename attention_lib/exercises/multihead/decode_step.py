@@ -150,6 +150,13 @@ def step(
     return answer
 
 
+def first_step_doubled(
+    query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
+) -> tuple[NDArray, Cache]:
+    keys, values = grown(key, value, cache or (key, value))
+    return attend(query, keys, values), (keys, values)
+
+
 class OwnCache:
     """Keep one cache of its own, whatever cache is passed in, as long as the shapes fit."""
 
@@ -253,6 +260,11 @@ MISTAKES = (
                 grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
             )
         ),
+    ),
+    Mistake(
+        "In the first step the new token stands in the cache twice: without a cache the keys and "
+        "values are key and value alone.",
+        first_step_doubled,
     ),
     Mistake(
         "The query is stored in place of the key: later tokens ask this one's key.",
