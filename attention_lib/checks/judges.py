@@ -145,6 +145,20 @@ def results(attempt: Attempt) -> Iterator[Report]:
             yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
 
 
+def changed_inputs(attempt: Attempt) -> Iterator[Report]:
+    """Report an input that is changed where a result is wrong in its dtype alone.
+
+    What is written into an array takes its dtype.
+    """
+    problem = next(results(attempt), None)
+    first = problem.comparison if problem else None
+    if first is None or not first.seen.changed or first.stopped or first.wrong_in_numbers:
+        return
+    if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
+        sentence = _side_effects_of(attempt.exercise, first.seen)["changed"]
+        yield Report(attempt.exercise, "wrong", sentence, first)
+
+
 def source_repairs(attempt: Attempt) -> Iterator[Report]:
     """Report what is not right with the small change that makes every result right."""
     problem = next(results(attempt), None)

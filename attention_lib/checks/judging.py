@@ -22,6 +22,7 @@ from attention_lib.checks.explaining import (
 )
 from attention_lib.checks.judges import (
     Attempt,
+    changed_inputs,
     forbidden_calls,
     known_mistakes,
     out_of_time,
@@ -89,6 +90,7 @@ LEARNER = Policy(
         known_mistakes,
         forbidden_calls,
         second_readings,
+        changed_inputs,
         source_repairs,
         explanations,
         source_readings,

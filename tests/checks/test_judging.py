@@ -76,6 +76,21 @@ def test_a_print_is_quoted(stream):
     assert "prints 'debugging'" in sentence_of(prints)
 
 
+def test_a_changed_input_comes_before_the_dtype_it_leads_to():
+    def in_place(
+        parameter, gradient, mean, square, step, rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8
+    ):
+        mean *= beta1
+        mean += (1 - beta1) * gradient
+        square *= beta2
+        square += (1 - beta2) * gradient**2
+        size = np.sqrt(square / (1 - beta2**step)) + epsilon
+        return parameter - rate * mean / (1 - beta1**step) / size, mean, square
+
+    sentence = sentence_of(in_place, "adam_step")
+    assert sentence.startswith("adam_step returns the right values but changes its input mean")
+
+
 def test_wrong_numbers_come_before_side_effects():
     def both(scores, axis=-1):
         print("debugging")
