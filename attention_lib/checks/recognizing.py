@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from attention_lib.checks.comparing import Comparison, alike
+import numpy as np
+
+from attention_lib.checks.comparing import Comparison, alike, differ_in_numbers
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import Evidence, Hypothesis, best_of, contradict, quiet
 from attention_lib.checks.repairs import repairs_of
@@ -91,7 +93,9 @@ def two_faults(evidence: Evidence) -> Recognized | None:
     """
     if len(evidence.wrong) < evidence.enough:
         return None
-    found = _recognized_in_all(evidence, evidence.changed_and_known())
+    found = faults_of_results(evidence) or _recognized_in_all(
+        evidence, evidence.changed_and_known()
+    )
     if found:
         return found
     for sentence, repaired in repairs_of(evidence.exercise, [*evidence.wrong, *evidence.right]):
@@ -105,6 +109,124 @@ def two_faults(evidence: Evidence) -> Recognized | None:
             sentences = (best.hypothesis.sentences[0], sentence)
             return Recognized(_joined(sentences), tuple(evidence.wrong))
     return None
+
+
+def faults_of_results(evidence: Evidence) -> Recognized | None:
+    """Find two known mistakes, each of which makes results of its own of several wrong.
+
+    A result is right where neither mistake shows, and has the numbers of the one that does.
+    """
+    wrong, right = evidence.wrong, evidence.right
+    if len(wrong) < max(2, evidence.enough):
+        return None
+    if not all(isinstance(one.trial.expected, tuple) for one in wrong):
+        return None
+    with quiet():
+        parts = [_wrong_parts(one, one.seen.value) for one in wrong]
+        everywhere = set().union(*(places or () for places in parts))
+        if None in parts or len(everywhere) < 2:
+            return None
+        partial: list[tuple[set[int], Hypothesis]] = []
+        for hypothesis in evidence.known:
+            places = _places_explained(hypothesis, wrong, parts)
+            if places and not any(_wrong_parts_of(hypothesis, one) for one in right):
+                partial.append((places, hypothesis))
+    for number, (first, one) in enumerate(partial):
+        for second, other in partial[number + 1 :]:
+            if (
+                first | second == everywhere
+                and not first & second
+                and _all_explained((one, other), wrong, parts)
+            ):
+                sentences = one.sentences[0], other.sentences[0]
+                if one.mistake is not other.mistake and not contradict(*sentences):
+                    return Recognized(_joined(sentences), tuple(wrong))
+    for first, one in partial:
+        for clause, repaired in TURNED:
+            others = sorted(everywhere - first)
+            if others and all(_is_right(repaired, others, call) for call in [*wrong, *right]):
+                which = " and ".join(f"result {place + 1}" for place in others)
+                sentences = one.sentences[0], f"In {which}, {clause}."
+                return Recognized(_joined(sentences), tuple(wrong))
+    return None
+
+
+# What may be wrong with one result of several, and what takes it away.
+TURNED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("every number has the wrong sign", np.negative),
+    (
+        "the last two axes are exchanged: np.swapaxes(result, -1, -2) puts them right",
+        lambda value: np.swapaxes(value, -1, -2),
+    ),
+)
+
+
+def _is_right(repaired: Callable[[Any], Any], places: Iterable[int], call: Comparison) -> bool:
+    expected, allowed = call.trial.expected, call.trial.allowed
+    if call.trial.case.raises:
+        return True
+    return all(
+        np.ndim(call.seen.value[place]) > 1
+        and not differ_in_numbers(repaired(call.seen.value[place]), expected[place], allowed[place])
+        for place in places
+    )
+
+
+def _all_explained(
+    pair: Sequence[Hypothesis], wrong: Sequence[Comparison], parts: Sequence[set[int] | None]
+) -> bool:
+    """Tell whether every wrong result of every call is one that a mistake of the pair makes wrong."""
+    return all(
+        places == set().union(*(_wrong_parts_of(hypothesis, one) or () for hypothesis in pair))
+        for one, places in zip(wrong, parts, strict=True)
+    )
+
+
+def _wrong_parts(comparison: Comparison, value: Any) -> set[int] | None:
+    """Return which of several results are wrong; None if there are not as many, or there is a pair."""
+    expected, allowed = comparison.trial.expected, comparison.trial.allowed
+    if not isinstance(value, (tuple, list)) or len(value) != len(expected):
+        return None
+    if any(isinstance(one, tuple) for one in expected):
+        return None
+    return {
+        place
+        for place, part in enumerate(zip(value, expected, allowed, strict=True))
+        if differ_in_numbers(*part)
+    }
+
+
+def _wrong_parts_of(hypothesis: Hypothesis, comparison: Comparison) -> set[int] | None:
+    """The same for what a mistake leads to; all are wrong where it stops."""
+    expected, raises = comparison.trial.expected, comparison.trial.case.raises
+    predicted = hypothesis.predict(comparison.trial.case)
+    if raises:
+        return set() if isinstance(predicted.error, raises) else {0}
+    places = None
+    if predicted.error is None and not predicted.out_of_time:
+        places = _wrong_parts(comparison, predicted.value)
+    return set(range(len(expected))) if places is None else places
+
+
+def _places_explained(
+    hypothesis: Hypothesis,
+    wrong: Sequence[Comparison],
+    parts: Sequence[set[int] | None],
+) -> set[int]:
+    """Return which results a mistake makes wrong, if all of them are the learner's own."""
+    places: set[int] = set()
+    for one, places_here in zip(wrong, parts, strict=True):
+        its = _wrong_parts_of(hypothesis, one)
+        value, other = one.seen.value, hypothesis.predict(one.trial.case).value
+        stops = not isinstance(other, (tuple, list))
+        if stops or its is None or not its <= (places_here or set()):
+            return set()
+        for place in its:
+            allowed = one.trial.allowed[place]
+            if not alike(value[place], other[place], allowed, one.trial.precision):
+                return set()
+        places |= its
+    return places
 
 
 def known_in_part(evidence: Evidence) -> Recognized | None:

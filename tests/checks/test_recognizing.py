@@ -91,6 +91,42 @@ def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
     assert second in sentence
 
 
+def layer_backward_with(change):
+    from attention_lib import attention_layer_backward
+
+    def answer(x, w_q, w_k, w_v, w_o, grad_output):
+        gradients = list(attention_layer_backward(x, w_q, w_k, w_v, w_o, grad_output))
+        gradients[0] = gradients[0] - grad_output
+        gradients[4] = change(gradients[4], x, w_v, grad_output)
+        return tuple(gradients)
+
+    return answer
+
+
+def values_in_place_of_the_mixture(of_w_o, x, w_v, grad_output):
+    product = (x @ w_v).mT @ grad_output
+    return product.reshape(-1, *of_w_o.shape).sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "second"),
+    [
+        (values_in_place_of_the_mixture, "grad_w_o is made from x or from the values"),
+        (lambda of_w_o, *_: of_w_o.mT, "In result 5, the last two axes are exchanged"),
+        (lambda of_w_o, *_: -of_w_o, "In result 5, every number has the wrong sign"),
+    ],
+)
+def test_mistakes_in_different_results_are_both_named(change, second):
+    sentence = said_of_numbers(layer_backward_with(change), "attention_layer_backward")
+    assert "the residual is forgotten" in sentence
+    assert second in sentence
+
+
+def test_one_known_mistake_among_results_is_not_joined_with_an_unknown_one():
+    answer = layer_backward_with(lambda of_w_o, *_: of_w_o**2)
+    assert "Two faults" not in said_of_numbers(answer, "attention_layer_backward")
+
+
 def ignoring_positions(x, positions, base=10000.0):
     from attention_lib import rotary_embedding
 
