@@ -86,7 +86,10 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
     if is_tensor(value):
         return f"{name} returned a torch tensor; it should return a NumPy array."
     if not expected.scalar and not isinstance(value, np.ndarray):
-        return f"{name} returned {described(value)}; it should return a NumPy array."
+        return (
+            f"{name} returned {described(value)}; it should return a NumPy array."
+            f"{_first_of_a_pair(value, expected)}"
+        )
     if isinstance(value, (list, tuple, dict, set, str, bytes)) or callable(value):
         return f"{name} returned {described(value)}; it should return a number."
     got = np.asarray(value)
@@ -101,6 +104,18 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
             f"{_origin_of_dtype(got.dtype, expected.dtype)}"
         )
     return _problem_with_values(name, got, expected, allowed)
+
+
+def _first_of_a_pair(value: Any, expected: Expected) -> str:
+    """Say that the first part of a pair, such as attention returns, has the shape asked for."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return ""
+    if np.shape(value[0]) != expected.values.shape:
+        return ""
+    return (
+        " Its first part has the shape asked for: attention, for one, returns a pair, and "
+        "attention(...)[0] is its output."
+    )
 
 
 def _origin_of_dtype(got: np.dtype, right: np.dtype) -> str:

@@ -122,6 +122,16 @@ def test_mistakes_in_different_results_are_both_named(change, second):
     assert second in sentence
 
 
+def test_attentions_pair_within_a_pair_is_named():
+    def step(query, key, value, cache=None):
+        if cache is not None:  # the new one first, a fault besides
+            key = np.concatenate([key, cache[0]], axis=-2)
+            value = np.concatenate([value, cache[1]], axis=-2)
+        return attention(query, key, value), (key, value)
+
+    assert "attention(...)[0] is its output" in said_of_numbers(step, "decode_step")
+
+
 def test_one_known_mistake_among_results_is_not_joined_with_an_unknown_one():
     answer = layer_backward_with(lambda of_w_o, *_: of_w_o**2)
     assert "Two faults" not in said_of_numbers(answer, "attention_layer_backward")

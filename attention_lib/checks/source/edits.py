@@ -174,9 +174,22 @@ def _collect(
                     kind = f"{shape} > {_without_names(new)}" if shape else ""
                     if isinstance(item, ast.Name) and isinstance(new, ast.Name):
                         kind = f"{item.id} > {new.id}"
+                    elif _is_an_axis(item, node, field):
+                        kind = f"axis {ast.unparse(item)} > {ast.unparse(new)}"
                     edits.append((edit, kind))
             if isinstance(item, ast.AST):
                 _collect(item, around, scope, edits)
+
+
+def _is_an_axis(node: ast.expr, parent: ast.AST, field: str) -> bool:
+    """Tell whether a number is an axis: ``axis=1``, ``x.shape[1]`` or one of ``swapaxes``."""
+    if not isinstance(node, ast.Constant) or type(node.value) is not int:
+        return False
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("axis", "dim")
+    if isinstance(parent, ast.Subscript):
+        return field == "slice" and getattr(parent.value, "attr", "") == "shape"
+    return expressions.name_of_call(parent) in ("swapaxes", "moveaxis") and field == "args"
 
 
 def _without_names(node: ast.expr) -> str:

@@ -135,6 +135,18 @@ def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
         assert (after and after[: len(said or "")]) == said
 
 
+def test_an_axis_counted_from_the_front_is_changed_wherever_it_stands():
+    def for_one_batch_axis(query, key, value, mask=None):
+        count = query.shape[1] // key.shape[1]
+        keys, values = np.repeat(key, count, axis=1), np.repeat(value, count, axis=1)
+        return attention(query, keys, values, mask)[0]
+
+    sentence = sentence_of(for_one_batch_axis, "grouped_query_attention")
+    assert "query.shape[-3] // key.shape[-3]" in sentence
+    assert sentence.count("axis=-3") == 2
+    assert sentence.endswith(", and every result is right.")
+
+
 def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_round():
     def without_minus(scores, targets):
         exponentials = np.exp(scores)  # overflows, the second fault
