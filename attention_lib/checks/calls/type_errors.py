@@ -296,6 +296,16 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)
         if value is not UNKNOWN and shape_of(value) is not None:
+            owner = getattr(line.node.func, "value", None)
+            if owner is not None and name.endswith(".size") and shape_of(line.value(owner)):
+                of_one = "".join(
+                    f"{ast.unparse(owner)}.shape[{ast.unparse(axis)}]"
+                    for axis in line.node.args[:1]
+                )
+                return (
+                    f"`{name}` is the number of all entries, not a function: in NumPy a length is "
+                    f"`{of_one or ast.unparse(owner) + '.shape'}`."
+                )
             what = "an array" if shape_of(value) else "a number"
             if isinstance(line.node.func, (ast.Name, ast.Attribute)):
                 return (

@@ -328,6 +328,17 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
     if name == "repeat_interleave" and not scope.is_torch:
         along = [ast.keyword("axis", w.value) for w in node.keywords if w.arg == "dim"]
         yield 1, ast.Call(made("np.repeat"), [owner, *node.args], along)
+    if name == "size" and not scope.is_torch:
+        axis = node.args[:1] or [word.value for word in node.keywords[:1]]
+        yield (
+            1,
+            made(
+                "X.shape[A]" if axis else "X.shape", X=owner, **dict(zip("A", axis, strict=False))
+            ),
+        )
+    if name == "squeeze" and not node.args and not node.keywords:
+        axis_name = "axis" if "axis" in scope.arguments else "-1"
+        yield 1, _call(node.func, [], [ast.keyword(scope.axis, made(axis_name))])
     if name in ("contiguous", "detach", "cpu") and not scope.is_torch:
         yield 1, owner
     if name in ("max", "min") and scope.is_torch and not of_a_module(node):

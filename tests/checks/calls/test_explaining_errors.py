@@ -203,6 +203,12 @@ def test_a_reduction_that_keeps_its_axis_for_some_calls_is_to_keep_it_for_all():
     assert "None" not in said
 
 
+def test_torchs_size_is_named_in_numpys_words():
+    said = explanation(lambda x: x / x.size(-1), ROWS)
+    assert said.startswith("`x.size` is the number of all entries, not a function")
+    assert "`x.shape[-1]`" in said
+
+
 def test_neither_of_two_mends_that_both_fit_is_named():
     text = explanation(_product_in_the_other_order, np.ones((5, 3)), np.ones((3, 3)))
     assert text.endswith("these must be equal.")  # x @ w fits, and w @ x transposed

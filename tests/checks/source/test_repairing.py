@@ -147,6 +147,21 @@ def test_an_axis_counted_from_the_front_is_changed_wherever_it_stands():
     assert sentence.endswith(", and every result is right.")
 
 
+def test_words_of_torch_and_a_squeeze_of_every_axis_are_changed(unhurried):
+    def scaled(query, key):
+        return query @ key.mT / np.sqrt(query.size(-1))
+
+    def joined(scores, axis=-1, keepdims=False):
+        top = scores.max(axis=axis, keepdims=True)
+        total = np.exp(scores - np.where(np.isfinite(top), top, 0)).sum(axis=axis, keepdims=True)
+        with np.errstate(divide="ignore"):
+            result = np.log(total) + np.where(np.isfinite(top), top, 0)
+        return result if keepdims else result.squeeze()
+
+    assert "query.shape[-1]" in sentence_of(scaled, "scaled_scores")
+    assert "result.squeeze(axis=axis)" in sentence_of(joined, "logsumexp")
+
+
 def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_round():
     def without_minus(scores, targets):
         exponentials = np.exp(scores)  # overflows, the second fault
