@@ -67,6 +67,11 @@ MISTAKES = (
         lambda x: merge(x[..., ::-1, :, :]),
     ),
     Mistake(
+        "The first axis is taken for the heads, and with a batch it is the batch: the heads are axis "
+        "-3. Swap it with the positions, then reshape.",
+        lambda x: np.concatenate(list(x), axis=-1),
+    ),
+    Mistake(
         "All axes are reversed: swap the two axes of heads and positions only.",
         lambda x: x.T.reshape(*x.shape[:-3], x.shape[-2], -1),
     ),
