@@ -61,6 +61,7 @@ def test_a_released_notebook_owes_nothing_to_the_machine(released_course, lesson
             assert cell.execution_count is None
 
 
+@pytest.mark.slow
 def test_files_beside_a_source_stay_there(tmp_path):
     course = make_course(tmp_path, LESSONS[0])
     quietly(release, course, [LESSONS[0]])
@@ -72,6 +73,7 @@ def test_files_beside_a_source_stay_there(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, monkeypatch):
     lesson = LESSONS[0]
     course = make_course(tmp_path, lesson)
@@ -101,6 +103,7 @@ def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, 
     assert course.released(lesson).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkeypatch, capsys):
     lesson = LESSONS[0]
     course = make_course(tmp_path, lesson)
@@ -137,6 +140,7 @@ def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkey
     assert "CHANGED_POINTS" not in error
 
 
+@pytest.mark.slow
 def test_edited_source_is_replaced_only_on_demand(tmp_path, monkeypatch, capsys):
     lesson = LESSONS[0]
     course = make_course(tmp_path, lesson)
@@ -162,6 +166,7 @@ def test_edited_source_is_replaced_only_on_demand(tmp_path, monkeypatch, capsys)
     assert quietly(command.main, [lesson]) == 0
 
 
+@pytest.mark.slow
 def test_changed_lesson_replaces_a_source_that_nobody_edited(tmp_path):
     lesson = LESSONS[0]
     course = make_course(tmp_path, lesson)
@@ -172,6 +177,7 @@ def test_changed_lesson_replaces_a_source_that_nobody_edited(tmp_path):
     assert "Now take a" in course.source(lesson).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_an_author_without_a_class_gets_no_gradebook(tmp_path, monkeypatch):
     course = make_course(tmp_path, LESSONS[0])
     monkeypatch.chdir(course.root)

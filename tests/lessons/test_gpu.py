@@ -484,6 +484,7 @@ class TestTriton:
             assert int(shared) == 2 * 64 * 64 + 2 * 2 * (2 * 64 * 64)
 
 
+@pytest.mark.slow
 def test_without_triton_the_lesson_says_so():
     said = in_a_fresh_process(WITHOUT_TRITON)
     assert said.count("Triton is not installed here: it has builds for Linux only.") >= 2

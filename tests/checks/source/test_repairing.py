@@ -211,6 +211,7 @@ def test_the_grader_reads_no_source(monkeypatch):
     assert verdict(_two_faults, policy=GRADER).outcome == "error"
 
 
+@pytest.mark.slow
 def test_an_answer_that_nothing_small_mends_takes_a_limited_time():
     def beyond(query, key, value, mask=None, scale=None):
         for _ in range(3):
@@ -222,6 +223,7 @@ def test_an_answer_that_nothing_small_mends_takes_a_limited_time():
     assert time.process_time() - begun < 1.5
 
 
+@pytest.mark.slow
 def test_a_change_that_never_ends_is_given_up():
     def counts(scores, axis=-1):
         n = 0

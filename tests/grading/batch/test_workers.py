@@ -15,6 +15,8 @@ import pytest
 
 from attention_lib.grading.batch.workers import Call, WorkerDied, Workers, _context
 
+pytestmark = pytest.mark.batch
+
 JOBS = (0, 2)
 SECONDS = 60  # that something may take before a test fails
 

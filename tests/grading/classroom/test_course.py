@@ -19,6 +19,7 @@ def content(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_renamed_lesson_is_named_and_a_class_keeps_what_it_has(tmp_path, monkeypatch, capsys):
     course = make_lean_course(tmp_path, "09_gpu")
     submission = course.submission("08_gpu", "ada")
@@ -135,6 +136,7 @@ def mode_of(path):
     return path.stat().st_mode & 0o7777
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there are no permission bits")
 def test_class_folder_and_gradebook_are_private_unless_shared_with_a_group(tmp_path):
     classroom = tmp_path / "classroom"

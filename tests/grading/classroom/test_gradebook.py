@@ -108,6 +108,7 @@ def fill(gradebook):
     gradebook.db.commit()
 
 
+@pytest.mark.slow
 def test_standings_agree_with_nbgrader(gradebook):
     gradebook.find_grade("check_a", "01", "01", "bo").extra_credit = 0.5
     gradebook.find_grade("words", "01", "01", "bo").manual_score = 1

@@ -104,6 +104,7 @@ def test_spreadsheets_mark_at_the_start_and_empty_lines_do_not_matter(write):
     assert [one.id for one in write("\ufeffID, Email\n\nada,\n,\n").students] == ["ada"]
 
 
+@pytest.mark.slow
 def test_gradebook_gets_the_roster_and_keeps_who_else_is_in_it(course, write):
     roster = write(LINES)
     with course.gradebook() as gradebook:
@@ -118,6 +119,7 @@ def test_gradebook_gets_the_roster_and_keeps_who_else_is_in_it(course, write):
         assert {one.id for one in class_list(course, gradebook)} >= {"eve", "ada"}
 
 
+@pytest.mark.slow
 def test_nbgraders_own_import_reads_the_roster(course, write, monkeypatch):
     write(LINES)
     monkeypatch.chdir(course.root)

@@ -35,6 +35,7 @@ def test_names_are_no_formulas(write):
     assert not [cell for cell in cells if cell.startswith(("=", "@"))]
 
 
+@pytest.mark.slow
 def test_class_that_nobody_was_graded_in_is_said_so(released_course):
     with pytest.raises(CourseError, match="Nobody has been graded for any lesson yet"):
         quietly(read_grades, released_course)

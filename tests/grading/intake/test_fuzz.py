@@ -20,6 +20,8 @@ from attention_lib.grading.judge.task import Ran
 from tests.grading.intake.mutants import Mutator
 from tests.grading.intake.released import ANSWER, RELEASED
 
+pytestmark = pytest.mark.slow
+
 MUTANTS = int(os.environ.get("ATTENTION_LIB_MUTANTS", "1500"))
 FRESH = 500
 PARTS = 4

@@ -24,7 +24,10 @@ from tests.grading.sample_class import LESSONS, make_course, quietly
 LESSON = LESSONS[0]
 NOTEBOOK = f"{LESSON}.ipynb"
 CLASS = "attention"
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="nbgrader has no exchange on Windows")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="nbgrader has no exchange on Windows"),
+    pytest.mark.slow,
+]
 
 
 def put(folder, *names):

@@ -15,6 +15,8 @@ from attention_lib.grading.pages.feedback import FeedbackExporter
 from attention_lib.grading.release import release
 from tests.grading.sample_class import LESSONS, ROOT, Classroom, Course, make_course, quietly
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "The sum must run along <axis> only."
 
 

@@ -129,6 +129,7 @@ def test_rich_output_is_shown_in_bounded_time(show, bundle):
     assert page.count("<") < 30_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "heading", ["[" * 19_000, "<b>" * 6_000, "![x](" * 3_000], ids=["brackets", "tags", "pictures"]
 )

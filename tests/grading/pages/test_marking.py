@@ -11,6 +11,8 @@ from attention_lib.grading.pages.feedback import FeedbackExporter
 from attention_lib.grading.release import release
 from tests.grading.sample_class import LESSONS, Course, make_course, quietly
 
+pytestmark = pytest.mark.slow
+
 LESSON = LESSONS[0]
 WRITTEN = [exercise for exercise in EXERCISES.values() if exercise.kind == "written"]
 MODEL_ANSWER = "makes numbers that add up to 1, but they are not always weights"

@@ -266,6 +266,7 @@ BUSY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BUSY)
 def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
     monkeypatch.setattr(limits, "SUBMISSION_CPU_SECONDS", 3)
@@ -277,6 +278,7 @@ def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
     assert time.monotonic() - begun < 25
 
 
+@pytest.mark.slow
 def test_time_of_all_cells_together_is_limited(sandbox, monkeypatch):
     monkeypatch.setattr(limits, "SUBMISSION_WALL_SECONDS", 2.0)
     session = sandbox.open({})
@@ -298,6 +300,7 @@ def test_number_of_processes_is_limited(run):
     assert run(bomb) == "True"
 
 
+@pytest.mark.slow
 def test_processes_end_with_their_session():
     leave = (
         "import os, time\n"
@@ -331,6 +334,7 @@ def processes_below(sandbox):
     return len(below)
 
 
+@pytest.mark.slow
 def test_session_ends_with_its_sandbox(sandbox):
     with contextlib.closing(Sandbox("01_softmax")) as other:
         session = other.open({})
@@ -341,6 +345,7 @@ def test_session_ends_with_its_sandbox(sandbox):
     session.close()
 
 
+@pytest.mark.slow
 def test_torch_works_without_proc():
     """It asks once, and its conversions from float16 fail without an answer."""
     with contextlib.closing(Sandbox("09_gpu", ["torch"])) as other:
