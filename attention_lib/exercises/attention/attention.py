@@ -63,7 +63,7 @@ HINTS = (
     "booleans, scores + mask.astype(scores.dtype) for floats, since a float64 mask would make "
     "float32 scores float64. After it, -inf means forbidden for both.",
     "With every key forbidden, a row's maximum is -inf and its sum 0. "
-    "attention_lib.masked_softmax(scores, scores != -np.inf) knows what to do with it.",
+    "lib.masked_softmax(scores, scores != -np.inf) knows what to do with it.",
     "math.sqrt(d_k) is a Python number and leaves float32 in float32; np.sqrt(d_k) is a "
     "float64 number and does not.",
 )

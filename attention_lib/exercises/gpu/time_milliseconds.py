@@ -26,6 +26,8 @@ HINTS = (
     "First call fn() once and throw the time away: the first call compiles and allocates.",
     "On CUDA, fn() returns before the work is done. torch.cuda.synchronize() waits for it: "
     "before the clock starts, and again before it stops. On MPS it is torch.mps.synchronize().",
+    'device is a torch.device, which equals no string: ask device.type == "cuda" or '
+    'device.type == "mps". A CPU has nothing to wait for.',
     "Collect repeats times in a list, each 1000 * (stop - start) from time.perf_counter(), and "
     "return statistics.median of it.",
 )

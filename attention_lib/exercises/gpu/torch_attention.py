@@ -26,12 +26,12 @@ from attention_lib.exercises.parts.tensors import (
 )
 
 HINTS = (
-    "The steps are those of lesson 05: scores, mask, softmax, mixture. For tensors, "
+    "The steps are those of lesson 05: scaled scores, mask, softmax, mixture. For tensors, "
     "key.transpose(-2, -1) turns the last two axes and torch.softmax(scores, dim=-1) is there.",
     "The causal mask is torch.ones(L, S, dtype=torch.bool, device=query.device).tril(): True "
     "where the key is not after the query.",
-    "scores.masked_fill(~mask, float('-inf')) fills what may not be seen. Whatever dtype you "
-    "compute in, return the dtype of value.",
+    "scores.masked_fill(~mask, float('-inf')) fills what may not be seen. Return the dtype of "
+    "value. Half precision may be computed in float32, but float64 may not.",
 )
 
 

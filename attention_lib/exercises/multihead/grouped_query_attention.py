@@ -31,8 +31,8 @@ from attention_lib.lessons.multihead import grouped_query_attention
 HINTS = (
     "With H query heads and G groups, H // G consecutive query heads share a group. For "
     "H = 6 and G = 2: which group does each of the heads 0 to 5 use?",
-    "np.repeat(key, H // G, axis=-3) gives every query head a key head of its own. What does "
-    "it do to [0, 1], and what does np.tile?",
+    "np.repeat(key, H // G, axis=-3) gives every query head a key head of its own. The values "
+    "need the same. What does np.repeat do to [0, 1], and what does np.tile?",
     "After that it is attention as in lesson 05; return its output alone.",
 )
 

@@ -26,7 +26,8 @@ from attention_lib.lessons.multihead import split_heads
 HINTS = (
     "Two steps. First cut the last axis into two: (..., L, D) becomes (..., L, H, D/H). "
     "Is that a reshape or a transpose?",
-    "*leading, L, D = x.shape takes the shape apart, whatever the number of dimensions.",
+    "*leading, L, D = x.shape takes the shape apart, whatever the number of dimensions. The size "
+    "of a piece is D // H: a shape takes ints, and / makes a float.",
     "Then let the axes of positions and heads change places: np.swapaxes(y, -2, -3).",
 )
 

@@ -26,8 +26,8 @@ HINTS = (
     "Where to begin: no fixed range will do. Start with low = 1 and high = 2. Halve both while the "
     "entropy at low is above the target, or double both while the entropy at high is below it. "
     "Then sixty halvings are plenty.",
-    "Refuse a target of 0 or below, and of np.log(len(scores)) or above, before you search: no "
-    "temperature reaches them.",
+    'raise ValueError("...") for a target of 0 or below, and of np.log(len(scores)) or above, '
+    "before you search: no temperature reaches them.",
 )
 
 CLOSE_ENOUGH = 2e-6  # nats: the contract's 1e-6, and room for a learner's own rounding

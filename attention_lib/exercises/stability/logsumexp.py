@@ -20,6 +20,8 @@ from attention_lib.lessons.stability import logsumexp
 HINTS = (
     "Shift by each row's maximum m: the sum of exp(s - m) is at least 1.",
     "e^m is a common factor of the sum, so its logarithm comes out in front: m + log(sum).",
+    "Take the maximum and the sum with keepdims=True, so that they line up. Where keepdims is False, "
+    "np.squeeze(result, axis=axis) drops that axis at the end.",
     "A row of -inf has maximum -inf, and -inf - (-inf) is NaN: shift such a row by 0 instead.",
     "Then its sum is 0, and np.log(0) is -inf, as it should be, but warns: take the logarithm "
     'under `with np.errstate(divide="ignore"):`.',

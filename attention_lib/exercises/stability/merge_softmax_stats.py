@@ -19,7 +19,8 @@ from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 HINTS = (
     "The maximum of the joined row is the larger of the two. Each total refers to its own maximum.",
     "A total counted from m1 is worth total * exp(m1 - m) when counted from m.",
-    "Where both parts are empty, m is -inf and m1 - m is NaN: count from 0 there instead.",
+    "Where both parts are empty, m is -inf and m1 - m is NaN: subtract 0 there instead of m. The "
+    "maximum that you return stays -inf.",
 )
 
 
