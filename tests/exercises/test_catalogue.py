@@ -61,6 +61,13 @@ def test_mistake_has_sentence_and_function(exercise):
         )
 
 
+def test_hints_name_the_library_as_the_notebooks_import_it(exercise):
+    assert not any("attention_lib." in hint for hint in exercise.hints), (
+        f"In the hints of {file_of(exercise)}, write lib for attention_lib: the notebooks say "
+        "`import attention_lib as lib`."
+    )
+
+
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_file_of_an_exercise_is_listed(lesson):
     folder = FOLDER / module_of(lesson)
