@@ -52,6 +52,7 @@ def test_links_and_hidden_files_are_left_out():
         (zipped(("a" * 300, "1")), "too long"),
         (zipped(*[(f"{n}", "") for n in range(2_001)]), "more than 2,000 files"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_archive_that_is_damaged_or_leads_elsewhere_is_refused(content, why):
     with pytest.raises(NotCollected, match=why):
