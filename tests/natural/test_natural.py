@@ -80,6 +80,15 @@ def test_ratings_are_of_entries_that_exist():
     assert {record["rating"] for record in read_ratings().values()} <= {*RATINGS, None}
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_published_share_is_that_of_the_ratings(page):
+    ratings = [record["rating"] for record in read_ratings().values()]
+    share = f"{ratings.count('told') / len(ratings):.0%}".replace("%", " %")
+    text = " ".join((CORPUS.parents[1] / page).read_text("utf-8").split())
+    assert f"{len(ratings)} " in text
+    assert share in text
+
+
 def test_entry_is_told_what_a_learner_is_told():
     report = judge(EXERCISES["softmax"], lambda scores, axis=-1: np.exp(scores), seed=0)
     assert checked(ENTRY) == (report.outcome, report.sentence)
