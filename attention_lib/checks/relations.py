@@ -575,16 +575,6 @@ def _one_number(pair: Pair) -> Iterator[Holds]:
         yield Holds(("one number", f"{first:.5g}"), text + advice, 1)
 
 
-def _nan(pair: Pair) -> Iterator[Holds]:
-    if pair.fits and np.isnan(pair.got[pair.off]).all():
-        yield Holds(
-            ("NaN",),
-            "NaN comes from 0 / 0, inf - inf or 0 * inf: print what goes into each line, up to the "
-            "first that gives it",
-            ENOUGH,
-        )
-
-
 def _region(pair: Pair) -> Iterator[Holds]:
     if pair.fits:
         for label, clause, shown_by in region_clauses(pair.off, pair.arguments):

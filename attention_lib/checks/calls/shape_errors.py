@@ -20,15 +20,6 @@ from attention_lib.checks.calls.failing_line import (
 )
 
 REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
-NOT_BROADCAST = ("could not be broadcast", "must match the size of tensor", "not aligned")
-NOT_MULTIPLIED = (
-    "mismatch in its core dimension",
-    "shapes cannot be multiplied",
-    "not aligned",
-    "Expected size for first two dimensions",
-    "inconsistent tensor size",
-    "does not have enough dimensions",
-)
 
 
 def product(error: BaseException, line: FailingLine) -> str:
