@@ -533,9 +533,9 @@ class TestVariants:
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process held")
     def test_memory_that_is_used_again_counts_again(self):
         device = torch.device("cpu")
-        for _ in range(2):  # the second finds what the first has freed
-            held = variants.peak_bytes(lambda: torch.ones(2**19).sum(), device)
-            assert held >= 2**20
+        for _ in range(4):  # the later ones find what the earlier have freed
+            held = variants.peak_bytes(lambda: torch.ones(6 * 2**20).sum(), device)
+            assert held >= 12 * 2**20  # of 24; the kernel counts for each processor on its own
 
     def test_a_dtype_that_the_device_lacks_is_a_reason(self, monkeypatch):
         def refuse(*_, **__):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
 import pytest
@@ -199,6 +199,7 @@ def exit_with_blocked_signals():
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be blocked here")
 def test_worker_starts_with_sigint_blocked():
     forkserver._forkserver._stop()  # which another test may have started in another way
+    resource_tracker._resource_tracker._stop()  # whose start unblocks SIGINT
     with Workers(1) as workers:
         answers = ask_all(workers, {"later": (blocked_signals,)})
     assert answers["later"][0].value == set()
