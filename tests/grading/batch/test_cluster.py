@@ -166,9 +166,12 @@ def test_scheduler_that_disappears_is_reported(cluster, room, monkeypatch):
 # A worker that anyone has started: what it returns is a program to be unpickled.
 HOSTILE_WORKER = """
 import os
+from pathlib import Path
+
 from attention_lib.grading.batch import cluster
 
-CODE = "import os; open({folder!r} + '/ran_' + str(os.getpid()), 'w')"
+FOLDER = {folder!r}
+CODE = f"import os; open({{FOLDER!r}} + '/ran_' + str(os.getpid()), 'w')"
 
 class Payload:
     def __reduce__(self):
@@ -178,43 +181,51 @@ class Error(Exception):
     def __reduce__(self):
         return exec, (CODE,)
 
-def returns(*_):
-    return {what}
+def reply(*_):
+    what = eval(Path(FOLDER, "what.txt").read_text())
+    if what is Error:
+        raise Error
+    return what
 
-def raises(*_):
-    raise Error
-
-cluster._call_with = {function}
+cluster._call_with = reply
 """
 
 
+@pytest.fixture(scope="module")
+def hostile_cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    preload = cluster.folder / "hostile.py"
+    preload.write_text(HOSTILE_WORKER.format(folder=str(cluster.folder)))
+    cluster.start_worker("hostile", preload=preload)
+    yield cluster
+    cluster.stop()
+
+
 @pytest.mark.parametrize(
-    ("function", "what"),
+    "what",
     [
-        ("returns", "Payload()"),
-        ("returns", "[b'x', Payload()]"),
-        ("returns", "b'x' * 20_000_000"),  # which another thread of dask's would read
-        ("returns", "b'{}'"),
-        ("returns", """b'{"outputs": {"a": [{"output_type": "odd"}]}, "counts": {}}'"""),
-        ("raises", ""),
+        "Payload()",
+        "[b'x', Payload()]",
+        "b'x' * 20_000_000",  # which another thread of dask's would read
+        "b'{}'",
+        """b'{"outputs": {"a": [{"output_type": "odd"}]}, "counts": {}}'""",
+        "Error",
     ],
 )
-def test_nothing_that_a_worker_returns_is_unpickled(cluster, room, monkeypatch, function, what):
+def test_nothing_that_a_worker_returns_is_unpickled(hostile_cluster, room, monkeypatch, what):
     """Not for a student; nor for the model answers, which run first and are left out here."""
     monkeypatch.setattr("attention_lib.grading.batch.batch.require_full_points", lambda *_, **__: 0)
     for student in room.course.submitted(LESSON)[1:]:
         shutil.rmtree(room.course.submission(LESSON, student).parent)
-    preload = cluster.folder / "hostile.py"
-    text = HOSTILE_WORKER.format(folder="@", what=what, function=function)
-    preload.write_text(text.replace("'@'", repr(str(cluster.folder))))
-    cluster.start_worker("hostile", preload=preload)
-    _, results = quietly(grade, room.course, LESSON, 0, cluster.address)
-    assert not (cluster.folder / f"ran_{os.getpid()}").exists()
+    folder, address = hostile_cluster.folder, hostile_cluster.address
+    (folder / "what.txt").write_text(what)
+    _, results = quietly(grade, room.course, LESSON, 0, address)
+    assert not (folder / f"ran_{os.getpid()}").exists()
     assert all(result.failed and "could not be run" in result.note for result in results)
     monkeypatch.undo()
     with pytest.raises(CourseError, match="model answers of 01_softmax could not be run"):
-        quietly(grade, room.course, LESSON, 0, cluster.address, True)
-    assert not (cluster.folder / f"ran_{os.getpid()}").exists()
+        quietly(grade, room.course, LESSON, 0, address, True)
+    assert not (folder / f"ran_{os.getpid()}").exists()
 
 
 @pytest.mark.parametrize("scheduler", ["tcp://192.0.2.1:8786", "tcp://grading.example:8786"])
@@ -226,13 +237,12 @@ def test_cluster_on_other_machines_needs_tls_or_an_explicit_word(monkeypatch, sc
         ClusterWorkers(0, scheduler, trust_network=True)
 
 
-def test_worker_on_another_machine_needs_tls_too(cluster, monkeypatch):
-    cluster.start_worker("only")
+def test_worker_on_another_machine_needs_tls_too(hostile_cluster, monkeypatch):
     monkeypatch.setattr(
         "distributed.Client.scheduler_info", lambda *_, **__: {"workers": {"tcp://192.0.2.1:9": {}}}
     )
     with pytest.raises(CourseError, match=r"192\.0\.2\.1:9 is on another machine"):
-        ClusterWorkers(0, cluster.address)
+        ClusterWorkers(0, hostile_cluster.address)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
@@ -259,8 +269,8 @@ def test_cluster_with_tls_grades(tmp_path, room, monkeypatch):
     assert all(result.points == room.most for result in results)
 
 
-def test_tls_without_certificates_is_reported(cluster):
-    address = cluster.address.replace("tcp:", "tls:")
+def test_tls_without_certificates_is_reported(hostile_cluster):
+    address = hostile_cluster.address.replace("tcp:", "tls:")
     with pytest.raises(CourseError, match="needs certificates"):
         ClusterWorkers(0, address)
 
