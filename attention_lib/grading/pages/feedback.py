@@ -51,7 +51,7 @@ class _PageKeeper(TemplateExporter):
 
     page = ""
 
-    def from_notebook_node(  # type: ignore[override]  # as nbconvert does
+    def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
         self.page, resources = super().from_notebook_node(nb, resources, **kw)
@@ -78,7 +78,7 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
         environment.bytecode_cache = _template_caches[with_context]
         return environment
 
-    def from_notebook_node(  # type: ignore[override]  # as nbconvert does
+    def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
         if not self.points_alone:
