@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
+LONG = ("hostile", "batch", "browser", "slow")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,6 +25,10 @@ def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--exercise")
     if name is not None:
         _check_name(name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, LONG)))
 
 
 def pytest_collection_finish() -> None:
