@@ -224,6 +224,10 @@ def test_a_lock_out_of_step_is_noticed(lock, problem):
     assert found == problem
 
 
+def test_uv_takes_the_versions_of_both_locks():
+    assert PYPROJECT["tool"]["uv"]["constraint-dependencies"] == lines(LOCK) + lines(SITE_LOCK)
+
+
 def test_extras_that_are_asked_for_are_followed():
     needs = {"a": ['d; extra == "more"'], "d": []}
     found = disagreements(
