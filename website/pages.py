@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
+from website.colab import how_to_open
 
 RUN = """\
 ```{{admonition}} Run this lesson
@@ -23,6 +24,8 @@ and make, and no GPU:
     make lab
 
 Then open `{lesson}.ipynb`. Without make, see the [start page](../index.md).
+
+{colab}
 ```"""
 CLONE = "git clone {repository} attention-course && cd attention-course"
 IN_A_CLONE = "cd attention-course  # your clone of the course's repository"
@@ -83,5 +86,5 @@ def _with_run_box(first: NotebookNode, lesson: str, repository: str) -> Notebook
     """Put the commands that run the lesson below the title, which its first cell begins with."""
     title, _, rest = first.source.partition("\n")
     clone = CLONE.format(repository=repository) if repository else IN_A_CLONE
-    box = RUN.format(clone=clone, lesson=lesson)
+    box = RUN.format(clone=clone, lesson=lesson, colab=how_to_open(lesson, repository))
     return new_markdown_cell(f"{title}\n\n{box}\n\n{rest.lstrip()}", id=first.id)
