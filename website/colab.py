@@ -10,7 +10,7 @@ from website.execution import ROOT
 
 GITHUB = "https://github.com/"
 ADDRESS = re.compile(r"https://colab\.research\.google\.com/github/[^\s`]+")
-CELL = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 KNOWN = """\
 Or open [{lesson} in Google Colab]({address}), add a code cell at the top, and run it first
 ([what differs there](../colab.md)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 import nbformat
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -47,6 +48,8 @@ def page(
     repository
         The address to clone; empty if it is not known.
     """
+    # What a cell prints comes from the kernel in pieces, and each would get a box of its own.
+    executed, _ = CoalesceStreamsPreprocessor().preprocess(executed, {})
     cells: list[NotebookNode] = []
     for stub, cell in zip(released.cells, executed.cells, strict=True):
         checked = EXERCISES.get(stub.id.removeprefix("check_"))
