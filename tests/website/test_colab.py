@@ -37,9 +37,11 @@ def test_cell_makes_the_course_importable_where_it_is_not_installed(tmp_path):
         pytest.skip("this copy of the course is not a clone")
     cell = CELL.search(PAGE)[1]
     cell = cell.replace("https://github.com/OWNER/NAME", ROOT.as_uri())
-    cell = cell.replace("/content", str(tmp_path))
+    cell = cell.replace("/content", tmp_path.as_posix())
     script = tmp_path / "lesson.ipy"
-    script.write_text(f"{cell}import attention_lib\nprint(attention_lib.__file__)\n")
+    script.write_text(
+        f"{cell}import attention_lib\nprint(attention_lib.__file__)\n", encoding="utf-8"
+    )
     result = subprocess.run(
         [sys.executable, "-m", "IPython", "--no-banner", script],
         cwd=tmp_path,
@@ -48,4 +50,5 @@ def test_cell_makes_the_course_importable_where_it_is_not_installed(tmp_path):
         text=True,
         check=True,
     )
-    assert result.stdout.endswith(f"{tmp_path}/attention-course/attention_lib/__init__.py\n")
+    imported = Path(result.stdout.splitlines()[-1])
+    assert imported.samefile(tmp_path / "attention-course" / "attention_lib" / "__init__.py")
