@@ -224,6 +224,10 @@ def test_a_lock_out_of_step_is_noticed(lock, problem):
     assert found == problem
 
 
+def test_uv_takes_the_versions_of_both_locks():
+    assert PYPROJECT["tool"]["uv"]["constraint-dependencies"] == lines(LOCK) + lines(SITE_LOCK)
+
+
 def test_extras_that_are_asked_for_are_followed():
     needs = {"a": ['d; extra == "more"'], "d": []}
     found = disagreements(
@@ -236,6 +240,8 @@ def test_torch_is_the_same_exact_release_everywhere():
     (asked,) = (r for r in wanted(PYPROJECT) if r.name == "torch")
     (pinned,) = (r for r in pins(LOCK) if r.name == "torch")
     assert str(asked) == str(pinned) == "torch==2.13.0"
+    named = re.findall(r"torch==[\d.]+", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert named == [str(pinned)]
 
 
 def test_the_tests_run_in_the_locked_environment():

@@ -11,7 +11,7 @@ from attention_lib.lessons import LESSONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/teaching.md"]
-LINKING_PAGES = [*PAGES, "docs/glossary.md"]
+LINKING_PAGES = [*PAGES, "docs/colab.md", "docs/glossary.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
 TABLE = {row["lesson"]: row for row in ROW.finditer(README)}

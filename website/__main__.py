@@ -12,14 +12,14 @@ from pathlib import Path
 import nbformat
 
 from attention_lib.lessons import LESSONS
+from website.colab import with_repository
 from website.execution import ROOT, executed, released
 from website.pages import page
 from website.pictures import move_pictures
-from website.texts import index, with_sections, with_site_links
+from website.texts import DOCS, index, with_sections, with_site_links
 
 SITE = ROOT / "build" / "site"
 WORK = ROOT / "build" / "site-work"  # cache of executed lessons, Sphinx's sources, images
-DOCS = ("glossary", "assistants")
 MOST_MEGABYTES = 25
 
 
@@ -72,7 +72,7 @@ def _write_texts(source: Path, repository: str) -> None:
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         if name == "glossary":
             text = with_sections(text, {lesson: _prose(lesson) for lesson in LESSONS})
-        text = with_site_links(text, "docs/", repository)
+        text = with_site_links(with_repository(text, repository), "docs/", repository)
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     (source / "pictures").mkdir()
     for picture in (ROOT / "docs").glob("*.png"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 
 import nbformat
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
+from website.colab import how_to_open
 
 RUN = """\
 ```{{admonition}} Run this lesson
@@ -23,6 +25,8 @@ and make, and no GPU:
     make lab
 
 Then open `{lesson}.ipynb`. Without make, see the [start page](../index.md).
+
+{colab}
 ```"""
 CLONE = "git clone {repository} attention-course && cd attention-course"
 IN_A_CLONE = "cd attention-course  # your clone of the course's repository"
@@ -44,6 +48,8 @@ def page(
     repository
         The address to clone; empty if it is not known.
     """
+    # What a cell prints comes from the kernel in pieces, and each would get a box of its own.
+    executed, _ = CoalesceStreamsPreprocessor().preprocess(executed, {})
     cells: list[NotebookNode] = []
     for stub, cell in zip(released.cells, executed.cells, strict=True):
         checked = EXERCISES.get(stub.id.removeprefix("check_"))
@@ -83,5 +89,5 @@ def _with_run_box(first: NotebookNode, lesson: str, repository: str) -> Notebook
     """Put the commands that run the lesson below the title, which its first cell begins with."""
     title, _, rest = first.source.partition("\n")
     clone = CLONE.format(repository=repository) if repository else IN_A_CLONE
-    box = RUN.format(clone=clone, lesson=lesson)
+    box = RUN.format(clone=clone, lesson=lesson, colab=how_to_open(lesson, repository))
     return new_markdown_cell(f"{title}\n\n{box}\n\n{rest.lstrip()}", id=first.id)

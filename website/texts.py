@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+DOCS = ("glossary", "assistants", "colab")  # the pages of docs/ that the site has
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 LESSON_ROW = re.compile(r"^\| `(\d\d_\w+)` \|", re.MULTILINE)
 TERM_ROW = re.compile(r"^\| \*\*(.+?)\*\* \|.*/(\d\d_\w+)\.ipynb(?=\))", re.MULTILINE)
@@ -62,7 +63,7 @@ def with_site_links(text: str, folder: str, repository: str) -> str:
             return f"![{words}](pictures/{path.rpartition('/')[2]})"
         if lesson := re.fullmatch(r"notebooks/(\w+)/\1\.ipynb", path):
             return f"[{words}](lessons/{lesson[1]}.ipynb{hash_sign}{anchor})"
-        if path in ("docs/glossary.md", "docs/assistants.md"):
+        if path in [f"docs/{page}.md" for page in DOCS]:
             return f"[{words}]({path.removeprefix('docs/')}{hash_sign}{anchor})"
         return f"[{words}]({repository}/blob/HEAD/{path})" if repository else words
 

@@ -55,6 +55,20 @@ def test_check_is_shown_without_the_verdict_on_our_answer(cells):
     assert check.outputs == []
 
 
+def test_output_that_arrived_in_pieces_is_shown_as_one():
+    executed = answered(notebook())
+    figure = new_output("display_data", {"text/plain": "A figure"})
+    pieces = [new_output("stream", text="one "), new_output("stream", text="line\n")]
+    executed.cells[2].outputs = [*pieces, figure, new_output("stream", text="after")]
+    cells = page(notebook(), executed, "01_softmax", "").cells
+    outputs = cells[place(cells, "Answer to softmax") + 1].outputs
+    assert [output.get("text", output.output_type) for output in outputs] == [
+        "one line\n",
+        "display_data",
+        "after",
+    ]
+
+
 def test_hints_come_before_the_answer_each_in_a_fold_of_its_own(cells):
     hints = cells[place(cells, "Hint 1 of 3")].source
     assert hints.count("<details") == hints.count("</details>") == 3
