@@ -111,7 +111,7 @@ def as_html(record: Record, lesson: str, where: str) -> str:
     whole = count(record)
     lines = "".join(f"<div>{html.escape(sentence)}</div>" for sentence in sentences(record, lesson))
     return panel(
-        f'{lines}<table style="margin:6px 0"><tr><th scope="col">lesson</th>'
+        f'{lines}<table style="margin:6px 0"><tr><th scope="col" style="text-align:left">lesson</th>'
         f'<th scope="col">solved</th><th scope="col">points</th></tr>{rows}'
         f'<tr><th scope="row" style="text-align:left">course</th>'
         f"<td>{whole.solved} of {whole.exercises}</td><td>{whole.points} of {whole.of_points}</td>"

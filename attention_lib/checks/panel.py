@@ -30,6 +30,7 @@ REMARK = "A remark:"  # what begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
 MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
+MOST_LINES = 30  # of an array's text: one with five axes may have two hundred
 
 
 class CheckFailed(AssertionError):
@@ -60,7 +61,12 @@ def headline(report: Report) -> str:
             f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
         )
         return f"{exercise.name}: right. {cases}"
-    return f"{exercise.name}: {TITLES[report.outcome].lower()}. {report.sentence}"
+    sentence = report.sentence
+    if sentence.startswith(
+        ("result ", "part ")
+    ):  # not a name of the learner's, which stays as it is
+        sentence = sentence[0].upper() + sentence[1:]
+    return f"{exercise.name}: {TITLES[report.outcome].lower()}. {sentence}"
 
 
 def as_html(report: Report, pictures: bool = True) -> str:
@@ -164,11 +170,12 @@ def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
             got = (None,) * len(right)  # the sentence says so; there is nothing to compare
         return _results(which, got, right, allowed)
     rows, where = list[Detail](), list[Detail]()
-    numbers = as_numbers(got)
+    numbers = _numbers(got)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
         fits = numbers.shape == right.values.shape
         marked = differing(numbers, right.values, allowed) if fits else None
-        rows.append((_labelled(f"you returned{which}", got), numbers, marked))
+        shown = numbers if np.ndim(numbers) == 0 else got  # a tensor keeps the name of its dtype
+        rows.append((_labelled(f"you returned{which}", shown), numbers, marked))
         if marked is not None and (wrong := places(marked)):
             where = [(f"wrong{which}", wrong, None)]
             if maps := maps_of(numbers, right.values, marked):
@@ -192,11 +199,19 @@ def _results(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
     return [*details, ("right", ", ".join(unmarked), None)] if details and unmarked else details
 
 
+def _numbers(value: Any) -> Any:
+    """Return a tensor or a number as an array; anything else comes back as it is."""
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return np.asarray(value)
+    return as_numbers(value)
+
+
 def _is_right(got: Any, right: Any, allowed: Any) -> bool:
-    numbers = as_numbers(got)
+    numbers = _numbers(got)
     if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "biuf":
         return False
-    same_type = numbers.shape == right.values.shape and numbers.dtype == right.dtype
+    same_type = right.scalar or numbers.dtype == right.dtype
+    same_type = same_type and numbers.shape == right.values.shape
     return same_type and not differing(numbers, right.values, allowed).any()
 
 
@@ -243,7 +258,12 @@ class _Repr(reprlib.Repr):
 
 def _array_text(array: np.ndarray) -> str:
     array = array.ravel() if array.ndim > MOST_AXES else array
-    return np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
+    text = np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
+    lines = text.splitlines()
+    if len(lines) <= MOST_LINES:
+        return text
+    shown = MOST_LINES - 1  # the last line says how many are not
+    return "\n".join([*lines[:shown], f"... and {len(lines) - shown} more lines"])
 
 
 def _table(array: np.ndarray, marked: Any) -> str:

@@ -20,7 +20,7 @@ def places(wrong: NDArray[np.bool_]) -> str:
     if wrong.ndim == 0 or count == 0:
         return ""
     if wrong.all():
-        return f"all {wrong.size} entries"
+        return f"all {wrong.size} entries" if wrong.size > 1 else "the only entry"
     parts = []
     for axis in range(wrong.ndim):
         others = tuple(one for one in range(wrong.ndim) if one != axis)

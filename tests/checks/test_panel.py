@@ -3,7 +3,7 @@
 import numpy as np
 
 import attention_lib
-from attention_lib.checks.panel import as_html, as_text
+from attention_lib.checks.panel import as_html, as_text, headline
 from tests.checks.judged import WITHOUT_SOURCE, right, verdict
 
 
@@ -73,3 +73,42 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
     report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
     assert "right is, part 2 of result 2" in as_text(report)
+
+
+def test_a_right_number_of_a_pair_is_only_named_and_a_wrong_one_marked():
+    def halved(length, head_dim, itemsize, block_rows=None):
+        naive, tiled = attention_lib.attention_bytes(length, head_dim, itemsize, block_rows)
+        return naive // 2, tiled
+
+    panel = as_html(verdict(halved, "attention_bytes", policy=WITHOUT_SOURCE))
+    assert panel.count("outline") == 1
+    assert "you returned, result 1" in panel
+    assert "you returned, result 2" not in panel
+
+
+def test_a_long_array_is_cut_and_says_by_how_many_lines():
+    def heads_after_the_first_axis(x, num_heads):
+        return np.stack(np.split(x, num_heads, axis=-1), axis=min(1, x.ndim - 2))
+
+    text = as_text(verdict(heads_after_the_first_axis, "split_heads", policy=WITHOUT_SOURCE))
+    assert text.count("more lines") == 3  # x, what was returned, and what is right
+    assert len(text.splitlines()) < 110
+
+
+def test_a_sentence_about_one_of_several_results_begins_with_a_capital_letter():
+    report = verdict(lambda left, right: (left[0], None), "merge_attention", policy=WITHOUT_SOURCE)
+    assert headline(report).startswith(
+        "merge_attention: not right yet. Result 1 of merge_attention"
+    )
+
+
+def test_the_one_entry_of_an_array_is_not_called_all_entries():
+    text = as_text(
+        verdict(
+            lambda blocks: (max(np.max(b, axis=-1) for b in blocks), np.zeros(1)),
+            "online_softmax_stats",
+            policy=WITHOUT_SOURCE,
+        )
+    )
+    assert "the only entry" in text
+    assert "all 1 entries" not in text
