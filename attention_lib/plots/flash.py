@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
@@ -200,7 +200,7 @@ def causal_tiles(length: int, block_size: int) -> LessonFigure:
     axis.plot([0, length], [0, length], color=INK, linewidth=1)
     axis.set(xlim=(0, length), ylim=(length, 0), aspect="equal", xlabel="key", ylabel="query")
     axis.set_title(
-        f"blocks of {block_size}: {computed} of {count**2} computed, "
+        f"blocks of {block_size}: {computed:,} of {count**2:,} tiles computed, "
         f"{scores / length**2:.0%} of the scores"
     )
     axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -363,7 +363,7 @@ def time_by_block(
     )
     beside = "; ".join(f"{name} {time:.3g} ms" for name, time in levels.items())
     figure, axis = new_figure(
-        f"Lines of the time against the block size, which has a logarithmic axis. {said}. "
+        f"Lines of the time against the block size, on logarithmic axes. {said}. "
         f"Level lines: {beside}.",
         height=3.4,
     )
@@ -375,7 +375,11 @@ def time_by_block(
     axis.set_xscale("log", base=2)
     axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.set(xlabel="keys in a block", ylabel="time (ms)", ylim=(0, None))
+    axis.set_yscale("log")  # on a busy machine the smallest blocks may take fifty times as long
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+    axis.set(xlabel="keys in a block", ylabel="time (ms)")
     axis.grid()
     figure.legend(loc="outside lower center", ncols=2)
     return figure
@@ -395,10 +399,10 @@ def way_back_through_a_tile() -> LessonFigure:
     ins = {
         "Q": (3.5, "$Q$   (L, d_k)", INK),
         "K": (2.7, "$K$   (block, d_k)", INK),
-        "l": (1.9, r"$\lambda$   (L)", BLUE),
+        "l": (1.9, r"$\lambda$   (L,)", BLUE),
         "V": (1.1, "$V$   (block, d_v)", INK),
         "dO": (0.3, "$dO$   (L, d_v)", INK),
-        "D": (-0.5, "$D$   (L)", BLUE),
+        "D": (-0.5, "$D$   (L,)", BLUE),
     }
     tiles = {
         "E": (3.1, r"$E = \alpha\, Q K^\top$"),

@@ -297,7 +297,7 @@ def tile_budget(
     axes.set_ylim(len(needs) - 0.6, -0.75)
     axes.set_yticks([])
     axes.xaxis.set_major_formatter(lambda value, _position: f"{value:.0%}")
-    axes.set_xlabel("share of what there is (an arrow: more than 200 %)")
+    axes.set_xlabel("share of what there is (an arrow: more than 200%)")
     axes.set_title(
         f"{rows} × {block}, {warps} warps: {verdict}, {intensity:,.0f} operations a byte",
         fontsize=10,

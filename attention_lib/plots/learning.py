@@ -15,6 +15,7 @@ from attention_lib.plots.style import (
     CYCLE,
     GRAY,
     GREEN,
+    GRID,
     INK,
     PAPER,
     SKY,
@@ -224,14 +225,14 @@ def _line(
 
 @lesson_style
 def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFigure:
-    """Draw the share of right answers after each change to a model, a dot for each start."""
+    """Draw the share of right answers after each change: a dot a start, a bar for their mean."""
     said = "; ".join(f"{name} {_listed(values)}" for name, values in shares.items())
     figure, axes = new_figure(
-        f"Share of right words for each change, one dot a start: {said}.",
+        f"Share of right words for each change, one dot a start, a bar for their mean: {said}.",
         height=0.9 + 0.42 * len(shares),
     )
     for row, values in enumerate(shares.values()):
-        axes.plot([0, np.mean(values)], [row, row], color=SKY, linewidth=5, solid_capstyle="butt")
+        axes.plot([0, np.mean(values)], [row, row], color=GRID, linewidth=5, solid_capstyle="butt")
         for start, value in enumerate(values):
             # Dots of one row stand a little apart, so that equal ones can be counted.
             shift = 0.18 * (start - (len(values) - 1) / 2)
@@ -241,7 +242,9 @@ def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFi
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     count = max(len(values) for values in shares.values())
-    figure.legend(handles=_start_marks(count), loc="outside lower center", ncols=count)
+    mean = Line2D([], [], color=GRID, linewidth=5, solid_capstyle="butt", label="mean")
+    handles = [*_start_marks(count), mean]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 

@@ -217,7 +217,7 @@ def cache_sizes(
     for (name, line), mark in zip(sizes.items(), "os^D", strict=False):
         axes.plot(lengths, line, mark + "-", label=name)
         axes.annotate(
-            f"{line[-1]:.3g}",
+            f"{line[-1]:.3g} GiB",
             (lengths[-1], line[-1]),
             (8, 0),
             textcoords="offset points",
@@ -347,8 +347,8 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
     totals = {"everything anew": count * (count + 1) // 2, "with a cache": count}
     said = " and ".join(f"{total} {name}" for name, total in totals.items())
     figure, axes = new_figure(
-        f"Two staircases, one row a step of writing {drawing.words(words)}, one column a word. Keys and "
-        f"values are computed {said}.",
+        f"Two staircases, one row a step of writing {drawing.words(words)}, one column a word. Cells "
+        f"where keys and values are computed anew: {said}.",
         height=1.2 + 0.42 * count,
         ncols=2,
         sharey=True,
@@ -360,7 +360,7 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
             new = place == step or name == "everything anew"
             drawing.cell(axis, step, place, "new" if new else "kept", _NEW if new else _KEPT)
         drawing.grid_axes(axis, [f"step {step + 1}" for step in range(count)], words)
-        axis.set(title=f"{name}: {total} computed", xlabel="word", ylabel="")
+        axis.set(title=f"{name}: {total} new cells", xlabel="word", ylabel="")
     return figure
 
 

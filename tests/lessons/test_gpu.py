@@ -517,6 +517,13 @@ class TestVariants:
         assert row.tflops == pytest.approx(row.operations / (row.median * 1e-3) / 1e12)
         assert row.variant in variants.text_table([row])
 
+    def test_long_times_are_written_without_an_exponent_in_columns_that_stay_apart(self):
+        row = variants.Row("slow", 1, 1, 64, 64, False, "float32", [987.6, 1012.4, 123456.7])
+        header, line = variants.text_table([row]).splitlines()
+        assert "988 – 123,457" in line
+        assert "e+" not in line
+        assert line.index("1,012") + len("1,012") == header.index("ms") + len("ms")
+
     def test_backward_pass_is_timed_without_the_forward_pass(self):
         calls = []
 

@@ -46,6 +46,14 @@ def test_alt_texts_hold_the_numbers():
     assert "rate 0.01, not divided: 160, not by 250, not by 250" in steps().alt
 
 
+def test_bars_of_means_have_a_color_that_no_start_has():
+    figure = changes()
+    (axis,) = figure.axes
+    colors = [{line.get_color() for line in lines} for lines in (axis.lines[::4], axis.lines[1:4])]
+    assert not colors[0] & colors[1]
+    assert figure.legends[0].get_texts()[-1].get_text() == "mean"
+
+
 def test_framed_cells_lie_where_the_answers_are():
     first, second = by_hand().axes[:2]
     corners = [patch.get_xy() for patch in first.patches]

@@ -68,6 +68,7 @@ def test_lines_lead_from_every_query_head_to_its_group():
 def test_bytes_are_drawn_in_gibibytes():
     figure = plots.cache_sizes([1024, 4096], {"all": [2**30, 2**32]})
     assert figure.axes[0].lines[0].get_ydata().tolist() == [1, 4]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["4 GiB"]
     assert "all from 1 to 4 GiB" in figure.alt
 
 

@@ -184,7 +184,7 @@ def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
 def text_table(rows: Iterable[Row]) -> str:
     """Write rows as a table: median and spread, speed and memory, or what went wrong."""
     lines = [
-        f"{'':22}{'tokens':>9}  {'mask':13}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>9}{'MiB':>8}"
+        f"{'':22}{'tokens':>9}  {'mask':13}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>10}{'MiB':>8}"
     ]
     for row in rows:
         mask = "causal" if row.is_causal else "none"
@@ -193,10 +193,17 @@ def text_table(rows: Iterable[Row]) -> str:
         if row.problem:
             lines.append(f"{head}  {row.problem}")
             continue
-        spread = f"{min(row.milliseconds):.3g} – {max(row.milliseconds):.3g}"
+        spread = f"{_digits(min(row.milliseconds))} – {_digits(max(row.milliseconds))}"
         room = "" if row.peak_bytes is None else f"{row.peak_bytes / 2**20:.0f}"
-        lines.append(f"{head}{row.median:9.3g}  {spread:>17}{row.tflops:9.3g}{room:>8}")
+        lines.append(
+            f"{head}{_digits(row.median):>9}  {spread:>17}{_digits(row.tflops):>10}{room:>8}"
+        )
     return "\n".join(lines)
+
+
+def _digits(number: float) -> str:
+    """Write three digits, and every digit of a whole number from 1,000 on."""
+    return f"{number:,.0f}" if number >= 999.5 else f"{number:.3g}"
 
 
 def ceilings(device: torch.device, dtype: torch.dtype, size: int) -> tuple[float, float]:
