@@ -53,7 +53,9 @@ class Hypothesis:
             return Observation(out_of_time=True)
 
     def _observe_changed(self, change: Change, case: Case) -> Observation:
-        args, kwargs = copy.deepcopy((case.args, case.kwargs))
+        args, kwargs = case.args, case.kwargs
+        if self.exercise.accelerated:  # of tensors, widening copies some alone
+            args, kwargs = copy.deepcopy((args, kwargs))
         wide = Case(*widened_arguments(args), **widened_arguments(kwargs))
         return _observed(self.exercise, self.variant, change.changed(self.exercise, wide) or wide)
 
@@ -131,18 +133,31 @@ class Evidence:
         ]
 
     def changed_and_known(self) -> Iterator[Hypothesis]:
-        """Yield the known mistakes, called with changed arguments.
+        """Yield the known mistakes, called with changed arguments, that may explain the first call.
 
         A change that leaves the right numbers as they are is no fault: left and right parts may be
-        exchanged.
+        exchanged. Of a change and a mistake that does not show on the first call, and the other way
+        round, the one that shows must explain that call by itself.
         """
+        first = self.wrong[0]
+        mistakes = [
+            (one, _is_right_too(one, first), _explains(one, first))
+            for one in self.known
+            if one.predict(first.trial.case).error is None
+        ]
         for changed in self.changed:
             change = changed.change
-            if not change or not change.common:
+            if not change or not change.common or not changed.applies(first.trial.case):
+                continue
+            if changed.predict(first.trial.case).error is not None:
                 continue
             if all(_is_right_too(changed, one) for one in self.wrong):
                 continue
-            for one in self.known:
+            change_is_hidden = _is_right_too(changed, first)
+            change_explains = _explains(changed, first)
+            for one, is_hidden, explains in mistakes:
+                if (is_hidden and not change_explains) or (change_is_hidden and not explains):
+                    continue
                 sentences = (*one.sentences, change.sentence_beside)
                 if not contradict(*sentences):
                     yield Hypothesis(self.exercise, sentences, one.variant, change)
@@ -199,6 +214,8 @@ def best_of(
                 best = []
             if not best or len(explained) == len(best[0].explained):
                 best.append(Explanation(hypothesis, explained))
+            if len(explained) == len(wrong):
+                break  # none explains more, and the first of equals is returned
     if not best or not _tells(best[0].explained, wrong):
         return None
     rivals = {one.hypothesis.sentences for one in best}
@@ -252,6 +269,12 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     else:
         yield as_numbers(value)
+
+
+def explained_by_any(hypotheses: Iterable[Hypothesis], comparison: Comparison) -> bool:
+    """Tell whether one of the hypotheses leads to the numbers of a call."""
+    with quiet():
+        return any(_explains(hypothesis, comparison) for hypothesis in hypotheses)
 
 
 def _explains(hypothesis: Hypothesis, comparison: Comparison) -> bool:

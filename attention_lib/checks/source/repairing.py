@@ -30,8 +30,8 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.edits import Change, changes_of, rank_of, sentence_of
 
-MOST_TRIALS = 1200  # of changes, for one answer; the same on every machine
-BUDGET_SECONDS = 0.4  # of the processor's time, for all of them
+MOST_TRIALS = 600  # of changes, for one answer; the same on every machine
+BUDGET_SECONDS = 0.2  # of the processor's time, for all of them
 WALL_SECONDS = 2.0  # the same on a busy machine
 CALL_SECONDS = 0.1  # for one call of a changed answer
 MOST_RANK = 4  # of a change that is named though it does not mend everything
@@ -192,8 +192,7 @@ class _Search:
         Those that passed before come first, and after them all are counted.
         """
         self._trials += 1
-        late = thread_time() > self._until or time.monotonic() > self._until_by_the_clock
-        if late or self._trials > MOST_TRIALS:
+        if self._trials > MOST_TRIALS:
             raise _BudgetSpent
         answer = self._changed(change)
         if answer is None:
@@ -201,12 +200,19 @@ class _Search:
         function, count = self._exercise.on_cases(answer), 0
         for number, comparison in enumerate(self._cases):
             trial = comparison.trial
-            seen = _called(function, trial.case)
+            seen = _called(function, trial.case, self._seconds_left())
             if not seen.out_of_time and self._is_right(trial, seen):
                 count += 1
             elif number < self._kept or seen.out_of_time:
                 return count
         return count
+
+    def _seconds_left(self) -> float:
+        """Return what is left of the time for trials; at its end, raise."""
+        left = self._until - thread_time()
+        if left <= 0 or time.monotonic() > self._until_by_the_clock:
+            raise _BudgetSpent
+        return left
 
     def _is_right(self, trial: Trial, seen: Observation) -> bool:
         try:
@@ -215,12 +221,12 @@ class _Search:
             return False
 
 
-def _called(function: Answer, case: Case) -> Observation:
+def _called(function: Answer, case: Case, seconds: float) -> Observation:
     """Call a function as `observe` does, in less time: only the value or the error is of interest."""
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     try:
-        with time_limit(CALL_SECONDS):
+        with time_limit(min(CALL_SECONDS, seconds)):
             seen.value = function(*args, **kwargs)
     except OutOfTime:
         seen.out_of_time = True
