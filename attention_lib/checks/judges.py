@@ -25,7 +25,7 @@ from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.reading import read
 from attention_lib.checks.source.repairing import Repair, repair
 from attention_lib.checks.verdict import Report
-from attention_lib.checks.wording import full_name, known_name
+from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
     for function, reason in exercise.not_by.items():
         if name == full_name(function):
             sentence = (
-                f"{exercise.name} hands its work to attention_lib.{function.__name__}, {reason}."
+                f"{exercise.name} hands its work to {LIBRARY}.{function.__name__}, {reason}."
             )
             yield Report(exercise, "wrong", sentence)
             return
