@@ -106,9 +106,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
         return
     for function, reason in exercise.not_by.items():
         if name == full_name(function):
-            sentence = (
-                f"{exercise.name} hands its work to {LIBRARY}.{function.__name__}, {reason}."
-            )
+            sentence = f"{exercise.name} hands its work to {LIBRARY}.{function.__name__}, {reason}."
             yield Report(exercise, "wrong", sentence)
             return
     package = name.partition(".")[0]

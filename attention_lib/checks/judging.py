@@ -14,6 +14,7 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.explaining import (
     changed_calls,
+    changes_and_known_mistakes,
     known_mistakes_beside_errors,
     known_mistakes_in_part,
     pairs_of_faults,
@@ -70,6 +71,7 @@ EXPLANATIONS: tuple[Judge, ...] = (
     relations,
     changed_calls,
     pairs_of_faults,
+    changes_and_known_mistakes,
     known_mistakes_in_part,
     regions_and_contrasts,
 )

@@ -114,9 +114,7 @@ def two_faults(evidence: Evidence) -> Recognized | None:
         if first.wrong_in_numbers and not explained_by_any(evidence.known, first):
             unexplained.add(numbers)
             continue
-        rest = Evidence(
-            evidence.exercise, tuple(map(repaired, [*evidence.wrong, *evidence.right]))
-        )
+        rest = Evidence(evidence.exercise, tuple(map(repaired, [*evidence.wrong, *evidence.right])))
         best = (
             best_of(evidence.known, rest.wrong[0], rest.wrong, rest.right) if rest.wrong else None
         )

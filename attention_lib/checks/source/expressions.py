@@ -98,7 +98,7 @@ def of_a_module(node: ast.Call) -> bool:
     return owner is None or (isinstance(owner, ast.Name) and owner.id in MODULES)
 
 
-MODULES = ("np", "numpy", "torch", "math", "F", "al", "attention_lib", "tl")
+MODULES = ("np", "numpy", "torch", "math", "F", "lib", "al", "attention_lib", "tl")
 
 
 def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:

@@ -1,0 +1,124 @@
+"""What is left of a wrong answer once a small change has taken one of two faults away."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.changed_arguments import changes_for
+from attention_lib.checks.comparing import Comparison, differ_in_numbers
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.hypotheses import (
+    Evidence,
+    Hypothesis,
+    contradict,
+    explains,
+    is_right_too,
+    quiet,
+    tells,
+)
+
+CLOSE = 1e-3  # of a result's size: what is this near is compared with care
+
+
+class Leftovers:
+    """The known mistakes and changed calls that a second fault may be.
+
+    Many changed answers are tried, so the results on one call are computed once for all of them.
+    """
+
+    def __init__(
+        self, exercise: Exercise, failing: Sequence[Comparison], passing: Sequence[Comparison]
+    ) -> None:
+        self._exercise, self._failing, self._passing = exercise, failing, passing
+
+    @functools.cached_property
+    def _hypotheses(self) -> list[Hypothesis]:
+        exercise = self._exercise
+        if exercise.run is not None or any(one.trial.case.verify for one in self._failing):
+            return []
+        changes = {
+            change.text: change
+            for one in reversed(self._failing)
+            for change in changes_for(exercise, one.trial.case)
+        }
+        return Evidence(exercise, ()).known + [
+            Hypothesis(exercise, (change.sentence,), exercise.reference, change)
+            for change in changes.values()
+        ]
+
+    def may_be(self, value: object) -> bool:
+        """Tell whether a result on the first failing call is nearly that of a known fault."""
+        result = _flattened(value)
+        if result is None or result[0] not in self._predicted:
+            return False
+        shape, numbers = result
+        others = self._predicted[shape]
+        with np.errstate(all="ignore"):
+            size = np.abs(others).max(axis=-1, keepdims=True, initial=0.0)
+            near = np.abs(others - numbers) <= CLOSE * size
+        return bool((near | (np.isnan(others) & np.isnan(numbers))).all(axis=-1).any())
+
+    @functools.cached_property
+    def _predicted(self) -> dict[tuple[tuple[int, ...], ...], NDArray[np.float64]]:
+        """The wrong results of known faults on the first failing call, by their shapes."""
+        trial = self._failing[0].trial
+        if trial.case.raises:
+            return {}
+        by_shape: dict[tuple[tuple[int, ...], ...], list[NDArray[np.float64]]] = {}
+        with quiet():
+            for hypothesis in self._hypotheses:
+                if not hypothesis.applies(trial.case):
+                    continue
+                predicted = hypothesis.predict(trial.case)
+                result = _flattened(predicted.value)
+                if result and differ_in_numbers(predicted.value, trial.expected, trial.allowed):
+                    by_shape.setdefault(result[0], []).append(result[1])
+        return {shape: np.stack(numbers) for shape, numbers in by_shape.items()}
+
+    def sentence(self, observed: Callable[[Case], Observation], change: str) -> str:
+        """Say which fault gives all results that are still wrong after a change; empty if none.
+
+        Nothing is said of a fault that is about the same thing as the change: the change may have
+        brought it in. The calls likeliest to rule out a fault come first.
+        """
+        first, *others = self._failing
+        hypotheses = self._hypotheses
+        wrong: list[Comparison] = []
+        with quiet():
+            for one in (first, *reversed(others), *self._passing):
+                after = dataclasses.replace(one, seen=observed(one.trial.case))
+                if after.stopped or after.seen.out_of_time:
+                    return ""
+                if after.wrong_in_numbers:
+                    wrong.append(after)
+                fits = explains if after.wrong_in_numbers else is_right_too
+                hypotheses = [one for one in hypotheses if fits(one, after)]
+                if not hypotheses:
+                    return ""
+        sentence = hypotheses[0].sentences[0]
+        if not tells(wrong, wrong) or contradict(change.replace("sqrt", "√"), sentence):
+            return ""
+        return sentence
+
+
+def _flattened(value: object) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.float64]] | None:
+    """Return the shapes of a result's parts and all their numbers; None for anything else."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    arrays = []
+    for part in parts:
+        if not isinstance(part, (np.ndarray, np.generic, int, float)):
+            return None
+        arrays.append(np.asarray(part))
+        if arrays[-1].dtype.kind not in "iuf":
+            return None
+    if not arrays:
+        return None
+    numbers = np.concatenate([array.astype(np.float64).ravel() for array in arrays])
+    return tuple(array.shape for array in arrays), numbers
