@@ -39,14 +39,6 @@ def pairs_of_faults(attempt: Attempt) -> Iterator[Report]:
     yield from _recognized(attempt, two_faults)
 
 
-def changes_and_known_mistakes(attempt: Attempt) -> Iterator[Report]:
-    """Report two faults: a small change of the source mends one, and the other is known."""
-    first = _first_wrong(attempt)
-    if first and first.problem and attempt.repair and attempt.repair.leaves_a_known_fault:
-        sentence = f"{first.problem} {attempt.repair.sentence}"
-        yield Report(attempt.exercise, "wrong", sentence, first)
-
-
 def relations(attempt: Attempt) -> Iterator[Report]:
     """Report how all wrong numbers come from the right ones, if that says what to change."""
     relation = _relation(attempt)

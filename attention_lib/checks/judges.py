@@ -165,6 +165,13 @@ def source_repairs(attempt: Attempt) -> Iterator[Report]:
         yield _with_advice(problem, advice.sentence)
 
 
+def source_leftovers(attempt: Attempt) -> Iterator[Report]:
+    """Report two faults: a small change of the source mends one, and the other is known."""
+    problem = next(results(attempt), None)
+    if problem and attempt.repair and attempt.repair.leaves_a_known_fault:
+        yield _with_advice(problem, attempt.repair.sentence)
+
+
 def source_readings(attempt: Attempt) -> Iterator[Report]:
     """Report what is not right with what the source of the answer says of it."""
     problem = next(results(attempt), None)

@@ -14,7 +14,6 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.explaining import (
     changed_calls,
-    changes_and_known_mistakes,
     known_mistakes_beside_errors,
     known_mistakes_in_part,
     pairs_of_faults,
@@ -32,6 +31,7 @@ from attention_lib.checks.judges import (
     results,
     second_readings,
     side_effects,
+    source_leftovers,
     source_readings,
     source_repairs,
 )
@@ -71,15 +71,25 @@ EXPLANATIONS: tuple[Judge, ...] = (
     relations,
     changed_calls,
     pairs_of_faults,
-    changes_and_known_mistakes,
-    known_mistakes_in_part,
-    regions_and_contrasts,
 )
+PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (known_mistakes_in_part, regions_and_contrasts)
 
 
 def explanations(attempt: Attempt) -> Iterator[Report]:
-    """Report what explains wrong numbers; if nothing does, the results are reported as they are."""
-    for judge in EXPLANATIONS:
+    """Report what explains all wrong numbers."""
+    yield from _explanations(EXPLANATIONS, attempt)
+
+
+def partial_explanations(attempt: Attempt) -> Iterator[Report]:
+    """Report what explains some wrong numbers, or says where they are.
+
+    If nothing does, the results are reported as they are.
+    """
+    yield from _explanations(PARTIAL_EXPLANATIONS, attempt)
+
+
+def _explanations(judges: tuple[Judge, ...], attempt: Attempt) -> Iterator[Report]:
+    for judge in judges:
         try:
             yield from judge(attempt)
         except Exception:  # odd values: an explanation that fails must not take away the verdict
@@ -95,6 +105,8 @@ LEARNER = Policy(
         changed_inputs,
         source_repairs,
         explanations,
+        source_leftovers,
+        partial_explanations,
         source_readings,
         results,
         side_effects,
@@ -103,11 +115,11 @@ LEARNER = Policy(
     remarks=(remarks,),
 )
 GRADER = Policy(
-    (known_mistakes, second_readings, explanations, results, probes),
+    (known_mistakes, second_readings, explanations, partial_explanations, results, probes),
     remarks=(forbidden_calls, side_effects, remarks),
 )
 HIDDEN_NUMBERS = Policy(
-    (known_mistakes, second_readings, explanations, results)
+    (known_mistakes, second_readings, explanations, partial_explanations, results)
 )  # after GRADER found it right
 
 

@@ -128,8 +128,9 @@ def two_faults(evidence: Evidence) -> Recognized | None:
 
 def _as_bytes(value: Any) -> bytes:
     """Return a result as bytes that are the same for the same numbers."""
-    parts = value if isinstance(value, (tuple, list)) else (value,)
-    return b"".join(repr(np.shape(part)).encode() + np.asarray(part).tobytes() for part in parts)
+    if isinstance(value, (tuple, list)):
+        return b"".join(map(_as_bytes, value))
+    return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
 
 
 def faults_of_results(evidence: Evidence) -> Recognized | None:

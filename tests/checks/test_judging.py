@@ -331,7 +331,8 @@ ODD = {
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 def test_odd_values_are_explained_or_left_alone(exercise, change):
     def without_a_net(attempt):
-        return itertools.chain.from_iterable(one(attempt) for one in judging.EXPLANATIONS)
+        judges = judging.EXPLANATIONS + judging.PARTIAL_EXPLANATIONS
+        return itertools.chain.from_iterable(one(attempt) for one in judges)
 
     reference = find(exercise).reference
 
