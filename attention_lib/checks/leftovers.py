@@ -96,9 +96,12 @@ class Leftovers:
                 after = dataclasses.replace(one, seen=observed(one.trial.case))
                 if after.stopped or after.seen.out_of_time:
                     return ""
-                if after.wrong_in_numbers:
+                is_wrong = after.wrong_in_numbers and after.seen.error is None
+                if is_wrong and after.trial.case.raises:
+                    return ""  # an error is missing as well
+                if is_wrong:
                     wrong.append(after)
-                fits = explains if after.wrong_in_numbers else is_right_too
+                fits = explains if is_wrong else is_right_too
                 hypotheses = [one for one in hypotheses if fits(one, after)]
                 if not hypotheses:
                     return ""
