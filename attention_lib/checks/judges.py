@@ -22,6 +22,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.nonfinite import origin_of_nonfinite
 from attention_lib.checks.source.reading import read
 from attention_lib.checks.source.repairing import Repair, repair
 from attention_lib.checks.verdict import Report
@@ -170,6 +171,21 @@ def source_leftovers(attempt: Attempt) -> Iterator[Report]:
     problem = next(results(attempt), None)
     if problem and attempt.repair and attempt.repair.leaves_a_known_fault:
         yield _with_advice(problem, attempt.repair.sentence)
+
+
+def nonfinite_origins(attempt: Attempt) -> Iterator[Report]:
+    """Report the operation that makes the first NaN or infinity of a result that is to be finite."""
+    problem = next(results(attempt), None)
+    if problem is None or problem.comparison is None or isinstance(attempt.answer, RemoteAnswer):
+        return
+    if problem.comparison.stopped or problem.comparison.trial.expected is None or attempt.repair:
+        return
+    try:
+        advice = origin_of_nonfinite(attempt.exercise, attempt.answer, problem.comparison)
+    except Exception:  # odd source or values, as above
+        return
+    if advice:
+        yield _with_advice(problem, advice)
 
 
 def source_readings(attempt: Attempt) -> Iterator[Report]:

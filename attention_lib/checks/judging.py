@@ -25,6 +25,7 @@ from attention_lib.checks.judges import (
     changed_inputs,
     forbidden_calls,
     known_mistakes,
+    nonfinite_origins,
     out_of_time,
     probes,
     remarks,
@@ -75,25 +76,17 @@ EXPLANATIONS: tuple[Judge, ...] = (
 PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (known_mistakes_in_part, regions_and_contrasts)
 
 
-def explanations(attempt: Attempt) -> Iterator[Report]:
-    """Report what explains all wrong numbers."""
-    yield from _explanations(EXPLANATIONS, attempt)
+def guarded(*judges: Judge) -> Judge:
+    """Join judges that explain: one that fails on odd values must not take away the verdict."""
 
+    def reports(attempt: Attempt) -> Iterator[Report]:
+        for judge in judges:
+            try:
+                yield from judge(attempt)
+            except Exception:
+                continue
 
-def partial_explanations(attempt: Attempt) -> Iterator[Report]:
-    """Report what explains some wrong numbers, or says where they are.
-
-    If nothing does, the results are reported as they are.
-    """
-    yield from _explanations(PARTIAL_EXPLANATIONS, attempt)
-
-
-def _explanations(judges: tuple[Judge, ...], attempt: Attempt) -> Iterator[Report]:
-    for judge in judges:
-        try:
-            yield from judge(attempt)
-        except Exception:  # odd values: an explanation that fails must not take away the verdict
-            continue
+    return reports
 
 
 # Of an answer in another process, its calls and side effects cannot be proven.
@@ -104,9 +97,11 @@ LEARNER = Policy(
         second_readings,
         changed_inputs,
         source_repairs,
-        explanations,
+        guarded(*EXPLANATIONS),
         source_leftovers,
-        partial_explanations,
+        guarded(known_mistakes_in_part),
+        nonfinite_origins,
+        guarded(regions_and_contrasts),
         source_readings,
         results,
         side_effects,
@@ -115,11 +110,17 @@ LEARNER = Policy(
     remarks=(remarks,),
 )
 GRADER = Policy(
-    (known_mistakes, second_readings, explanations, partial_explanations, results, probes),
+    (
+        known_mistakes,
+        second_readings,
+        guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS),
+        results,
+        probes,
+    ),
     remarks=(forbidden_calls, side_effects, remarks),
 )
 HIDDEN_NUMBERS = Policy(
-    (known_mistakes, second_readings, explanations, partial_explanations, results)
+    (known_mistakes, second_readings, guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS), results)
 )  # after GRADER found it right
 
 
