@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import (
     Evidence,
     Hypothesis,
+    best_of,
     contradict,
     explains,
     is_right_too,
@@ -82,33 +83,55 @@ class Leftovers:
                     by_shape.setdefault(result[0], []).append(result[1])
         return {shape: np.stack(numbers) for shape, numbers in by_shape.items()}
 
-    def sentence(self, observed: Callable[[Case], Observation], change: str) -> str:
-        """Say which fault gives all results that are still wrong after a change; empty if none.
+    def sentence(self, observed: Callable[[Case], Observation], change: str, helps: bool) -> str:
+        """Say which fault is left after a change; empty if none is known.
 
-        Nothing is said of a fault that is about the same thing as the change: the change may have
-        brought it in. The calls likeliest to rule out a fault come first.
+        Parameters
+        ----------
+        observed
+            Calls the changed answer on a case.
+        change
+            The sentence that says what is changed. Nothing is said of a fault that is about the
+            same thing: the change may have brought it in.
+        helps
+            The change makes the first failing call right, and none wrong. Then a fault that gives
+            most results that are still wrong is enough; otherwise it must give all of them.
         """
-        first, *others = self._failing
+        comparisons = self._after(observed)
         hypotheses = self._hypotheses
-        wrong: list[Comparison] = []
+        seen: list[Comparison] = []
         with quiet():
-            for one in (first, *reversed(others), *self._passing):
-                after = dataclasses.replace(one, seen=observed(one.trial.case))
-                if after.stopped or after.seen.out_of_time:
-                    return ""
-                is_wrong = after.wrong_in_numbers and after.seen.error is None
-                if is_wrong and after.trial.case.raises:
-                    return ""  # an error is missing as well
-                if is_wrong:
-                    wrong.append(after)
-                fits = explains if is_wrong else is_right_too
-                hypotheses = [one for one in hypotheses if fits(one, after)]
+            for one in comparisons:
+                seen.append(one)
+                fits = explains if one.wrong_in_numbers else is_right_too
+                if one.stopped or (one.wrong_in_numbers and one.trial.case.raises):
+                    return ""  # there is an error as well
+                hypotheses = [hypothesis for hypothesis in hypotheses if fits(hypothesis, one)]
                 if not hypotheses:
-                    return ""
-        sentence = hypotheses[0].sentences[0]
-        if not tells(wrong, wrong) or contradict(change.replace("sqrt", "√"), sentence):
+                    break
+        if hypotheses:
+            wrong = [one for one in seen if one.wrong_in_numbers]
+            sentence = hypotheses[0].sentences[0] if tells(wrong, wrong) else ""
+        else:
+            sentence = self._most([*seen, *comparisons]) if helps else ""
+        return "" if contradict(change.replace("sqrt", "√"), sentence) else sentence
+
+    def _after(self, observed: Callable[[Case], Observation]) -> Iterator[Comparison]:
+        """Yield the comparisons of a changed answer, those likeliest to rule a fault out first."""
+        first, *others = self._failing
+        for one in (first, *reversed(others), *self._passing):
+            yield dataclasses.replace(one, seen=observed(one.trial.case))
+
+    def _most(self, comparisons: Sequence[Comparison]) -> str:
+        """Name the fault that gives more than half of the wrong results."""
+        wrong = [one for one in comparisons if one.wrong_in_numbers]
+        right = [one for one in comparisons if not one.wrong_in_numbers]
+        if not wrong or any(one.stopped or one.trial.case.raises for one in wrong):
             return ""
-        return sentence
+        best = best_of(self._hypotheses, wrong[0], wrong, right)
+        if best is None or 2 * len(best.explained) <= len(wrong):
+            return ""
+        return best.hypothesis.sentences[0]
 
 
 def _flattened(value: object) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.float64]] | None:

@@ -39,7 +39,7 @@ CALL_SECONDS = 0.1  # for one call of a changed answer
 MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
 MOST_WHOLES = 4  # changes that the rest of the check is run on
-MOST_LEFTOVERS = 6  # changes after which a known mistake is looked for
+MOST_LEFTOVERS = 10  # changes after which a known mistake is looked for
 MOST_EDITS = 3  # in two changes, of which one may be made in two places
 
 # From a changed answer whose results are right, what the check says of it then: empty if nothing.
@@ -181,7 +181,7 @@ class _Search:
         return None
 
     def _first_of_two(self) -> Repair | None:
-        """Find a change after which a known mistake gives all the results that are still wrong."""
+        """Find a change after which a known mistake gives the results that are still wrong."""
         helpful = [change for right, change in self._helpful if right >= self._kept]
         likely = [change for change in self._leaving + helpful if rank_of(change) <= MOST_RANK]
         for change in sorted(likely, key=rank_of)[:MOST_LEFTOVERS]:
@@ -192,10 +192,10 @@ class _Search:
             observed = functools.partial(
                 _called, self._exercise.on_cases(answer), seconds=CALL_SECONDS
             )
-            left = self._leftovers.sentence(observed, words)
+            left = self._leftovers.sentence(observed, words, change in helpful)
             if left:
                 return Repair(
-                    f"There are two faults. {words}. That leaves the other: {left}",
+                    f"There are at least two faults. {words}. That leaves another: {left}",
                     is_whole=False,
                     leaves_a_known_fault=True,
                 )
