@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.changed_arguments import changes_for
-from attention_lib.checks.comparing import Comparison, differ_in_numbers
+from attention_lib.checks.comparing import Comparison, differ_in_numbers, differing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import (
     Evidence,
@@ -83,6 +83,11 @@ class Leftovers:
                     by_shape.setdefault(result[0], []).append(result[1])
         return {shape: np.stack(numbers) for shape, numbers in by_shape.items()}
 
+    @property
+    def _in_order(self) -> list[Comparison]:
+        first, *others = self._failing
+        return [first, *reversed(others), *self._passing]
+
     def sentence(self, observed: Callable[[Case], Observation], change: str, helps: bool) -> str:
         """Say which fault is left after a change; empty if none is known.
 
@@ -101,7 +106,9 @@ class Leftovers:
         hypotheses = self._hypotheses
         seen: list[Comparison] = []
         with quiet():
-            for one in comparisons:
+            for before, one in zip(self._in_order, comparisons, strict=True):
+                if _spoils(before, one):
+                    return ""
                 seen.append(one)
                 fits = explains if one.wrong_in_numbers else is_right_too
                 if one.stopped or (one.wrong_in_numbers and one.trial.case.raises):
@@ -118,8 +125,7 @@ class Leftovers:
 
     def _after(self, observed: Callable[[Case], Observation]) -> Iterator[Comparison]:
         """Yield the comparisons of a changed answer, those likeliest to rule a fault out first."""
-        first, *others = self._failing
-        for one in (first, *reversed(others), *self._passing):
+        for one in self._in_order:
             yield dataclasses.replace(one, seen=observed(one.trial.case))
 
     def _most(self, comparisons: Sequence[Comparison]) -> str:
@@ -132,6 +138,31 @@ class Leftovers:
         if best is None or 2 * len(best.explained) <= len(wrong):
             return ""
         return best.hypothesis.sentences[0]
+
+
+def _spoils(before: Comparison, after: Comparison) -> bool:
+    """Tell whether a change makes numbers wrong that were right: then it brings in a fault."""
+    trial = before.trial
+    if before.seen.error is not None or trial.case.raises or after.seen.error is not None:
+        return False
+    if after.wrong_in_numbers and not before.wrong_in_numbers:
+        return True
+    one, other = _wrong_entries(before), _wrong_entries(after)
+    return one.shape == other.shape and bool((other & ~one).any())
+
+
+def _wrong_entries(comparison: Comparison) -> NDArray[np.bool_]:
+    """Mark the wrong numbers of a result, all parts in one; none where its shape is wrong too."""
+    value, trial = comparison.seen.value, comparison.trial
+    if isinstance(trial.expected, tuple):
+        parts = list(zip(value, trial.expected, trial.allowed, strict=False))
+    else:
+        parts = [(value, trial.expected, trial.allowed)]
+    if any(np.shape(got) != np.shape(right.values) for got, right, _ in parts):
+        return np.zeros(0, bool)
+    return np.concatenate(
+        [differing(np.asarray(got), right.values, size).ravel() for got, right, size in parts]
+    )
 
 
 def _flattened(value: object) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.float64]] | None:

@@ -62,6 +62,19 @@ def _another_function(query, key, value, mask=None, scale=None):
     return np.tanh(weights @ value), weights
 
 
+def _one_for_the_identity(weights):
+    return weights[..., :, None] * (1 - weights[..., None, :])
+
+
+def _wider_dtype(parameter, gradient, mean, square, step, rate=0.001, beta1=0.9, beta2=0.999,
+                 epsilon=1e-8):  # fmt: skip
+    mean = beta1 * mean + (1 - beta1) * gradient
+    square = beta2 * square + (1 - beta2) * gradient**2
+    larger = np.float64(1) * mean / (1 - beta1**step)
+    parameter = parameter - rate * larger / (np.sqrt(square / (1 - beta2**step)) + epsilon)
+    return parameter, mean, square
+
+
 @pytest.fixture
 def unhurried(monkeypatch):
     """Give the search as much time as it has on a machine that nobody else uses."""
@@ -102,6 +115,13 @@ def test_both_faults_are_named(name, answer, mend, left, unhurried):
 @pytest.mark.parametrize("answer", [_scaled_upward, _mask_turned_round, _another_function])
 def test_answer_with_one_fault_or_none_that_is_known_is_not_told_of_two(answer, unhurried):
     assert TWO not in sentence_of(answer, "attention")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"), [("softmax_jacobian", _one_for_the_identity), ("adam_step", _wider_dtype)]
+)
+def test_change_that_makes_right_numbers_wrong_is_not_named(name, answer, unhurried):
+    assert TWO not in sentence_of(answer, name)
 
 
 def test_grader_reads_no_source_for_two_faults(unhurried):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.failing_line import is_kernel, quoted
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 
@@ -52,6 +52,12 @@ IN_PLACE: dict[type[ast.operator], str] = {
 NAMED = {"divide": "/", "true_divide": "/", "subtract": "-", "multiply": "*", "add": "+"}
 OF_ONE = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "square", "sinh", "cosh")
 
+EXPONENTIALS = ("exp", "exp2", "expm1")
+OF_EXPONENTIALS = (
+    " exp is to be given numbers of 0 or less, such as x minus its maximum: look at what is "
+    "subtracted from what before it."
+)
+
 Kind = Literal["nan", "inf"]
 
 
@@ -73,7 +79,7 @@ def origin_of_nonfinite(exercise: Exercise, answer: Any, failing: Comparison) ->
     if is_kernel(source.function) or threading.current_thread() is not threading.main_thread():
         return ""
     spots = _spots(failing.seen.value, failing.trial.expected)
-    if not spots.any():
+    if not spots.any() or _has_wrong_numbers(failing):
         return ""
     watched = _Watched(source)
     result, events = watched.call(failing)
@@ -88,6 +94,20 @@ def origin_of_nonfinite(exercise: Exercise, answer: Any, failing: Comparison) ->
         if left.shape == spots.shape and not left[spots.argmax()] and left.sum() < spots.sum():
             return _sentence(watched.nodes[event.number], event)
     return ""
+
+
+def _has_wrong_numbers(failing: Comparison) -> bool:
+    """Tell whether finite numbers of a result are wrong too: then NaN is not what is to be mended."""
+    value, trial = failing.seen.value, failing.trial
+    parts = (
+        list(zip(value, trial.expected, trial.allowed, strict=False))
+        if isinstance(trial.expected, tuple)
+        else [(value, trial.expected, trial.allowed)]
+    )
+    return any(
+        bool((differing(got, right.values, allowed) & np.isfinite(got)).any())
+        for got, right, allowed in ((np.asarray(part[0]), *part[1:]) for part in parts)
+    )
 
 
 def _numbers(value: Any) -> NDArray[np.float64]:
@@ -120,7 +140,7 @@ class _Watched:
 
     def call(self, failing: Comparison, mended: Event | None = None) -> tuple[Any, list[Event]]:
         """Return the result of the failing call, None if it ends in an error, and what was seen."""
-        watch = _Watch(mended)
+        watch = _Watch(self._alike(mended))
         names = dict(self._source.namespace) | {WATCH: watch}
         case = failing.trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
@@ -130,6 +150,17 @@ class _Watched:
                 return names[self._source.function.name](*args, **kwargs), watch.events
         except (Exception, OutOfTime):
             return None, []
+
+    def _alike(self, event: Event | None) -> set[tuple[int, Kind]]:
+        """Return the operations of one kind: where one exp overflows, others do."""
+        if event is None:
+            return set()
+        what = _symbol(self.nodes[event.number]) or _name(self.nodes[event.number])
+        return {
+            (number, event.kind)
+            for number, node in enumerate(self.nodes)
+            if (_symbol(node) or _name(node)) == what
+        }
 
 
 @contextlib.contextmanager
@@ -209,7 +240,7 @@ def _watch(method: str, like: ast.AST, *args: ast.expr) -> ast.Call:
 class _Watch:
     """Sees the operands and results of operations, and mends what one of them makes."""
 
-    def __init__(self, mended: Event | None) -> None:
+    def __init__(self, mended: set[tuple[int, Kind]]) -> None:
         self.events: list[Event] = []
         self._mended = mended
         self._operands: dict[int, dict[int, Any]] = {}
@@ -250,7 +281,7 @@ class _Watch:
         numbers = tuple(float(array[spot]) for array in at)
         if not any((one.number, one.kind) == (number, kind) for one in self.events):
             self.events.append(Event(number, kind, float(result[spot]), numbers))
-        if self._mended and (self._mended.number, self._mended.kind) == (number, kind):
+        if (number, kind) in self._mended:
             large = min(1e30, float(np.finfo(result.dtype).max) / 1e3)
             mended = np.where(fresh, 0.0 if kind == "nan" else np.sign(result) * large, result)
             mended = mended.astype(result.dtype)
@@ -304,16 +335,17 @@ def _name(node: Any) -> str:
     return str(getattr(function, "attr", None) or getattr(function, "id", ""))
 
 
+def _exponentials_in(node: ast.AST) -> bool:
+    return any(_name(part) in EXPONENTIALS for part in ast.walk(node))
+
+
 def _written(number: float) -> str:
     return "NaN" if np.isnan(number) else f"{number + 0.0:.4g}"
 
 
 def _advice(node: Any, symbol: str, event: Event) -> str:
-    if _name(node) in ("exp", "exp2", "expm1") and event.kind == "inf":
-        return (
-            " exp is to be given numbers of 0 or less, such as x minus its maximum: look at what is "
-            "subtracted from what before it."
-        )
+    if _name(node) in EXPONENTIALS and event.kind == "inf":
+        return OF_EXPONENTIALS
     if len(event.operands) != 2:
         return ""
     one, other = event.operands
@@ -321,6 +353,8 @@ def _advice(node: Any, symbol: str, event: Event) -> str:
         return " Where the divisor is 0, divide by 1: the quotient is then 0."
     if symbol == "-" and one == other == -np.inf:
         return " Where what is subtracted is -inf, subtract 0: the difference is then -inf."
-    if symbol == "*" and 0 in (one, other):
+    if symbol == "*" and np.inf in (one, other) and _exponentials_in(node):
+        return OF_EXPONENTIALS
+    if symbol == "*" and -np.inf in (one, other):
         return " Multiplying by 0 does not take an infinity away: choose with np.where before it arises."
     return ""

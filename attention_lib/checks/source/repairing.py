@@ -40,6 +40,7 @@ MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
 MOST_WHOLES = 4  # changes that the rest of the check is run on
 MOST_LEFTOVERS = 10  # changes after which a known mistake is looked for
+MOST_PLACES = 2  # that a change is made in, where another fault is named too
 MOST_EDITS = 3  # in two changes, of which one may be made in two places
 
 # From a changed answer whose results are right, what the check says of it then: empty if nothing.
@@ -183,7 +184,11 @@ class _Search:
     def _first_of_two(self) -> Repair | None:
         """Find a change after which a known mistake gives the results that are still wrong."""
         helpful = [change for right, change in self._helpful if right >= self._kept]
-        likely = [change for change in self._leaving + helpful if rank_of(change) <= MOST_RANK]
+        likely = [
+            change
+            for change in self._leaving + helpful
+            if rank_of(change) <= MOST_RANK and len(change) <= MOST_PLACES
+        ]
         for change in sorted(likely, key=rank_of)[:MOST_LEFTOVERS]:
             answer = self._changed(change)
             if answer is None:

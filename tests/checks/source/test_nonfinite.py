@@ -104,6 +104,32 @@ def test_nan_that_does_not_reach_the_result_is_not_named():
     assert "(weights - weights) /" not in said
 
 
+def _along_the_first_axis(scores):
+    shares = np.empty(scores.shape)
+    for row in range(len(scores)):
+        shares[row] = scores[row] / scores[row].sum()
+    return shares
+
+
+def test_nan_beside_finite_numbers_that_are_wrong_is_not_named():
+    said = sentence_of(_along_the_first_axis, "normalize_by_sum", BY_OPERATIONS)
+    assert "which is NaN" not in said
+
+
+def _factor_turned_round(blocks):
+    maximum, total = -np.inf, 0.0
+    for block in blocks:
+        new = max(maximum, block.max(axis=-1))
+        total = total * np.exp(new - maximum) + np.exp(block - new).sum(axis=-1)
+        maximum = new
+    return np.asarray(maximum), np.asarray(total)
+
+
+def test_infinity_of_exp_is_not_to_be_hidden_from_a_product():
+    said = sentence_of(_factor_turned_round, "online_softmax_stats", BY_OPERATIONS)
+    assert "np.where" not in said
+
+
 def test_nan_that_is_written_down_is_not_called_the_first_of_an_operation():
     said = sentence_of(_nan_of_another_function, "stable_softmax", BY_OPERATIONS)
     assert "In line" not in said
