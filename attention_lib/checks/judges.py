@@ -22,6 +22,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.first_axis import loop_over_first_axis
 from attention_lib.checks.source.nonfinite import origin_of_nonfinite
 from attention_lib.checks.source.reading import read
 from attention_lib.checks.source.repairing import Repair, repair
@@ -183,6 +184,19 @@ def nonfinite_origins(attempt: Attempt) -> Iterator[Report]:
     try:
         advice = origin_of_nonfinite(attempt.exercise, attempt.answer, problem.comparison)
     except Exception:  # odd source or values, as above
+        return
+    if advice:
+        yield _with_advice(problem, advice)
+
+
+def first_axis_loops(attempt: Attempt) -> Iterator[Report]:
+    """Report a loop over the first axis that is right for one number of axes alone."""
+    problem = next(results(attempt), None)
+    if problem is None or isinstance(attempt.answer, RemoteAnswer):
+        return
+    try:
+        advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
+    except Exception:  # odd source, as above
         return
     if advice:
         yield _with_advice(problem, advice)

@@ -23,6 +23,7 @@ from attention_lib.checks.explaining import (
 from attention_lib.checks.judges import (
     Attempt,
     changed_inputs,
+    first_axis_loops,
     forbidden_calls,
     known_mistakes,
     nonfinite_origins,
@@ -101,6 +102,7 @@ LEARNER = Policy(
         source_leftovers,
         guarded(known_mistakes_in_part),
         nonfinite_origins,
+        first_axis_loops,
         guarded(regions_and_contrasts),
         source_readings,
         results,
