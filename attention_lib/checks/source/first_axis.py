@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import quoted
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import source_of
@@ -34,9 +33,9 @@ def loop_over_first_axis(exercise: Exercise, answer: Any, comparisons: Sequence[
         if len(counts[True]) == 1 and counts[False] and not counts[True] & counts[False]:
             (fits,) = counts[True]
             return (
-                f"Line {loop.lineno}, {quoted(loop)}, goes through the first axis of `{name}`: that is "
-                f"right where it has {fits} axes, and in no other call. Without the loop, and with axes "
-                "counted from the end (axis=-1, keepdims=True), it works for any number of them."
+                f"The loop in line {loop.lineno} goes through the first axis of `{name}`: that is right "
+                f"where it has {fits} {'axis' if fits == 1 else 'axes'}, and in no other call. Without "
+                "the loop, and with axes counted from the end (axis=-1), it works for any number of them."
             )
     return ""
 

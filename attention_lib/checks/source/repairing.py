@@ -129,7 +129,7 @@ class _Search:
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
         self._helpful: list[tuple[int, Change]] = []  # and how many cases are right then
         self._leftovers = Leftovers(exercise, failing, passing)
-        self._leaving: list[Change] = []  # after which the first case may show a known fault
+        self._firsts: list[tuple[Change, Any]] = []  # the first case's wrong results, by change
 
     def result(self) -> Repair | None:
         """Find what makes every result right or, if nothing was found that does, more of them."""
@@ -186,7 +186,8 @@ class _Search:
         helpful = [change for right, change in self._helpful if right >= self._kept]
         likely = [
             change
-            for change in self._leaving + helpful
+            for change in helpful
+            + [change for change, value in self._firsts if self._leftovers.may_be(value)]
             if rank_of(change) <= MOST_RANK and len(change) <= MOST_PLACES
         ]
         for change in sorted(likely, key=rank_of)[:MOST_LEFTOVERS]:
@@ -226,7 +227,7 @@ class _Search:
         """Count the cases that pass after a change, up to the first that does not.
 
         Those that passed before come first, and after them all are counted. The first change made
-        is noted if it may leave a known fault.
+        is noted, for it may leave a known fault.
         """
         self._trials += 1
         if self._trials > MOST_TRIALS:
@@ -241,8 +242,8 @@ class _Search:
             if not seen.out_of_time and self._is_right(trial, seen):
                 count += 1
             elif number < self._kept or seen.out_of_time:
-                if is_first and not number and self._leftovers.may_be(seen.value):
-                    self._leaving.append(change)
+                if is_first and not number:
+                    self._firsts.append((change, seen.value))
                 return count
         return count
 
