@@ -53,7 +53,9 @@ class Hypothesis:
             return Observation(out_of_time=True)
 
     def _observe_changed(self, change: Change, case: Case) -> Observation:
-        args, kwargs = copy.deepcopy((case.args, case.kwargs))
+        args, kwargs = case.args, case.kwargs
+        if self.exercise.accelerated:  # of tensors, widening copies some alone
+            args, kwargs = copy.deepcopy((args, kwargs))
         wide = Case(*widened_arguments(args), **widened_arguments(kwargs))
         return _observed(self.exercise, self.variant, change.changed(self.exercise, wide) or wide)
 
@@ -131,18 +133,33 @@ class Evidence:
         ]
 
     def changed_and_known(self) -> Iterator[Hypothesis]:
-        """Yield the known mistakes, called with changed arguments.
+        """Yield the known mistakes, called with changed arguments, that may explain the first call.
 
         A change that leaves the right numbers as they are is no fault: left and right parts may be
-        exchanged.
+        exchanged. Of a change and a mistake that does not show on the first call, and the other way
+        round, the one that shows must explain that call by itself.
         """
+        first = self.wrong[0]
+        mistakes = [
+            (one, is_right_too(one, first), explains(one, first))
+            for one in self.known
+            if one.predict(first.trial.case).error is None
+        ]
         for changed in self.changed:
             change = changed.change
-            if not change or not change.common:
+            if not change or not change.common or not changed.applies(first.trial.case):
                 continue
-            if all(_is_right_too(changed, one) for one in self.wrong):
+            if changed.predict(first.trial.case).error is not None:
                 continue
-            for one in self.known:
+            if all(is_right_too(changed, one) for one in self.wrong):
+                continue
+            change_is_hidden = is_right_too(changed, first)
+            change_explains = explains(changed, first)
+            for one, is_hidden, mistake_explains in mistakes:
+                if (is_hidden and not change_explains) or (
+                    change_is_hidden and not mistake_explains
+                ):
+                    continue
                 sentences = (*one.sentences, change.sentence_beside)
                 if not contradict(*sentences):
                     yield Hypothesis(self.exercise, sentences, one.variant, change)
@@ -190,22 +207,24 @@ def best_of(
     best: list[Explanation] = []
     with quiet():
         for hypothesis in hypotheses:
-            if not _explains(hypothesis, first) or not all(
-                _is_right_too(hypothesis, one) for one in right
+            if not explains(hypothesis, first) or not all(
+                is_right_too(hypothesis, one) for one in right
             ):
                 continue
-            explained = tuple(one for one in wrong if one is first or _explains(hypothesis, one))
+            explained = tuple(one for one in wrong if one is first or explains(hypothesis, one))
             if best and len(explained) > len(best[0].explained):
                 best = []
             if not best or len(explained) == len(best[0].explained):
                 best.append(Explanation(hypothesis, explained))
-    if not best or not _tells(best[0].explained, wrong):
+            if len(explained) == len(wrong):
+                break  # none explains more, and the first of equals is returned
+    if not best or not tells(best[0].explained, wrong):
         return None
     rivals = {one.hypothesis.sentences for one in best}
     return best[0] if len(rivals) == 1 or len(best[0].explained) == len(wrong) else None
 
 
-def _tells(explained: Sequence[Comparison], wrong: Sequence[Comparison]) -> bool:
+def tells(explained: Sequence[Comparison], wrong: Sequence[Comparison]) -> bool:
     """Tell whether shared numbers are more than a coincidence.
 
     They are from two calls whose arrays have no axis of length 1, as far as there are such, and
@@ -254,7 +273,14 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield as_numbers(value)
 
 
-def _explains(hypothesis: Hypothesis, comparison: Comparison) -> bool:
+def explained_by_any(hypotheses: Iterable[Hypothesis], comparison: Comparison) -> bool:
+    """Tell whether one of the hypotheses leads to the numbers of a call."""
+    with quiet():
+        return any(explains(hypothesis, comparison) for hypothesis in hypotheses)
+
+
+def explains(hypothesis: Hypothesis, comparison: Comparison) -> bool:
+    """Tell whether a hypothesis leads to the wrong numbers of a call."""
     trial, seen = comparison.trial, comparison.seen
     if not hypothesis.applies(trial.case):
         return False
@@ -269,7 +295,8 @@ def _explains(hypothesis: Hypothesis, comparison: Comparison) -> bool:
     )
 
 
-def _is_right_too(hypothesis: Hypothesis, comparison: Comparison) -> bool:
+def is_right_too(hypothesis: Hypothesis, comparison: Comparison) -> bool:
+    """Tell whether a hypothesis leads to the right numbers of a call, or the error asked for."""
     trial = comparison.trial
     other = hypothesis.predict(trial.case)
     if trial.case.raises:

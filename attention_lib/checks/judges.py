@@ -22,10 +22,12 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.first_axis import loop_over_first_axis
+from attention_lib.checks.source.nonfinite import origin_of_nonfinite
 from attention_lib.checks.source.reading import read
 from attention_lib.checks.source.repairing import Repair, repair
 from attention_lib.checks.verdict import Report
-from attention_lib.checks.wording import full_name, known_name
+from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
         return
     for function, reason in exercise.not_by.items():
         if name == full_name(function):
-            sentence = (
-                f"{exercise.name} hands its work to attention_lib.{function.__name__}, {reason}."
-            )
+            sentence = f"{exercise.name} hands its work to {LIBRARY}.{function.__name__}, {reason}."
             yield Report(exercise, "wrong", sentence)
             return
     package = name.partition(".")[0]
@@ -165,6 +165,41 @@ def source_repairs(attempt: Attempt) -> Iterator[Report]:
     advice = attempt.repair if problem else None
     if problem and advice and advice.is_whole:
         yield _with_advice(problem, advice.sentence)
+
+
+def source_leftovers(attempt: Attempt) -> Iterator[Report]:
+    """Report two faults: a small change of the source mends one, and the other is known."""
+    problem = next(results(attempt), None)
+    if problem and attempt.repair and attempt.repair.leaves_a_known_fault:
+        yield _with_advice(problem, attempt.repair.sentence)
+
+
+def nonfinite_origins(attempt: Attempt) -> Iterator[Report]:
+    """Report the operation that makes the first NaN or infinity of a result that is to be finite."""
+    problem = next(results(attempt), None)
+    if problem is None or problem.comparison is None or isinstance(attempt.answer, RemoteAnswer):
+        return
+    if problem.comparison.stopped or problem.comparison.trial.expected is None or attempt.repair:
+        return
+    try:
+        advice = origin_of_nonfinite(attempt.exercise, attempt.answer, problem.comparison)
+    except Exception:  # odd source or values, as above
+        return
+    if advice:
+        yield _with_advice(problem, advice)
+
+
+def first_axis_loops(attempt: Attempt) -> Iterator[Report]:
+    """Report a loop over the first axis that is right for one number of axes alone."""
+    problem = next(results(attempt), None)
+    if problem is None or isinstance(attempt.answer, RemoteAnswer):
+        return
+    try:
+        advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
+    except Exception:  # odd source, as above
+        return
+    if advice:
+        yield _with_advice(problem, advice)
 
 
 def source_readings(attempt: Attempt) -> Iterator[Report]:

@@ -23,14 +23,17 @@ from attention_lib.checks.explaining import (
 from attention_lib.checks.judges import (
     Attempt,
     changed_inputs,
+    first_axis_loops,
     forbidden_calls,
     known_mistakes,
+    nonfinite_origins,
     out_of_time,
     probes,
     remarks,
     results,
     second_readings,
     side_effects,
+    source_leftovers,
     source_readings,
     source_repairs,
 )
@@ -70,18 +73,21 @@ EXPLANATIONS: tuple[Judge, ...] = (
     relations,
     changed_calls,
     pairs_of_faults,
-    known_mistakes_in_part,
-    regions_and_contrasts,
 )
+PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (known_mistakes_in_part, regions_and_contrasts)
 
 
-def explanations(attempt: Attempt) -> Iterator[Report]:
-    """Report what explains wrong numbers; if nothing does, the results are reported as they are."""
-    for judge in EXPLANATIONS:
-        try:
-            yield from judge(attempt)
-        except Exception:  # odd values: an explanation that fails must not take away the verdict
-            continue
+def guarded(*judges: Judge) -> Judge:
+    """Join judges that explain: one that fails on odd values must not take away the verdict."""
+
+    def reports(attempt: Attempt) -> Iterator[Report]:
+        for judge in judges:
+            try:
+                yield from judge(attempt)
+            except Exception:
+                continue
+
+    return reports
 
 
 # Of an answer in another process, its calls and side effects cannot be proven.
@@ -92,7 +98,12 @@ LEARNER = Policy(
         second_readings,
         changed_inputs,
         source_repairs,
-        explanations,
+        guarded(*EXPLANATIONS),
+        source_leftovers,
+        guarded(known_mistakes_in_part),
+        nonfinite_origins,
+        first_axis_loops,
+        guarded(regions_and_contrasts),
         source_readings,
         results,
         side_effects,
@@ -101,11 +112,17 @@ LEARNER = Policy(
     remarks=(remarks,),
 )
 GRADER = Policy(
-    (known_mistakes, second_readings, explanations, results, probes),
+    (
+        known_mistakes,
+        second_readings,
+        guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS),
+        results,
+        probes,
+    ),
     remarks=(forbidden_calls, side_effects, remarks),
 )
 HIDDEN_NUMBERS = Policy(
-    (known_mistakes, second_readings, explanations, results)
+    (known_mistakes, second_readings, guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS), results)
 )  # after GRADER found it right
 
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from attention_lib.checks.comparing import Comparison, alike, differ_in_numbers
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.checks.hypotheses import Evidence, Hypothesis, best_of, contradict, quiet
+from attention_lib.checks.hypotheses import (
+    Evidence,
+    Hypothesis,
+    best_of,
+    contradict,
+    explained_by_any,
+    quiet,
+)
 from attention_lib.checks.repairs import repairs_of
 from attention_lib.checks.sizes import sizes
 
@@ -98,8 +105,16 @@ def two_faults(evidence: Evidence) -> Recognized | None:
     )
     if found:
         return found
-    for sentence, repaired in repairs_of(evidence.exercise, [*evidence.wrong, *evidence.right]):
-        rest = Evidence(evidence.exercise, tuple(repaired))
+    unexplained: set[bytes] = set()  # what repairs make of the first call: many sizes are equal
+    for sentence, repaired in repairs_of(evidence.exercise, evidence.wrong[0]):
+        first = repaired(evidence.wrong[0])
+        numbers = _as_bytes(first.seen.value)
+        if numbers in unexplained:
+            continue
+        if first.wrong_in_numbers and not explained_by_any(evidence.known, first):
+            unexplained.add(numbers)
+            continue
+        rest = Evidence(evidence.exercise, tuple(map(repaired, [*evidence.wrong, *evidence.right])))
         best = (
             best_of(evidence.known, rest.wrong[0], rest.wrong, rest.right) if rest.wrong else None
         )
@@ -109,6 +124,13 @@ def two_faults(evidence: Evidence) -> Recognized | None:
             sentences = (best.hypothesis.sentences[0], sentence)
             return Recognized(_joined(sentences), tuple(evidence.wrong))
     return None
+
+
+def _as_bytes(value: Any) -> bytes:
+    """Return a result as bytes that are the same for the same numbers."""
+    if isinstance(value, (tuple, list)):
+        return b"".join(map(_as_bytes, value))
+    return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
 
 
 def faults_of_results(evidence: Evidence) -> Recognized | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,17 @@ Repaired = Callable[[dict[str, Any], Any], Any]
 
 
 def repairs_of(
-    exercise: Exercise, comparisons: Sequence[Comparison]
-) -> Iterator[tuple[str, list[Comparison]]]:
-    """Yield the sentence of each fault that can be taken away, and the comparisons without it."""
-    first = comparisons[0]
+    exercise: Exercise, first: Comparison
+) -> Iterator[tuple[str, Callable[[Comparison], Comparison]]]:
+    """Yield the sentence of each fault that can be taken away, and what takes it from a comparison.
+
+    Which sizes there are is read from the first comparison.
+    """
     if isinstance(first.seen.value, np.ndarray) and first.seen.value.dtype.kind == "b":
         return  # two values alone: many a fault may have exchanged them
     repairs = _of_several if isinstance(first.seen.value, (tuple, list)) else _of_one_result
     for sentence, repaired in repairs(_arguments(exercise, first)):
-        yield sentence, [_applied(repaired, exercise, one) for one in comparisons]
+        yield sentence, functools.partial(_applied, repaired, exercise)
 
 
 def _arguments(exercise: Exercise, comparison: Comparison) -> dict[str, Any]:

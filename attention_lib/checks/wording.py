@@ -9,6 +9,8 @@ import numpy as np
 
 from attention_lib.checks.calls.tensors import is_tensor
 
+LIBRARY = "lib"  # what the notebooks import attention_lib as
+
 
 def described(value: Any) -> str:
     """Say what a value is: ``an array of shape (2, 3)``."""
@@ -48,6 +50,6 @@ def known_name(name: str) -> str:
     package, *inner = name.partition(".<locals>")[0].split(".")
     last = [] if "<locals>" in name else inner[-1:]
     if package == "attention_lib":
-        return ".".join([package, *last])  # the name that is exported, whatever module has it
+        return ".".join([LIBRARY, *last])  # the name that is exported, whatever module has it
     parts = [part for part in inner[: len(inner) - len(last)] if not part.startswith("_")]
     return ".".join([package, *parts, *last])

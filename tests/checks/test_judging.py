@@ -174,13 +174,13 @@ def _masked_by_softmax_of_lesson_01(scores, mask, axis=-1):
         (
             _softmax_of_lesson_01,
             "stable_softmax",
-            "stable_softmax hands its work to attention_lib.softmax, which already subtracts the "
+            "stable_softmax hands its work to lib.softmax, which already subtracts the "
             "maximum: do that yourself.",
         ),
         (
             _masked_by_softmax_of_lesson_01,
             "masked_softmax",
-            "masked_softmax hands its work to attention_lib.softmax, which already subtracts the "
+            "masked_softmax hands its work to lib.softmax, which already subtracts the "
             "maximum: do that yourself, after the mask.",
         ),
     ],
@@ -331,7 +331,8 @@ ODD = {
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 def test_odd_values_are_explained_or_left_alone(exercise, change):
     def without_a_net(attempt):
-        return itertools.chain.from_iterable(one(attempt) for one in judging.EXPLANATIONS)
+        judges = judging.EXPLANATIONS + judging.PARTIAL_EXPLANATIONS
+        return itertools.chain.from_iterable(one(attempt) for one in judges)
 
     reference = find(exercise).reference
 

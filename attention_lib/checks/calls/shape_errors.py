@@ -7,6 +7,7 @@ it is named only where the shapes that come of it fit, and nothing else of its k
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def product(error: BaseException, line: FailingLine) -> str:
     left, right = operands
     shapes = shape_of(line.value(left)), shape_of(line.value(right))
     if None in shapes:
-        return ""
+        return _product_by_its_message(str(error), line, left, right)
     one: tuple[int, ...] = shapes[0] or ()
     other: tuple[int, ...] = shapes[1] or ()
     met = f"{described_operand(line, left)}, and {described_operand(line, right)}"
@@ -44,7 +45,46 @@ def product(error: BaseException, line: FailingLine) -> str:
         f"A product sums over the last axis of {quoted(left)} ({inner[0]}) and {which} of "
         f"{quoted(right)} ({inner[1]}): these must be equal."
     )
-    return f"{met}. {rule}{_on_t(line, left, right) or _mended_product(left, right, one, other)}"
+    mend = (
+        _on_t(line, left, right)
+        or _split_too_early(line, right, *inner)
+        or _mended_product(left, right, one, other)
+    )
+    return f"{met}. {rule}{mend}"
+
+
+def _product_by_its_message(
+    message: str, line: FailingLine, left: ast.expr, right: ast.expr
+) -> str:
+    """Explain a matrix product with an operand that cannot be evaluated again."""
+    sizes = re.search(
+        r"operand 1 has a mismatch in its core dimension 0.*"
+        r"\(size (\d+) is different from (\d+)\)",
+        message,
+    )
+    if sizes is None:
+        return ""
+    other, one = map(int, sizes.groups())
+    return (
+        f"A product sums over the last axis of {quoted(left)} ({one}) and the last but one of "
+        f"{quoted(right)} ({other}), or its only one: these must be equal."
+        f"{_split_too_early(line, right, one, other)}"
+    )
+
+
+def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -> str:
+    """Say that a learned matrix, which is of full width, meets an array that is split into heads."""
+    if not isinstance(right, ast.Name) or not re.fullmatch(r"[wW](_?\w)?", right.id):
+        return ""
+    for name in ("num_heads", "n_heads", "heads", "h", "H"):
+        heads = line.frame.f_locals.get(name)
+        if type(heads) is int and heads > 1 and one * heads == other:
+            return (
+                f" {other} is {name} times {one}: this matrix belongs to the full width, so multiply "
+                "by it before the split into heads, or once the heads stand side by side again "
+                "(np.concatenate along the last axis)."
+            )
+    return ""
 
 
 def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import linecache
 import types
@@ -22,21 +21,18 @@ class Source:
     helpers: tuple[ast.FunctionDef, ...]
     namespace: dict[str, Any]  # the notebook's variables
     lines: tuple[str, ...]  # of the cell
+    compiled: dict[ast.FunctionDef, types.CodeType]  # before any change is made in a tree
 
     @property
     def functions(self) -> tuple[ast.FunctionDef, ...]:
         """The answer's function first, then its helpers."""
         return (self.function, *self.helpers)
 
-    @functools.cached_property
-    def _compiled(self) -> dict[ast.FunctionDef, types.CodeType]:
-        return {function: _code_of(function) for function in self.functions}
-
     def made(self, changed: Collection[ast.AST]) -> Callable[..., Any] | None:
         """Make the function anew, its changed parts from their trees; None if that cannot be done."""
         names = dict(self.namespace)
         try:
-            for function, code in reversed(self._compiled.items()):  # the helpers first
+            for function, code in reversed(self.compiled.items()):  # the helpers first
                 exec(_code_of(function) if function in changed else code, names)
         except Exception:  # a tree that makes no sense, or a default that is not there
             return None
@@ -63,7 +59,9 @@ def source_of(answer: Any) -> Source | None:
     function = _function_at(tree, code.co_firstlineno, answer.__name__)
     if function is None:
         return None
-    return Source(function, _helpers_of(function, tree, answer), answer.__globals__, tuple(lines))
+    helpers = _helpers_of(function, tree, answer)
+    compiled = {one: _code_of(one) for one in (function, *helpers)}
+    return Source(function, helpers, answer.__globals__, tuple(lines), compiled)
 
 
 def _function_at(tree: ast.Module, line: int, name: str) -> ast.FunctionDef | None:

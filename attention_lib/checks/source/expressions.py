@@ -6,6 +6,7 @@ Each yields pairs of a rank and the new expression. The lower the rank, the like
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +86,14 @@ def made(template: str, **parts: ast.expr) -> ast.expr:
     return filled
 
 
+def _one_more(node: ast.expr) -> ast.expr:
+    """Add 1, or leave out a 1 that is subtracted."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1)):
+            return copy.deepcopy(left)
+    return made("X + 1", X=node)
+
+
 def name_of_call(node: ast.AST) -> str:
     """Return the last part of the name of what is called: ``sum`` of ``np.sum(x)`` and ``x.sum()``."""
     if not isinstance(node, ast.Call):
@@ -98,7 +107,7 @@ def of_a_module(node: ast.Call) -> bool:
     return owner is None or (isinstance(owner, ast.Name) and owner.id in MODULES)
 
 
-MODULES = ("np", "numpy", "torch", "math", "F", "al", "attention_lib", "tl")
+MODULES = ("np", "numpy", "torch", "math", "F", "lib", "al", "attention_lib", "tl")
 
 
 def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -280,8 +289,9 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
     if name in ("sqrt",) and len(node.args) == 1:
         yield 2, made("X ** 0.5", X=node.args[0])
     if name == "range":
-        for template in ("X + 1", "X - 1"):
-            yield 3, ast.Call(node.func, [*node.args[:-1], made(template, X=node.args[-1])], [])
+        last = node.args[-1]
+        for end in (_one_more(last), made("X - 1", X=last)):
+            yield 3, ast.Call(node.func, [*node.args[:-1], end], [])
         if len(node.args) == 1:
             yield 5, ast.Call(node.func, [ast.Constant(1), *node.args], [])
     if len(node.args) >= 2 and name not in ("where", "range"):
@@ -399,11 +409,11 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         if isinstance(index, ast.Slice) and index.lower is None and index.upper is None:
             yield 6, made("X[1:]", X=node.value)
     if isinstance(parent, ast.Slice):
-        yield 4, made("X + 1", X=node)
+        yield 4, _one_more(node)
         yield 4, made("X - 1", X=node)
     indexes = isinstance(parent, ast.Subscript) and field == "slice"
     if indexes and isinstance(node, (ast.Name, ast.BinOp)):
-        yield 5, made("X + 1", X=node)
+        yield 5, _one_more(node)
         yield 5, made("X - 1", X=node)
 
 

@@ -16,7 +16,7 @@ from attention_lib.checks.calls.failing_line import quoted
 from attention_lib.checks.calls.tensors import is_tensor
 from attention_lib.checks.source.cell import Source
 
-PURE_MODULES = ("np", "numpy", "torch", "math", "F")
+PURE_MODULES = ("np", "numpy", "torch", "math", "F", "lib", "attention_lib")
 IN_PLACE = (  # methods and functions that change what they are given
     *("append", "extend", "sort", "fill", "update", "insert", "pop", "add", "put", "shuffle"),
     *("copyto", "seed", "default_rng", "clear", "remove", "setdefault", "resize", "setflags", "at"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import io
 import itertools
 import threading
@@ -27,16 +28,19 @@ from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.leftovers import Leftovers
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.edits import Change, changes_of, rank_of, sentence_of
 
-MOST_TRIALS = 1200  # of changes, for one answer; the same on every machine
-BUDGET_SECONDS = 0.4  # of the processor's time, for all of them
+MOST_TRIALS = 600  # of changes, for one answer; the same on every machine
+BUDGET_SECONDS = 0.25  # of the processor's time, for all of them
 WALL_SECONDS = 2.0  # the same on a busy machine
 CALL_SECONDS = 0.1  # for one call of a changed answer
 MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
 MOST_WHOLES = 4  # changes that the rest of the check is run on
+MOST_LEFTOVERS = 10  # changes after which a known mistake is looked for
+MOST_PLACES = 2  # that a change is made in, where another fault is named too
 MOST_EDITS = 3  # in two changes, of which one may be made in two places
 
 # From a changed answer whose results are right, what the check says of it then: empty if nothing.
@@ -50,6 +54,7 @@ class Repair:
 
     sentence: str
     is_whole: bool
+    leaves_a_known_fault: bool = False  # which the sentence names too
 
 
 def repair(
@@ -123,6 +128,8 @@ class _Search:
         self._trials = 0
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
         self._helpful: list[tuple[int, Change]] = []  # and how many cases are right then
+        self._leftovers = Leftovers(exercise, failing, passing)
+        self._firsts: list[tuple[Change, Any]] = []  # the first case's wrong results, by change
 
     def result(self) -> Repair | None:
         """Find what makes every result right or, if nothing was found that does, more of them."""
@@ -135,6 +142,10 @@ class _Search:
             words = sentence_of(change, self._source.lines)
             after = f" Then: {self._next}" if self._next else ""
             return Repair(f"{words}, and every result is right.{after}", is_whole=True)
+        with _quiet():
+            first_of_two = self._first_of_two()
+        if first_of_two:
+            return first_of_two
         helpful = [
             (right, change)
             for right, change in self._helpful
@@ -153,7 +164,7 @@ class _Search:
         """Find one change, or two, after which no case fails."""
         changes = changes_of(self._source.functions, self._exercise.accelerated)
         for change in changes:
-            right = self._cases_right(change)
+            right = self._cases_right(change, is_first=True)
             if right == len(self._cases):
                 if self._passes(change):
                     return change
@@ -168,6 +179,32 @@ class _Search:
                 continue
             if self._cases_right(both) == len(self._cases) and self._passes(both):
                 return both
+        return None
+
+    def _first_of_two(self) -> Repair | None:
+        """Find a change after which a known mistake gives the results that are still wrong."""
+        helpful = [change for right, change in self._helpful if right >= self._kept]
+        likely = [
+            change
+            for change in helpful
+            + [change for change, value in self._firsts if self._leftovers.may_be(value)]
+            if rank_of(change) <= MOST_RANK and len(change) <= MOST_PLACES
+        ]
+        for change in sorted(likely, key=rank_of)[:MOST_LEFTOVERS]:
+            answer = self._changed(change)
+            if answer is None:
+                continue
+            words = sentence_of(change, self._source.lines)
+            observed = functools.partial(
+                _called, self._exercise.on_cases(answer), seconds=CALL_SECONDS
+            )
+            left = self._leftovers.sentence(observed, words, change in helpful)
+            if left:
+                return Repair(
+                    f"There are at least two faults. {words}. That leaves another: {left}",
+                    is_whole=False,
+                    leaves_a_known_fault=True,
+                )
         return None
 
     def _passes(self, change: Change) -> bool:
@@ -186,14 +223,14 @@ class _Search:
                 stack.enter_context(edit.applied())
             return self._source.made({edit.enclosing[-1] for edit in change})
 
-    def _cases_right(self, change: Change) -> int:
+    def _cases_right(self, change: Change, is_first: bool = False) -> int:
         """Count the cases that pass after a change, up to the first that does not.
 
-        Those that passed before come first, and after them all are counted.
+        Those that passed before come first, and after them all are counted. The first change made
+        is noted, for it may leave a known fault.
         """
         self._trials += 1
-        late = thread_time() > self._until or time.monotonic() > self._until_by_the_clock
-        if late or self._trials > MOST_TRIALS:
+        if self._trials > MOST_TRIALS:
             raise _BudgetSpent
         answer = self._changed(change)
         if answer is None:
@@ -201,12 +238,21 @@ class _Search:
         function, count = self._exercise.on_cases(answer), 0
         for number, comparison in enumerate(self._cases):
             trial = comparison.trial
-            seen = _called(function, trial.case)
+            seen = _called(function, trial.case, self._seconds_left())
             if not seen.out_of_time and self._is_right(trial, seen):
                 count += 1
             elif number < self._kept or seen.out_of_time:
+                if is_first and not number:
+                    self._firsts.append((change, seen.value))
                 return count
         return count
+
+    def _seconds_left(self) -> float:
+        """Return what is left of the time for trials; at its end, raise."""
+        left = self._until - thread_time()
+        if left <= 0 or time.monotonic() > self._until_by_the_clock:
+            raise _BudgetSpent
+        return left
 
     def _is_right(self, trial: Trial, seen: Observation) -> bool:
         try:
@@ -215,12 +261,12 @@ class _Search:
             return False
 
 
-def _called(function: Answer, case: Case) -> Observation:
+def _called(function: Answer, case: Case, seconds: float) -> Observation:
     """Call a function as `observe` does, in less time: only the value or the error is of interest."""
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     try:
-        with time_limit(CALL_SECONDS):
+        with time_limit(min(CALL_SECONDS, seconds)):
             seen.value = function(*args, **kwargs)
     except OutOfTime:
         seen.out_of_time = True

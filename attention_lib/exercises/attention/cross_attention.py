@@ -152,8 +152,9 @@ MISTAKES = (
     ),
     Mistake(
         "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-        "attention_lib.masked_softmax, can see to that.",
+        "lib.masked_softmax, can see to that.",
         cross_attention_with(weigh=stable_softmax),
+        id="403b63",
     ),
     Mistake(MASK_SETS_DTYPE, cross_attention_with(masked=masked_in_wider_dtype), measured=True),
 )

@@ -144,8 +144,9 @@ MISTAKES = (
     ),
     Mistake(
         "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-        "attention_lib.masked_softmax, can see to that.",
+        "lib.masked_softmax, can see to that.",
         self_attention_with(weigh=stable_softmax),
+        id="403b63",
     ),
     Mistake(
         "exp overflows for large scores: subtract the row's maximum first, or use your attention.",

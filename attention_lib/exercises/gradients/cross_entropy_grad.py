@@ -152,9 +152,9 @@ MISTAKES = (
         lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
     ),
     Mistake(
-        "exp overflows for large scores: subtract each row's maximum first, or use the softmax "
-        "of attention_lib.",
+        "exp overflows for large scores: subtract each row's maximum first, or use lib.softmax.",
         overflowing,
+        id="0449cc",
     ),
     Mistake(
         "For integer scores the gradient is cut to whole numbers: np.zeros_like copies the "

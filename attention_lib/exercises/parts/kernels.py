@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.wording import LIBRARY
 
 
 class Edited:
@@ -75,7 +76,7 @@ def calls_the_library(name: str, advice: str) -> Callable[[Answer], str | None]:
         if name == "flash_program":  # and the tuned one of the launch, in its wrappers
             solutions += [launch.forward, getattr(launch.forward, "fn", None)]
         if any(one is solution for one in (answer, *reached) for solution in solutions if solution):
-            return f"{name} calls attention_lib.{name}, the course's own solution: {advice}"
+            return f"{name} calls {LIBRARY}.{name}, the course's own solution: {advice}"
         return None
 
     return probe

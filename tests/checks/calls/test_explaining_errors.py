@@ -243,3 +243,39 @@ def test_an_explanation_crosses_from_the_process_of_an_answer():
     message = as_message(observe(_sum_without_its_axis, Case(ROWS)))
     assert "The sum loses its axis" in message["explanation"]
     assert as_message(observe(math.exp, Case(1.0)))["explanation"] == ""
+
+
+def _split_before_the_product(x, w_q, num_heads):
+    def split(array):
+        return np.stack(np.split(array, num_heads, axis=-1), axis=-3)
+
+    return split(x) @ w_q
+
+
+def _one_head_meets_the_full_width(x, w_o, num_heads):
+    head = x[..., : x.shape[-1] // num_heads]
+    return head @ w_o
+
+
+def _keys_that_are_not_split(query, key, num_heads):
+    head = query[..., : query.shape[-1] // num_heads]
+    return head @ key.T
+
+
+@pytest.mark.parametrize("answer", [_split_before_the_product, _one_head_meets_the_full_width])
+def test_matrix_of_full_width_that_meets_one_head_belongs_before_the_split(answer):
+    said = explanation(answer, np.ones((3, 4)), np.ones((4, 4)), 2)
+    assert "(2) and the last but one of `w_" in said
+    assert "4 is num_heads times 2: this matrix belongs to the full width" in said
+
+
+def test_nothing_is_said_of_heads_where_no_learned_matrix_is_multiplied():
+    said = explanation(_keys_that_are_not_split, np.ones((3, 4)), np.ones((3, 4)), 2)
+    assert "these must be equal" in said
+    assert "full width" not in said
+
+
+def test_matrix_of_another_width_is_not_said_to_meet_a_head():
+    said = explanation(_one_head_meets_the_full_width, np.ones((3, 4)), np.ones((5, 4)), 2)
+    assert "these must be equal" in said
+    assert "full width" not in said

@@ -5,7 +5,7 @@ marks, and to be told.
 """
 
 DESERVES = "full"
-TOLD = ("stable_softmax hands its work to attention_lib.softmax", "do that yourself")
+TOLD = ("stable_softmax hands its work to lib.softmax", "do that yourself")
 ANSWERS = {
     "stable_softmax": """
 import attention_lib
