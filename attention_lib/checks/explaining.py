@@ -5,12 +5,13 @@ They speak when numbers are the first thing wrong: an error has a judge of its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, SIZES, contrast, contrast_of
+from attention_lib.checks.covering import Shown, one_by_calls, one_by_results, shows, two_by_calls
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.judges import Attempt
 from attention_lib.checks.recognizing import (
@@ -54,6 +55,8 @@ def known_mistakes_in_part(attempt: Attempt) -> Iterator[Report]:
     if recognized is None:
         return
     explained, others = recognized.explained, recognized.others
+    mistake = recognized.of
+    seen = [one for one in explained if mistake and shows(mistake, attempt.evidence, one)]
     count = len(explained) + len(others)
     if len(explained) <= (0.5 if _has_arrays(explained[0]) else 0.75) * count:
         return
@@ -71,7 +74,54 @@ def known_mistakes_in_part(attempt: Attempt) -> Iterator[Report]:
         return
     else:
         sentence += ", the one below among them."
+    yield Report(attempt.exercise, "wrong", sentence, (seen or explained)[0])
+
+
+def two_known_mistakes_by_calls(attempt: Attempt) -> Iterator[Report]:
+    """Report two known mistakes, of which each wrong call shows one."""
+    yield from _shown(attempt, two_by_calls)
+
+
+def known_mistakes_by_results(attempt: Attempt) -> Iterator[Report]:
+    """Report the known mistake that some results of several show, in every call."""
+    yield from _shown(attempt, one_by_results)
+
+
+def known_mistakes_by_calls(attempt: Attempt) -> Iterator[Report]:
+    """Report the only known mistake that some wrong calls show, and which they are."""
+    yield from _shown(attempt, one_by_calls)
+
+
+def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterator[Report]:
+    if _first_wrong(attempt) is None:
+        return
+    shown = find(attempt.evidence)
+    if shown is None:
+        return
+    explained, others = shown.explained, shown.others
+    sentence = f"{shown.sentence} These are your numbers in "
+    if shown.results:
+        sentence += (
+            f"{_results(shown.results)}; in {_results(shown.results_left)} something else is wrong "
+            "as well."
+        )
+        yield Report(attempt.exercise, "wrong", sentence, explained[0])
+        return
+    sentence += f"{len(explained)} of the {len(explained) + len(others)} wrong calls"
+    right = [one for one in attempt.comparisons if not one.failed]
+    words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
+    if shown.second:
+        sentence += f"; in the others, those of another mistake. {shown.second}"
+    elif words:
+        sentence += f", and not in the {len(others)} {words}: look there next."
+    else:
+        sentence += ", the one below among them; in the others something else is wrong as well."
     yield Report(attempt.exercise, "wrong", sentence, explained[0])
+
+
+def _results(places: Sequence[int]) -> str:
+    *first, last = (str(place + 1) for place in places)
+    return f"results {', '.join(first)} and {last}" if first else f"result {last}"
 
 
 def _has_arrays(comparison: Comparison) -> bool:

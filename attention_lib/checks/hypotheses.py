@@ -234,7 +234,7 @@ def tells(explained: Sequence[Comparison], wrong: Sequence[Comparison]) -> bool:
         return False
     numbers: set[str] = set()
     for comparison in explained:
-        for value in _wrong_numbers(comparison):
+        for value in wrong_numbers(comparison):
             numbers |= {f"{one:.6g}" for one in value[:50]} - {"0", "1", "-1", "-0", "nan"}
     return len(explained) > 1 and len(numbers) > 1
 
@@ -242,16 +242,16 @@ def tells(explained: Sequence[Comparison], wrong: Sequence[Comparison]) -> bool:
 def _has_sizes(comparison: Comparison) -> bool:
     """Tell whether no array among a call's arguments has an axis of length 1."""
     case = comparison.trial.case
-    return all(1 not in np.shape(value) for value in _leaves([*case.args, *case.kwargs.values()]))
+    return all(1 not in np.shape(value) for value in leaves([*case.args, *case.kwargs.values()]))
 
 
-def _wrong_numbers(comparison: Comparison) -> Iterator[NDArray[np.float64]]:
+def wrong_numbers(comparison: Comparison) -> Iterator[NDArray[np.float64]]:
     """Yield the wrong entries of each array of a result; all of a result of another shape."""
     trial = comparison.trial
     for value, right, allowed in zip(
-        _leaves(comparison.seen.value),
-        itertools.chain(_leaves(trial.expected), itertools.repeat(None)),
-        itertools.chain(_leaves(trial.allowed), itertools.repeat(None)),
+        leaves(comparison.seen.value),
+        itertools.chain(leaves(trial.expected), itertools.repeat(None)),
+        itertools.chain(leaves(trial.allowed), itertools.repeat(None)),
         strict=False,
     ):
         got = np.asarray(value)
@@ -265,10 +265,10 @@ def _wrong_numbers(comparison: Comparison) -> Iterator[NDArray[np.float64]]:
         yield got[np.isfinite(got)].ravel()
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, (tuple, list)):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves(item)
     else:
         yield as_numbers(value)
 
@@ -315,5 +315,5 @@ def _comparable(comparison: Comparison) -> bool:
         return False
     return all(
         isinstance(value, NUMERIC) and np.asarray(value).dtype.kind in "biuf"
-        for value in _leaves(seen.value)
+        for value in leaves(seen.value)
     )

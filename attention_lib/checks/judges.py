@@ -18,6 +18,7 @@ from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.covering import shows
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Evidence
 from attention_lib.checks.recognizing import recognize
@@ -97,7 +98,9 @@ def known_mistakes(attempt: Attempt) -> Iterator[Report]:
     failing = next((one for one in attempt.comparisons if one.failed), None)
     mistake = recognize(attempt.evidence) if failing else None
     if mistake:
-        yield Report(attempt.exercise, "wrong", mistake.sentence, failing, mistake=mistake.id)
+        seen = (one for one in attempt.evidence.wrong if shows(mistake, attempt.evidence, one))
+        shown = next(seen, failing)
+        yield Report(attempt.exercise, "wrong", mistake.sentence, shown, mistake=mistake.id)
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:

@@ -15,10 +15,13 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.explaining import (
     changed_calls,
     known_mistakes_beside_errors,
+    known_mistakes_by_calls,
+    known_mistakes_by_results,
     known_mistakes_in_part,
     pairs_of_faults,
     regions_and_contrasts,
     relations,
+    two_known_mistakes_by_calls,
 )
 from attention_lib.checks.judges import (
     Attempt,
@@ -74,7 +77,13 @@ EXPLANATIONS: tuple[Judge, ...] = (
     changed_calls,
     pairs_of_faults,
 )
-PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (known_mistakes_in_part, regions_and_contrasts)
+PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (
+    two_known_mistakes_by_calls,
+    known_mistakes_in_part,
+    known_mistakes_by_results,
+    known_mistakes_by_calls,
+    regions_and_contrasts,
+)
 
 
 def guarded(*judges: Judge) -> Judge:

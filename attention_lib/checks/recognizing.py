@@ -81,6 +81,7 @@ class Recognized:
     mistake: str = ""  # the id of the known mistake that gives all of them
     by_chance: bool = False  # perhaps: a size is the same in these calls, and in none of the others
     second: str = ""  # the sentence of the known mistake that gives them on all the others
+    of: Mistake | None = None  # that it gives some of them
 
 
 def known_in_all(evidence: Evidence) -> Recognized | None:
@@ -144,14 +145,14 @@ def faults_of_results(evidence: Evidence) -> Recognized | None:
     if not all(isinstance(one.trial.expected, tuple) for one in wrong):
         return None
     with quiet():
-        parts = [_wrong_parts(one, one.seen.value) for one in wrong]
+        parts = [wrong_parts(one, one.seen.value) for one in wrong]
         everywhere = set().union(*(places or () for places in parts))
         if None in parts or len(everywhere) < 2:
             return None
         partial: list[tuple[set[int], Hypothesis]] = []
         for hypothesis in evidence.known:
             places = _places_explained(hypothesis, wrong, parts)
-            if places and not any(_wrong_parts_of(hypothesis, one) for one in right):
+            if places and not any(wrong_parts_of(hypothesis, one) for one in right):
                 partial.append((places, hypothesis))
     for number, (first, one) in enumerate(partial):
         for second, other in partial[number + 1 :]:
@@ -199,12 +200,12 @@ def _all_explained(
 ) -> bool:
     """Tell whether every wrong result of every call is one that a mistake of the pair makes wrong."""
     return all(
-        places == set().union(*(_wrong_parts_of(hypothesis, one) or () for hypothesis in pair))
+        places == set().union(*(wrong_parts_of(hypothesis, one) or () for hypothesis in pair))
         for one, places in zip(wrong, parts, strict=True)
     )
 
 
-def _wrong_parts(comparison: Comparison, value: Any) -> set[int] | None:
+def wrong_parts(comparison: Comparison, value: Any) -> set[int] | None:
     """Return which of several results are wrong; None if there are not as many, or there is a pair."""
     expected, allowed = comparison.trial.expected, comparison.trial.allowed
     if not isinstance(value, (tuple, list)) or len(value) != len(expected):
@@ -218,7 +219,7 @@ def _wrong_parts(comparison: Comparison, value: Any) -> set[int] | None:
     }
 
 
-def _wrong_parts_of(hypothesis: Hypothesis, comparison: Comparison) -> set[int] | None:
+def wrong_parts_of(hypothesis: Hypothesis, comparison: Comparison) -> set[int] | None:
     """The same for what a mistake leads to; all are wrong where it stops."""
     expected, raises = comparison.trial.expected, comparison.trial.case.raises
     predicted = hypothesis.predict(comparison.trial.case)
@@ -226,7 +227,7 @@ def _wrong_parts_of(hypothesis: Hypothesis, comparison: Comparison) -> set[int] 
         return set() if isinstance(predicted.error, raises) else {0}
     places = None
     if predicted.error is None and not predicted.out_of_time:
-        places = _wrong_parts(comparison, predicted.value)
+        places = wrong_parts(comparison, predicted.value)
     return set(range(len(expected))) if places is None else places
 
 
@@ -238,7 +239,7 @@ def _places_explained(
     """Return which results a mistake makes wrong, if all of them are the learner's own."""
     places: set[int] = set()
     for one, places_here in zip(wrong, parts, strict=True):
-        its = _wrong_parts_of(hypothesis, one)
+        its = wrong_parts_of(hypothesis, one)
         value, other = one.seen.value, hypothesis.predict(one.trial.case).value
         stops = not isinstance(other, (tuple, list))
         if stops or its is None or not its <= (places_here or set()):
@@ -264,7 +265,7 @@ def known_in_part(evidence: Evidence) -> Recognized | None:
             continue
         others = tuple(one for one in wrong if not any(one is other for other in best.explained))
         rest = best_of(known, others[0], others, right) if others else None
-        chance = bool(others) and _by_chance(evidence.exercise, best.explained, others)
+        chance = bool(others) and by_chance(evidence.exercise, best.explained, others)
         second = ""
         if rest and len(rest.explained) == len(others):
             second = rest.hypothesis.sentences[0]
@@ -274,6 +275,7 @@ def known_in_part(evidence: Evidence) -> Recognized | None:
             others,
             by_chance=chance,
             second=second,
+            of=best.hypothesis.mistake,
         )
     return None
 
@@ -291,7 +293,7 @@ def _recognized_in_all(evidence: Evidence, hypotheses: Iterable[Hypothesis]) -> 
     )
 
 
-def _by_chance(
+def by_chance(
     exercise: Exercise, explained: Sequence[Comparison], others: Sequence[Comparison]
 ) -> bool:
     """Tell whether the explained calls have a size in common that none of the others has.

@@ -1,0 +1,283 @@
+"""Known mistakes that give a wrong answer's numbers in some calls, or in some of its results.
+
+Of two faults, a call may show one alone. A known mistake is named for the calls that show it by
+itself, if their numbers are many, and no other known mistake gives them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.comparing import Comparison, alike
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.hypotheses import (
+    Evidence,
+    Hypothesis,
+    contradict,
+    explains,
+    is_right_too,
+    leaves,
+    quiet,
+    wrong_numbers,
+)
+from attention_lib.checks.recognizing import by_chance, wrong_parts, wrong_parts_of
+
+ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
+ENOUGH_CALLS = 2  # with axes of different lengths, that show it
+LEAST_SHARE = 0.25  # of the wrong calls
+ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
+TRIVIAL = {"0", "-0", "1", "-1"}  # come out of many a mistake
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A known mistake, the wrong calls that show it, and the others."""
+
+    sentence: str
+    explained: tuple[Comparison, ...]
+    others: tuple[Comparison, ...]
+    second: str = ""  # the sentence of the mistake that all the others show
+    results: tuple[int, ...] = ()  # in which it shows, of several, counted from 0
+    results_left: tuple[int, ...] = ()  # which are wrong in another way
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    hypothesis: Hypothesis
+    places: frozenset[int]  # among the wrong calls, where it gives the learner's numbers
+
+    @property
+    def sentence(self) -> str:
+        return self.hypothesis.sentences[0]
+
+
+def shows(mistake: Mistake, evidence: Evidence, comparison: Comparison) -> bool:
+    """Tell whether what a mistake's sentence says can be seen in a call.
+
+    If one of its variants is right there, it cannot: without a cache, nothing is wrong with what is
+    done to the cached keys, though another variant is wrong there for a reason besides.
+    """
+    return not any(
+        is_right_too(one, comparison) for one in evidence.known if one.mistake is mistake
+    )
+
+
+def two_by_calls(evidence: Evidence) -> Shown | None:
+    """Find two known mistakes of which each wrong call shows one, or both the same numbers."""
+    wrong = evidence.wrong
+    if len(wrong) < 3:
+        return None
+    with quiet():
+        candidates = _candidates(evidence)
+        everywhere = frozenset(range(len(wrong)))
+        pairs: dict[frozenset[str], tuple[_Candidate, _Candidate]] = {}
+        for one, other in itertools.combinations(candidates, 2):
+            alone = one.places - other.places, other.places - one.places
+            if one.places | other.places != everywhere or not all(alone):
+                continue
+            if contradict(one.sentence, other.sentence):
+                continue
+            if all(_is_told(places, wrong) for places in (one.places, other.places)) and any(
+                _has_numbers(places, wrong) for places in alone
+            ):
+                pairs[frozenset((one.sentence, other.sentence))] = one, other
+        if len(pairs) != 1:
+            return None
+        ((one, other),) = pairs.values()
+        first, second = sorted(
+            (one, other), key=lambda each: (not _shows_first(each, evidence), -len(each.places))
+        )
+    explained = _calls(first.places, wrong)
+    return Shown(
+        first.sentence, explained, _calls(everywhere - first.places, wrong), second.sentence
+    )
+
+
+def one_by_calls(evidence: Evidence) -> Shown | None:
+    """Find the only known mistake that some wrong calls show, with many numbers in each."""
+    wrong = evidence.wrong
+    with quiet():
+        candidates = [one for one in _candidates(evidence) if _is_shown(one, evidence)]
+        candidates.sort(key=lambda one: -len(one.places))
+        if not candidates:
+            return None
+        best, *others = candidates
+        if any(one.places & best.places for one in others):
+            return None
+        if any(
+            len(_explained(one, wrong)) > len(best.places)
+            for one in evidence.changed
+            if _is_right_everywhere(one, evidence)
+        ):
+            return None
+    left = frozenset(range(len(wrong))) - best.places
+    explained, rest = _calls(best.places, wrong), _calls(left, wrong)
+    if not rest or by_chance(evidence.exercise, explained, rest):
+        return None
+    return Shown(best.sentence, explained, rest)
+
+
+def one_by_results(evidence: Evidence) -> Shown | None:
+    """Find the known mistake that some results of several show, in every wrong call.
+
+    It must give most of the results that it makes wrong.
+    """
+    wrong = evidence.wrong
+    if len(wrong) < ENOUGH_CALLS or not all(
+        isinstance(one.trial.expected, tuple) for one in wrong
+    ):
+        return None
+    with quiet():
+        of_learner = [wrong_parts(one, one.seen.value) for one in wrong]
+        if None in of_learner:
+            return None
+        parts = [places or set() for places in of_learner]
+        found: list[tuple[set[int], Hypothesis]] = []
+        for hypothesis in evidence.known:
+            shared = _results_shared(hypothesis, wrong, parts)
+            if shared and _is_right_everywhere(hypothesis, evidence):
+                found.append((shared, hypothesis))
+    if not found:
+        return None
+    most = max(len(shared) for shared, _ in found)
+    sentences = {one.sentences[0] for shared, one in found if len(shared) == most}
+    if len(sentences) != 1:
+        return None
+    shared = next(shared for shared, _ in found if len(shared) == most)
+    left = set().union(*parts) - shared
+    if not left:
+        return None
+    return Shown(
+        sentences.pop(), tuple(wrong), (), results=_sorted(shared), results_left=_sorted(left)
+    )
+
+
+def _results_shared(
+    hypothesis: Hypothesis, wrong: Sequence[Comparison], parts: Sequence[set[int]]
+) -> set[int]:
+    """Return the results that are a mistake's own in every call that it makes wrong."""
+    shared: set[int] = set()
+    excluded: set[int] = set()
+    numbers: set[str] = set()
+    its_own: set[int] = set()
+    for comparison, places in zip(wrong, parts, strict=True):
+        its = wrong_parts_of(hypothesis, comparison) or set()
+        value = hypothesis.predict(comparison.trial.case).value
+        if not isinstance(value, (tuple, list)) or not its <= places:
+            return set()
+        its_own |= its
+        trial = comparison.trial
+        for place in its | places:
+            same = place in its and alike(
+                comparison.seen.value[place], value[place], trial.allowed[place], trial.precision
+            )
+            (shared if same else excluded).add(place)
+            if same and _has_different_axes(hypothesis.exercise, trial.case):
+                numbers |= _texts([np.asarray(value[place], np.float64)])
+    shared -= excluded
+    many = len(numbers) >= ENOUGH_NUMBERS and 2 * len(shared) > len(its_own)
+    return shared if many else set()
+
+
+def _candidates(evidence: Evidence) -> list[_Candidate]:
+    """Return the known mistakes that are right where the answer is, the best variant of each."""
+    best: dict[str, _Candidate] = {}
+    for hypothesis in evidence.known:
+        places = _explained(hypothesis, evidence.wrong)
+        if not places or not _is_right_everywhere(hypothesis, evidence):
+            continue
+        sentence = hypothesis.sentences[0]
+        if sentence not in best or len(places) > len(best[sentence].places):
+            best[sentence] = _Candidate(hypothesis, places)
+    return list(best.values())
+
+
+def _explained(hypothesis: Hypothesis, wrong: Sequence[Comparison]) -> frozenset[int]:
+    return frozenset(place for place, one in enumerate(wrong) if explains(hypothesis, one))
+
+
+def _is_right_everywhere(hypothesis: Hypothesis, evidence: Evidence) -> bool:
+    return all(is_right_too(hypothesis, one) for one in evidence.right)
+
+
+def _is_told(places: frozenset[int], wrong: Sequence[Comparison]) -> bool:
+    """Tell whether numbers show a mistake or, where all are NaN, their places in many calls."""
+    if _has_numbers(places, wrong):
+        return True
+    calls = _calls(places, wrong)
+    in_part = [one for one in calls if _is_nan_in_part(one)]
+    return (
+        len(calls) >= ENOUGH_WITH_NAN
+        and 2 * len(calls) > len(wrong)
+        and len(in_part) >= ENOUGH_CALLS
+    )
+
+
+def _is_nan_in_part(comparison: Comparison) -> bool:
+    missing = [np.isnan(np.asarray(one, np.float64)) for one in leaves(comparison.seen.value)]
+    return any(one.any() and not one.all() for one in missing)
+
+
+def _has_numbers(places: Iterable[int], wrong: Sequence[Comparison]) -> bool:
+    numbers: set[str] = set()
+    for one in _calls(places, wrong):
+        numbers |= _texts(wrong_numbers(one))
+    return len(numbers) >= ENOUGH_NUMBERS
+
+
+def _texts(arrays: Iterable[np.ndarray]) -> set[str]:
+    return {
+        f"{number:.6g}" for array in arrays for number in array[np.isfinite(array)].ravel()[:50]
+    } - TRIVIAL
+
+
+def _is_shown(candidate: _Candidate, evidence: Evidence) -> bool:
+    """Tell whether enough calls show a mistake, in which each size has a number of its own."""
+    wrong = evidence.wrong
+    if len(candidate.places) < LEAST_SHARE * len(wrong):
+        return False
+    telling = [
+        place
+        for place in candidate.places
+        if _has_different_axes(evidence.exercise, wrong[place].trial.case)
+        and candidate.hypothesis.mistake is not None
+        and shows(candidate.hypothesis.mistake, evidence, wrong[place])
+    ]
+    return len(telling) >= ENOUGH_CALLS and _has_numbers(telling, wrong)
+
+
+def _has_different_axes(exercise: Exercise, case: Case) -> bool:
+    """Tell whether no array of a call has two axes of the same length, or one of length 1.
+
+    The matrices that a layer learns are square in most layers.
+    """
+    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    shapes = [
+        np.shape(value)
+        for name, argument in arguments.items()
+        if not name.startswith("w_")
+        for value in leaves(argument)
+    ]
+    return all(len(set(shape)) == len(shape) and 1 not in shape for shape in shapes)
+
+
+def _shows_first(candidate: _Candidate, evidence: Evidence) -> bool:
+    mistake = candidate.hypothesis.mistake
+    return (
+        0 in candidate.places
+        and mistake is not None
+        and shows(mistake, evidence, evidence.wrong[0])
+    )
+
+
+def _calls(places: Iterable[int], wrong: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    return tuple(wrong[place] for place in sorted(places))
+
+
+def _sorted(places: set[int]) -> tuple[int, ...]:
+    return tuple(sorted(places))
