@@ -29,7 +29,8 @@ from attention_lib.checks.recognizing import by_chance, wrong_parts, wrong_parts
 
 ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
-LEAST_SHARE = 0.25  # of the wrong calls
+LEAST_SHARE = 0.25  # of the wrong calls, that show one mistake
+MOST_OF_THEM = 0.8  # of the wrong calls, that show one of two
 ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
 TRIVIAL = {"0", "-0", "1", "-1"}  # come out of many a mistake
 
@@ -41,7 +42,8 @@ class Shown:
     sentence: str
     explained: tuple[Comparison, ...]
     others: tuple[Comparison, ...]
-    second: str = ""  # the sentence of the mistake that all the others show
+    second: str = ""  # the sentence of the mistake that the others show
+    unexplained: int = 0  # wrong calls that show neither of two
     results: tuple[int, ...] = ()  # in which it shows, of several, counted from 0
     results_left: tuple[int, ...] = ()  # which are wrong in another way
 
@@ -68,20 +70,20 @@ def shows(mistake: Mistake, evidence: Evidence, comparison: Comparison) -> bool:
 
 
 def two_by_calls(evidence: Evidence) -> Shown | None:
-    """Find two known mistakes of which each wrong call shows one, or both the same numbers."""
+    """Find the only two known mistakes of which nearly every wrong call shows one."""
     wrong = evidence.wrong
     if len(wrong) < 3:
         return None
     with quiet():
         candidates = _candidates(evidence)
-        everywhere = frozenset(range(len(wrong)))
         pairs: dict[frozenset[str], tuple[_Candidate, _Candidate]] = {}
         for one, other in itertools.combinations(candidates, 2):
             alone = one.places - other.places, other.places - one.places
-            if one.places | other.places != everywhere or not all(alone):
+            together = one.places | other.places
+            if len(together) < MOST_OF_THEM * len(wrong) or not all(alone):
                 continue
-            if contradict(one.sentence, other.sentence):
-                continue
+            if contradict(one.sentence, other.sentence) and not one.places & other.places:
+                continue  # one fault, perhaps, which is neither
             if all(_is_told(places, wrong) for places in (one.places, other.places)) and any(
                 _has_numbers(places, wrong) for places in alone
             ):
@@ -93,9 +95,9 @@ def two_by_calls(evidence: Evidence) -> Shown | None:
             (one, other), key=lambda each: (not _shows_first(each, evidence), -len(each.places))
         )
     explained = _calls(first.places, wrong)
-    return Shown(
-        first.sentence, explained, _calls(everywhere - first.places, wrong), second.sentence
-    )
+    others = _calls(second.places - first.places, wrong)
+    unexplained = len(wrong) - len(explained) - len(others)
+    return Shown(first.sentence, explained, others, second.sentence, unexplained)
 
 
 def one_by_calls(evidence: Evidence) -> Shown | None:

@@ -107,11 +107,13 @@ def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterat
         )
         yield Report(attempt.exercise, "wrong", sentence, explained[0])
         return
-    sentence += f"{len(explained)} of the {len(explained) + len(others)} wrong calls"
+    count = len(explained) + len(others) + shown.unexplained
+    sentence += f"{len(explained)} of the {count} wrong calls"
     right = [one for one in attempt.comparisons if not one.failed]
     words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
     if shown.second:
-        sentence += f"; in the others, those of another mistake. {shown.second}"
+        which = f"{len(others)} others" if shown.unexplained else "the others"
+        sentence += f"; in {which}, those of another mistake. {shown.second}"
     elif words:
         sentence += f", and not in the {len(others)} {words}: look there next."
     else:
