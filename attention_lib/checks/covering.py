@@ -25,7 +25,7 @@ from attention_lib.checks.hypotheses import (
     quiet,
     wrong_numbers,
 )
-from attention_lib.checks.recognizing import by_chance, wrong_parts, wrong_parts_of
+from attention_lib.checks.recognizing import FIRST_CALLS, by_chance, wrong_parts, wrong_parts_of
 
 ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
@@ -75,7 +75,17 @@ def two_by_calls(evidence: Evidence) -> Shown | None:
     if len(wrong) < 3:
         return None
     with quiet():
-        candidates = _candidates(evidence)
+        candidates = _candidates(evidence, wrong[:FIRST_CALLS])
+        unexplained = {
+            next((place for place in range(len(wrong)) if place not in one.places), 0)
+            for one in candidates
+        }
+        known = {one.hypothesis.mistake for one in candidates}
+        candidates += [
+            one
+            for one in _candidates(evidence, _calls(unexplained, wrong))
+            if one.hypothesis.mistake not in known
+        ]
         pairs: dict[frozenset[str], tuple[_Candidate, _Candidate]] = {}
         for one, other in itertools.combinations(candidates, 2):
             alone = one.places - other.places, other.places - one.places
@@ -104,19 +114,16 @@ def one_by_calls(evidence: Evidence) -> Shown | None:
     """Find the only known mistake that some wrong calls show, with many numbers in each."""
     wrong = evidence.wrong
     with quiet():
-        candidates = [one for one in _candidates(evidence) if _is_shown(one, evidence)]
-        candidates.sort(key=lambda one: -len(one.places))
-        if not candidates:
+        candidates = _candidates(evidence, wrong[:FIRST_CALLS])
+        shown = [one for one in candidates if _is_shown(one, evidence)]
+        if not shown:
             return None
-        best, *others = candidates
-        if any(one.places & best.places for one in others):
+        best = max(shown, key=lambda one: len(one.places))
+        if any(one.places & best.places for one in shown if one is not best):
             return None
-        if any(
-            len(_explained(one, wrong)) > len(best.places)
-            for one in evidence.changed
-            if _is_right_everywhere(one, evidence)
-        ):
-            return None
+        calls = _calls(best.places, wrong)
+        if any(all(explains(one, call) for call in calls) for one in evidence.changed):
+            return None  # it may be that argument
     left = frozenset(range(len(wrong))) - best.places
     explained, rest = _calls(best.places, wrong), _calls(left, wrong)
     if not rest or by_chance(evidence.exercise, explained, rest):
@@ -130,9 +137,7 @@ def one_by_results(evidence: Evidence) -> Shown | None:
     It must give most of the results that it makes wrong.
     """
     wrong = evidence.wrong
-    if len(wrong) < ENOUGH_CALLS or not all(
-        isinstance(one.trial.expected, tuple) for one in wrong
-    ):
+    if len(wrong) < ENOUGH_CALLS or not all(isinstance(one.trial.expected, tuple) for one in wrong):
         return None
     with quiet():
         of_learner = [wrong_parts(one, one.seen.value) for one in wrong]
@@ -186,12 +191,17 @@ def _results_shared(
     return shared if many else set()
 
 
-def _candidates(evidence: Evidence) -> list[_Candidate]:
-    """Return the known mistakes that are right where the answer is, the best variant of each."""
+def _candidates(evidence: Evidence, calls: Sequence[Comparison]) -> list[_Candidate]:
+    """Return the known mistakes that one of these calls shows, the best variant of each.
+
+    They are right where the answer is.
+    """
     best: dict[str, _Candidate] = {}
     for hypothesis in evidence.known:
+        if not any(explains(hypothesis, one) for one in calls):
+            continue
         places = _explained(hypothesis, evidence.wrong)
-        if not places or not _is_right_everywhere(hypothesis, evidence):
+        if not _is_right_everywhere(hypothesis, evidence):
             continue
         sentence = hypothesis.sentences[0]
         if sentence not in best or len(places) > len(best[sentence].places):

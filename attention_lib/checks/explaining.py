@@ -117,7 +117,7 @@ def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterat
     elif words:
         sentence += f", and not in the {len(others)} {words}: look there next."
     else:
-        sentence += ", the one below among them; in the others something else is wrong as well."
+        sentence += ", the one below among them; the others may show another fault."
     yield Report(attempt.exercise, "wrong", sentence, explained[0])
 
 

@@ -52,8 +52,9 @@ def time_limit(seconds: float) -> Iterator[None]:
                 raise OutOfTime(waited=True)
 
         previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
-        # Repeated, in case an answer catches everything and goes on.
-        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+        # Repeated, in case the processor worked for others, or an answer catches everything and
+        # goes on.
+        signal.setitimer(signal.ITIMER_REAL, seconds, min(0.5, max(0.02, seconds)))
         try:
             yield
         finally:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention_lib.checks.source import expressions, statements
+from attention_lib.checks.source import expressions, indexing, statements
 from attention_lib.checks.source.scope import Scope
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes
@@ -168,7 +169,10 @@ def _collect(
         for index, item in items:
             if isinstance(item, ast.expr):
                 shape = _without_names(item)
-                found = expressions.changes(item, node, field, scope)
+                found = itertools.chain(
+                    expressions.changes(item, node, field, scope),
+                    indexing.changes(item, node, field, scope),
+                )
                 for rank, new in found:
                     edit = Edit(rank, node, field, index, item, new, around)
                     kind = f"{shape} > {_without_names(new)}" if shape else ""

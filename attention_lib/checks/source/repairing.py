@@ -36,6 +36,8 @@ MOST_TRIALS = 600  # of changes, for one answer; the same on every machine
 BUDGET_SECONDS = 0.25  # of the processor's time, for all of them
 WALL_SECONDS = 2.0  # the same on a busy machine
 CALL_SECONDS = 0.1  # for one call of a changed answer
+LEAST_CALL_SECONDS = 0.01  # the same for an answer that is quick
+MUCH_SLOWER = 5  # than before: a changed answer that may never end
 MOST_RANK = 4  # of a change that is named though it does not mend everything
 MOST_PROMISING = 4  # changes that a second one is tried with
 MOST_WHOLES = 4  # changes that the rest of the check is run on
@@ -238,7 +240,7 @@ class _Search:
         function, count = self._exercise.on_cases(answer), 0
         for number, comparison in enumerate(self._cases):
             trial = comparison.trial
-            seen = _called(function, trial.case, self._seconds_left())
+            seen = _called(function, trial.case, min(self._call_seconds, self._seconds_left()))
             if not seen.out_of_time and self._is_right(trial, seen):
                 count += 1
             elif number < self._kept or seen.out_of_time:
@@ -246,6 +248,15 @@ class _Search:
                     self._firsts.append((change, seen.value))
                 return count
         return count
+
+    @functools.cached_property
+    def _call_seconds(self) -> float:
+        """How long one call of a changed answer may take, going by the answer as it is."""
+        answer = self._changed(())
+        begin = thread_time()
+        if answer is not None:
+            _called(self._exercise.on_cases(answer), self._cases[0].trial.case, CALL_SECONDS)
+        return max(LEAST_CALL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
 
     def _seconds_left(self) -> float:
         """Return what is left of the time for trials; at its end, raise."""

@@ -101,12 +101,15 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
             "that. A fixed range does not reach them, and one that starts near 1 gets there by "
             "halving only after hundreds of steps: bring both ends near the answer first."
         )
-    low_or_high, reach = ("low", "high") if reached < target else ("high", "low")
-    return (
-        f"{measured}: the temperature is too {low_or_high}. Does the search reach {reach} enough, in "
-        "steps that are fine enough (an interval that is halved gets there, a grid does not), with no "
-        "NaN on the way?"
-    )
+    low_or_high, other = ("low", "high") if reached < target else ("high", "low")
+    sentence = f"{measured}: the temperature is too {low_or_high}, and entropy rises with it."
+    if not 1e-2 <= spread <= 1e2:
+        # Only scores of an unusual size give reason to ask how far the search goes.
+        sentence += (
+            f" The scores differ by about {spread:.0e}: does the search reach temperatures that are "
+            f"{other} enough for them, in steps that are fine enough?"
+        )
+    return sentence
 
 
 def entropy_at(scores: NDArray, temperature: float) -> float:
