@@ -30,7 +30,6 @@ from attention_lib.checks.recognizing import FIRST_CALLS, by_chance, wrong_parts
 ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
 LEAST_SHARE = 0.25  # of the wrong calls, that show one mistake
-MOST_OF_THEM = 0.8  # of the wrong calls, that show one of two
 ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
 TRIVIAL = {"0", "-0", "1", "-1"}  # come out of many a mistake
 
@@ -43,7 +42,7 @@ class Shown:
     explained: tuple[Comparison, ...]
     others: tuple[Comparison, ...]
     second: str = ""  # the sentence of the mistake that the others show
-    unexplained: int = 0  # wrong calls that show neither of two
+    both: int = 0  # wrong calls that show two mistakes together
     results: tuple[int, ...] = ()  # in which it shows, of several, counted from 0
     results_left: tuple[int, ...] = ()  # which are wrong in another way
 
@@ -70,27 +69,18 @@ def shows(mistake: Mistake, evidence: Evidence, comparison: Comparison) -> bool:
 
 
 def two_by_calls(evidence: Evidence) -> Shown | None:
-    """Find the only two known mistakes of which nearly every wrong call shows one."""
+    """Find the only two known mistakes of which each wrong call shows one alone, or both."""
     wrong = evidence.wrong
     if len(wrong) < 3:
         return None
     with quiet():
         candidates = _candidates(evidence, wrong[:FIRST_CALLS])
-        unexplained = {
-            next((place for place in range(len(wrong)) if place not in one.places), 0)
-            for one in candidates
-        }
-        known = {one.hypothesis.mistake for one in candidates}
-        candidates += [
-            one
-            for one in _candidates(evidence, _calls(unexplained, wrong))
-            if one.hypothesis.mistake not in known
-        ]
+        if evidence.exercise.run is None:  # more calls of kernels would take too long
+            candidates += _behind(candidates, evidence)
         pairs: dict[frozenset[str], tuple[_Candidate, _Candidate]] = {}
         for one, other in itertools.combinations(candidates, 2):
             alone = one.places - other.places, other.places - one.places
-            together = one.places | other.places
-            if len(together) < MOST_OF_THEM * len(wrong) or not all(alone):
+            if not all(alone) or not _account_for_all(one, other, evidence):
                 continue
             if contradict(one.sentence, other.sentence) and not one.places & other.places:
                 continue  # one fault, perhaps, which is neither
@@ -106,8 +96,31 @@ def two_by_calls(evidence: Evidence) -> Shown | None:
         )
     explained = _calls(first.places, wrong)
     others = _calls(second.places - first.places, wrong)
-    unexplained = len(wrong) - len(explained) - len(others)
-    return Shown(first.sentence, explained, others, second.sentence, unexplained)
+    both = len(wrong) - len(explained) - len(others)
+    return Shown(first.sentence, explained, others, second.sentence, both)
+
+
+def _behind(candidates: Sequence[_Candidate], evidence: Evidence) -> list[_Candidate]:
+    """Return the known mistakes that are shown where the first ones are not."""
+    wrong = evidence.wrong
+    calls = {
+        next((place for place in range(len(wrong)) if place not in one.places), 0)
+        for one in candidates
+    }
+    sentences = {one.sentence for one in candidates}
+    found = _candidates(evidence, _calls(calls, wrong))
+    return [one for one in found if one.sentence not in sentences]
+
+
+def _account_for_all(one: _Candidate, other: _Candidate, evidence: Evidence) -> bool:
+    """Tell whether half of the wrong calls or more show one of two mistakes, and the rest both."""
+    together, wrong = one.places | other.places, evidence.wrong
+    return 2 * len(together) >= len(wrong) and not any(
+        is_right_too(each.hypothesis, call)
+        for place, call in enumerate(wrong)
+        if place not in together
+        for each in (one, other)
+    )
 
 
 def one_by_calls(evidence: Evidence) -> Shown | None:

@@ -107,12 +107,12 @@ def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterat
         )
         yield Report(attempt.exercise, "wrong", sentence, explained[0])
         return
-    count = len(explained) + len(others) + shown.unexplained
+    count = len(explained) + len(others) + shown.both
     sentence += f"{len(explained)} of the {count} wrong calls"
     right = [one for one in attempt.comparisons if not one.failed]
     words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
     if shown.second:
-        which = f"{len(others)} others" if shown.unexplained else "the others"
+        which = f"{len(others)} others" if shown.both else "the others"
         sentence += f"; in {which}, those of another mistake. {shown.second}"
     elif words:
         sentence += f", and not in the {len(others)} {words}: look there next."
