@@ -153,7 +153,7 @@ def _with_rivals(shown: Sequence[Holds]) -> Holds:
     first = shown[0]
     kinds = {_kind_of_size(first.name): first.name}
     for one in shown[1:]:
-        if one.name in CONSTANTS:
+        if one.name in CONSTANTS or (_is_unlikely(one.name) and not _is_unlikely(first.name)):
             continue
         if one.name and one.label[0] == first.label[0] and one.label[2:] == first.label[2:]:
             kinds.setdefault(_kind_of_size(one.name), one.name)
@@ -351,9 +351,17 @@ def _constant_offset(pair: Pair) -> Iterator[Holds]:
 def _that_are(size: float, pair: Pair) -> Iterator[Named]:
     """Find the numbers of a call, and known ones, that equal this one."""
     tolerance = max(1e-9, 1000 * float(pair.precision.eps))
-    for named in named_numbers(pair.arguments):
-        if abs(named.value - size) <= tolerance * size:
-            yield named
+    equal = [
+        named
+        for named in named_numbers(pair.arguments)
+        if abs(named.value - size) <= tolerance * size
+    ]
+    yield from sorted(equal, key=lambda named: _is_unlikely(named.text))
+
+
+def _is_unlikely(name: str) -> bool:
+    """Tell whether a size is one that a right result does not depend on."""
+    return "block_size" in name or name.endswith(".size")
 
 
 def _elementwise(pair: Pair) -> Iterator[Holds]:

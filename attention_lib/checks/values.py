@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.verdict import Report
@@ -36,9 +37,23 @@ def judge_value(exercise: Exercise, answer: Any) -> Report:
             np.abs(got - variant).max() <= 2 * exercise.tolerance for variant in mistake.variants
         ):
             return Report(exercise, "wrong", mistake.sentence, mistake=mistake.id)
-    spot = int(np.argmax(np.abs(got - expected)))
+    wrong = np.abs(got - expected) > exercise.tolerance
+    spot = int(np.argmax(wrong))
     sentence = f"Number {spot + 1} of {exercise.name}, {got[spot]:g}, is not right to 3 decimals."
-    return Report(exercise, "wrong", sentence)
+    if wrong.all():
+        sentence = f"None of the {expected.size} numbers of {exercise.name} is right to 3 decimals."
+    return Report(exercise, "wrong", sentence + _wrong_sum(got, expected, exercise.tolerance))
+
+
+def _wrong_sum(got: NDArray, expected: NDArray, tolerance: float) -> str:
+    """Say that numbers which should sum to 1 do not; empty if they do, or need not."""
+    total, room = float(got.sum()), got.size * tolerance
+    if abs(expected.sum() - 1) > 1e-9 or abs(total - 1) <= room:
+        return ""
+    return (
+        f" They sum to {total:.4g}, and weights sum to 1: divide each exponential by the sum of all "
+        f"{got.size}."
+    )
 
 
 def _number(entry: Any) -> float:
