@@ -63,9 +63,10 @@ def shows(mistake: Mistake, evidence: Evidence, comparison: Comparison) -> bool:
     If one of its variants is right there, it cannot: without a cache, nothing is wrong with what is
     done to the cached keys, though another variant is wrong there for a reason besides.
     """
-    return not any(
-        is_right_too(one, comparison) for one in evidence.known if one.mistake is mistake
-    )
+    with quiet():
+        return not any(
+            is_right_too(one, comparison) for one in evidence.known if one.mistake is mistake
+        )
 
 
 def two_by_calls(evidence: Evidence) -> Shown | None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
+REPEATED_AFTER = 0.5  # seconds, long enough for the first `OutOfTime` to be dealt with
 
 
 class OutOfTime(BaseException):
@@ -50,11 +51,12 @@ def time_limit(seconds: float) -> Iterator[None]:
                 raise OutOfTime
             if time.monotonic() - begun >= 4 * seconds:
                 raise OutOfTime(waited=True)
+            left = seconds - (time.process_time() - worked)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.01), REPEATED_AFTER)
 
         previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
-        # Repeated, in case the processor worked for others, or an answer catches everything and
-        # goes on.
-        signal.setitimer(signal.ITIMER_REAL, seconds, min(0.5, max(0.02, seconds)))
+        # Repeated, in case an answer catches everything and goes on.
+        signal.setitimer(signal.ITIMER_REAL, seconds, REPEATED_AFTER)
         try:
             yield
         finally:

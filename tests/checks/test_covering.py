@@ -1,0 +1,193 @@
+"""A known mistake is named for the calls, or the results, that show it by themselves."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from attention_lib import (
+    attention,
+    attention_backward,
+    causal_mask,
+    logsumexp,
+    scaled_scores,
+    softmax,
+    stable_softmax,
+)
+from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.learning.attention_layer_backward import backward
+from attention_lib.exercises.multihead.decoder_attention import (
+    Layer,
+    grown,
+    layer_with,
+    rotated,
+    turned_again,
+)
+from tests.checks.judged import said_of_numbers
+
+CACHED_AGAIN = "The cached keys are rotated again"
+
+
+def _with_nan_and_no_scale_of_0(query, key, value, mask=None, scale=None):
+    scores = scaled_scores(query, key, scale or None)
+    if mask is not None:
+        added = np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask
+        scores = scores + added.astype(scores.dtype)
+    weights = softmax(scores - scores.max(axis=-1, keepdims=True))
+    return weights @ value, weights
+
+
+def _largest_size_along_the_last_axis(scores, axis=-1):
+    exponentials = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "first", "second"),
+    [
+        (
+            "attention",
+            _with_nan_and_no_scale_of_0,
+            "A row with nothing allowed gives NaN",
+            "A scale of 0 is taken for no scale",
+        ),
+        (
+            "stable_softmax",
+            _largest_size_along_the_last_axis,
+            "You subtract the largest absolute value",
+            "You always work along the last axis",
+        ),
+    ],
+)
+def test_two_known_mistakes_are_named_with_the_calls_that_show_the_first(
+    exercise, answer, first, second
+):
+    sentence = said_of_numbers(answer, exercise)
+    assert sentence.startswith(first)
+    assert "wrong calls; in the others, those of another mistake. " in sentence
+    assert second in sentence
+
+
+def _with_nan_and_another_scale(query, key, value, mask=None, scale=None):
+    output, weights = _with_nan_and_no_scale_of_0(query, key, value, mask, scale)
+    return output * 1.001, weights
+
+
+def test_two_mistakes_that_leave_calls_without_account_are_not_named():
+    sentence = said_of_numbers(_with_nan_and_another_scale, "attention")
+    assert "those of another mistake" not in sentence
+
+
+def _rows_cut_from_the_flat_array(scores, axis=-1):
+    rows = scores.reshape(-1, scores.shape[axis])
+    return softmax(rows).reshape(scores.shape)
+
+
+def _shifted_by_a_multiple(scores, axis=-1):
+    exponentials = np.exp(scores - 3 * np.abs(scores).max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "not_said"),
+    [
+        # In the call with as many rows as columns the numbers are those of the last axis.
+        ("softmax", _rows_cut_from_the_flat_array, "You always take"),
+        ("stable_softmax", _shifted_by_a_multiple, "You always work along"),
+        (
+            "attention_backward",
+            lambda q, k, v, g: _changed(
+                attention_backward(q, k, v, g), q.shape[-1] ** 0.5, lambda key: key**3
+            ),
+            "lack the factor",
+        ),
+    ],
+)
+def test_an_answer_that_looks_like_a_known_mistake_in_some_calls_is_not_told_of_it(
+    exercise, answer, not_said
+):
+    assert not_said not in said_of_numbers(answer, exercise)
+
+
+def _changed(gradients, factor, change):
+    of_query, of_key, of_value = gradients
+    return of_query * factor, change(of_key), of_value
+
+
+def test_a_mistake_that_a_part_of_the_calls_show_is_named_with_their_number():
+    def tiled(part, heads):
+        return np.concatenate([part] * (heads // part.shape[-3]), axis=-3)
+
+    answer = layer_with(turn_value=rotated, share=tiled)
+    sentence = said_of_numbers(answer, "decoder_attention")
+    assert sentence.startswith("The values are rotated too")
+    assert "in 7 of the 16 wrong calls" in sentence
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        layer_with(look=turned_again, keep=turned_again),
+        layer_with(
+            look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)
+        ),
+    ],
+)
+def test_a_mistake_about_the_cache_is_shown_by_a_call_with_a_cache(answer):
+    report = judge(EXERCISES["decoder_attention"], answer, 0, HIDDEN_NUMBERS)
+    assert report.sentence.startswith(CACHED_AGAIN)
+    case = report.comparison.trial.case
+    assert len(case.args) == 9 or "cache" in case.kwargs
+
+
+def test_keys_that_enter_the_cache_as_they_are_come_before_the_cached_ones():
+    def all_turned(new: Layer):
+        keys, values = grown(new.plain_key, new.value, new.cache)
+        places = np.arange(new.total) + new.positions[0] - (new.total - new.length)
+        return rotated(keys, places), values
+
+    answer = layer_with(
+        look=all_turned, keep=lambda new: grown(new.plain_key, new.value, new.cache)
+    )
+    sentence = said_of_numbers(answer, "decoder_attention")
+    assert sentence.startswith("The keys returned are not rotated")
+
+
+def _layer_backward(x, w_q, w_k, w_v, w_o, grad_output, change):
+    arguments = x, w_q, w_k, w_v, w_o, grad_output
+    of_x, *others = backward(allowed=None)(*arguments)
+    return change(of_x), *others
+
+
+def test_a_mistake_that_some_results_show_is_named_with_them():
+    def answer(*arguments):
+        return _layer_backward(*arguments, change=lambda of_x: of_x**2)
+
+    sentence = said_of_numbers(answer, "attention_layer_backward")
+    assert sentence.startswith("The weights are computed without the causal mask")
+    assert "in results 2, 3, 4 and 5; in result 1 something else is wrong as well." in sentence
+
+
+def test_a_mistake_that_would_make_a_right_result_wrong_is_not_named():
+    def answer(x, w_q, w_k, w_v, w_o, grad_output):
+        from attention_lib import attention_layer_backward
+
+        arguments = x, w_q, w_k, w_v, w_o, grad_output
+        of_x, *others = backward(allowed=None)(*arguments)
+        right = attention_layer_backward(*arguments)
+        return of_x**2, *others[:3], right[4]
+
+    assert "without the causal mask" not in said_of_numbers(answer, "attention_layer_backward")
+
+
+def test_known_mistakes_warn_of_nothing_while_they_are_compared():
+    def answer(scores, axis=-1):
+        return np.log(softmax(scores, axis))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with np.errstate(all="ignore"):
+            expected = answer
+        report = judge(EXERCISES["log_softmax"], expected, 0, HIDDEN_NUMBERS)
+    assert report.outcome != "right"
