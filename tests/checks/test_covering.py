@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from attention_lib import (
-    attention,
     attention_backward,
-    causal_mask,
-    logsumexp,
     scaled_scores,
     softmax,
-    stable_softmax,
 )
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.exercises import EXERCISES
@@ -129,9 +125,7 @@ def test_a_mistake_that_a_part_of_the_calls_show_is_named_with_their_number():
     "answer",
     [
         layer_with(look=turned_again, keep=turned_again),
-        layer_with(
-            look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)
-        ),
+        layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
     ],
 )
 def test_a_mistake_about_the_cache_is_shown_by_a_call_with_a_cache(answer):

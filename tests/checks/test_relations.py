@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import attention_lib
-from attention_lib.checks.relations import Pair, _constant_factor, _holds_on_all
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.cases import trials_of
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.relations import Pair, _constant_factor, _holds_on_all, related
+from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import attention as lesson_5
 from tests.checks.judged import right, said_of_numbers
 
@@ -156,15 +160,19 @@ def test_sizes_that_are_one_number_in_all_wrong_calls_are_both_named():
         np.array([1.0, 2.0, 5.0]),
         1e-12,
         np.finfo(np.float64),
-        {"query": np.zeros((3, 2)), "block_size": 2},
+        {"query": np.zeros((3, 2)), "value": np.zeros((2, 5)), "block_size": 2},
     )
     clause = _holds_on_all(_constant_factor, [pair]).clause
     assert (
-        "the square root of block_size, and here the square root of query.shape[-1] too" in clause
+        "the square root of query.shape[-1], and here the square root of value.shape[-2] too"
+        in clause
     )
-    other = replace(pair, arguments={"query": np.zeros((3, 2)), "block_size": 5})
-    clause = _holds_on_all(_constant_factor, [pair, other]).clause
     assert "block_size" not in clause
+    other = replace(
+        pair, arguments={"query": np.zeros((3, 2)), "value": np.zeros((4, 5)), "block_size": 5}
+    )
+    clause = _holds_on_all(_constant_factor, [pair, other]).clause
+    assert "shape[-2]" not in clause
     assert "is the square root of query.shape[-1]: divide" in clause
 
 
@@ -177,3 +185,29 @@ def test_factor_that_two_calls_disagree_on_is_not_named():
     sentence = said_of_numbers(answer, "dot_product_scores")
     assert "divide by it once" not in sentence
     assert "differs from call to call" in sentence
+
+
+def _tiled_backward_with(factor):
+    def answer(query, key, value, output, logsumexp, grad_output, block_size):
+        arguments = query, key, value, output, logsumexp, grad_output, block_size
+        of_query, of_key, of_value = attention_lib.tiled_attention_backward(*arguments)
+        return of_query, of_key * factor(query, block_size), of_value
+
+    return answer
+
+
+def test_a_factor_is_named_by_the_block_size_only_if_nothing_else_fits():
+    exercise = EXERCISES["tiled_attention_backward"]
+    first = trials_of(exercise, 0)[0]
+    for factor, names in (
+        (lambda query, block_size: query.shape[-1] ** 0.5, "the square root of query.shape[-1]:"),
+        (lambda query, block_size: 7 * block_size, ""),
+    ):
+        answer = _tiled_backward_with(factor)
+        seen = observe(answer, first.case)
+        said = related(exercise, [Comparison(exercise.name, first, seen)])
+        assert said is not None
+        assert names in said.sentence
+        assert "block_size" not in said.sentence
+    answer = _tiled_backward_with(lambda query, block_size: block_size)
+    assert "block_size" in said_of_numbers(answer, "tiled_attention_backward")

@@ -26,3 +26,13 @@ from tests.checks.judged import sentence_of
 )
 def test_values_have_their_sentences(value, expected):
     assert expected in sentence_of(value, "study_weights")
+
+
+def test_weights_that_do_not_sum_to_1_are_told_their_sum():
+    exponentials = np.exp([2.0, 4.0, 4.0])
+    sentence = sentence_of(exponentials / np.exp(10.0), "study_weights")
+    assert sentence == (
+        "None of the 3 numbers of study_weights is right to 3 decimals. They sum to "
+        "0.005293, and weights sum to 1: divide each exponential by the sum of all 3."
+    )
+    assert "They sum to" not in sentence_of([0.2, 0.4, 0.4], "study_weights")
