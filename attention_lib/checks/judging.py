@@ -77,13 +77,13 @@ EXPLANATIONS: tuple[Judge, ...] = (
     changed_calls,
     pairs_of_faults,
 )
-PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (
+KNOWN_IN_PART: tuple[Judge, ...] = (
     two_known_mistakes_by_calls,
     known_mistakes_in_part,
     known_mistakes_by_results,
     known_mistakes_by_calls,
-    regions_and_contrasts,
 )
+PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (*KNOWN_IN_PART, regions_and_contrasts)
 
 
 def guarded(*judges: Judge) -> Judge:
@@ -109,7 +109,7 @@ LEARNER = Policy(
         source_repairs,
         guarded(*EXPLANATIONS),
         source_leftovers,
-        guarded(known_mistakes_in_part),
+        guarded(*KNOWN_IN_PART),
         nonfinite_origins,
         first_axis_loops,
         guarded(regions_and_contrasts),
