@@ -26,6 +26,7 @@ from attention_lib.checks.hypotheses import (
     wrong_numbers,
 )
 from attention_lib.checks.recognizing import FIRST_CALLS, by_chance, wrong_parts, wrong_parts_of
+from attention_lib.checks.sizes import sizes
 
 ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
@@ -146,7 +147,31 @@ def one_by_calls(evidence: Evidence) -> Shown | None:
     explained, rest = _calls(best.places, wrong), _calls(left, wrong)
     if not rest or by_chance(evidence.exercise, explained, rest):
         return None
+    if _sizes_are_related(evidence.exercise, explained, rest):
+        return None
     return Shown(best.sentence, explained, rest)
+
+
+def _sizes_are_related(
+    exercise: Exercise, explained: Sequence[Comparison], others: Sequence[Comparison]
+) -> bool:
+    """Tell whether two sizes are as far apart in these calls, by 1 at most, and in no others.
+
+    Where a table has one row more than there are words, its last rows are those from row 1 on.
+    """
+    in_all = set.intersection(*(_neighbors(exercise, one) for one in explained))
+    return bool(in_all - set().union(*(_neighbors(exercise, one) for one in others)))
+
+
+def _neighbors(exercise: Exercise, comparison: Comparison) -> set[tuple[str, str, float]]:
+    case = comparison.trial.case
+    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    named = {one.text: one.value for one in sizes(arguments) if "root" not in one.text}
+    return {
+        (one, other, named[one] - named[other])
+        for one, other in itertools.combinations(named, 2)
+        if abs(named[one] - named[other]) <= 1
+    }
 
 
 def one_by_results(evidence: Evidence) -> Shown | None:

@@ -53,6 +53,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Is: (ast.IsNot,),
     ast.IsNot: (ast.Is,),
 }
+TURNED = ((ast.Lt, ast.Gt), (ast.Gt, ast.Lt), (ast.LtE, ast.GtE), (ast.GtE, ast.LtE))
 OPERATIONS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
@@ -237,7 +238,9 @@ def comparisons(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Ch
     """Compare the other way, or with equality."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for operation in COMPARISONS.get(type(node.ops[0]), ()):
-            yield 3, ast.Compare(node.left, [operation()], node.comparators)
+            is_turned = (type(node.ops[0]), operation) in TURNED
+            rank = 2 if is_turned and isinstance(parent, ast.If) else 3
+            yield rank, ast.Compare(node.left, [operation()], node.comparators)
 
 
 def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
