@@ -30,9 +30,11 @@ from attention_lib.checks.sizes import sizes
 
 ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
-LEAST_SHARE = 0.25  # of the wrong calls, that show one mistake
+LEAST_SHARE = 0.4  # of the wrong calls, that show one mistake
 ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
-TRIVIAL = {"0", "-0", "1", "-1"}  # come out of many a mistake
+ENOUGH_OF_ARRAYS = 10  # different numbers, where a call has several, that a mistake alone gives
+TRIVIAL = {"1", "-1"}  # come out of many a mistake
+NEARLY_0 = 1e-8  # and so does what is nearer to 0
 
 
 @dataclass(frozen=True)
@@ -278,16 +280,20 @@ def _is_nan_in_part(comparison: Comparison) -> bool:
     return any(one.any() and not one.all() for one in missing)
 
 
-def _has_numbers(places: Iterable[int], wrong: Sequence[Comparison]) -> bool:
+def _has_numbers(
+    places: Iterable[int], wrong: Sequence[Comparison], enough: int = ENOUGH_NUMBERS
+) -> bool:
     numbers: set[str] = set()
     for one in _calls(places, wrong):
         numbers |= _texts(wrong_numbers(one))
-    return len(numbers) >= ENOUGH_NUMBERS
+    return len(numbers) >= enough
 
 
 def _texts(arrays: Iterable[np.ndarray]) -> set[str]:
     return {
-        f"{number:.6g}" for array in arrays for number in array[np.isfinite(array)].ravel()[:50]
+        f"{number:.6g}"
+        for array in arrays
+        for number in array[np.isfinite(array) & (np.abs(array) > NEARLY_0)].ravel()[:50]
     } - TRIVIAL
 
 
@@ -296,6 +302,8 @@ def _is_shown(candidate: _Candidate, evidence: Evidence) -> bool:
     wrong = evidence.wrong
     if len(candidate.places) < LEAST_SHARE * len(wrong):
         return False
+    if any(np.asarray(value).dtype == bool for value in leaves(wrong[0].seen.value)):
+        return False  # two values alone: many a fault gives them in some calls
     telling = [
         place
         for place in candidate.places
@@ -303,7 +311,11 @@ def _is_shown(candidate: _Candidate, evidence: Evidence) -> bool:
         and candidate.hypothesis.mistake is not None
         and shows(candidate.hypothesis.mistake, evidence, wrong[place])
     ]
-    return len(telling) >= ENOUGH_CALLS and _has_numbers(telling, wrong)
+    of_arrays = any(
+        np.size(value) > 1 for place in telling for value in leaves(wrong[place].seen.value)
+    )
+    enough = ENOUGH_OF_ARRAYS if of_arrays else ENOUGH_NUMBERS
+    return len(telling) >= ENOUGH_CALLS and _has_numbers(telling, wrong, enough)
 
 
 def _has_different_axes(exercise: Exercise, case: Case) -> bool:

@@ -108,16 +108,19 @@ def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterat
         yield Report(attempt.exercise, "wrong", sentence, explained[0])
         return
     count = len(explained) + len(others) + shown.both
-    sentence += f"{len(explained)} of the {count} wrong calls"
     right = [one for one in attempt.comparisons if not one.failed]
     words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
+    in_calls = f"{len(explained)} of the {count} wrong calls"
     if shown.second:
         which = f"{len(others)} others" if shown.both else "the others"
-        sentence += f"; in {which}, those of another mistake. {shown.second}"
+        sentence += f"{in_calls}; in {which}, those of another mistake. {shown.second}"
     elif words:
-        sentence += f", and not in the {len(others)} {words}: look there next."
+        sentence += f"{in_calls}, and not in the {len(others)} {words}: look there next."
     else:
-        sentence += ", the one below among them; the others may show another fault."
+        sentence = (
+            f"In {in_calls}, the one below among them, your numbers are those of this mistake, and "
+            f"the others may show another: {shown.sentence}"
+        )
     yield Report(attempt.exercise, "wrong", sentence, explained[0])
 
 
