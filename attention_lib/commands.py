@@ -20,6 +20,7 @@ from attention_lib.checks.panel import (
     headline,
     panel,
     present,
+    with_code,
 )
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
@@ -85,7 +86,7 @@ def hint(name: str) -> None:
         number = _hints_given.get(name, 0) % len(exercise.hints)
         _hints_given[name] = number + 1
         text = f"Hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"
-    shown = panel(html.escape(text), COLORS["unattempted"], 'class="attention-hint"')
+    shown = panel(with_code(text), COLORS["unattempted"], 'class="attention-hint"')
     present(text, {"text/html": shown})
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import html
 from dataclasses import dataclass
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.panel import COLORS, panel
+from attention_lib.checks.panel import COLORS, panel, with_code
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS
 from attention_lib.record import Record
@@ -109,13 +108,13 @@ def as_html(record: Record, lesson: str, where: str) -> str:
         for one in [count(record, name)]
     )
     whole = count(record)
-    lines = "".join(f"<div>{html.escape(sentence)}</div>" for sentence in sentences(record, lesson))
+    lines = "".join(f"<div>{with_code(sentence)}</div>" for sentence in sentences(record, lesson))
     return panel(
         f'{lines}<table style="margin:6px 0"><tr><th scope="col" style="text-align:left">lesson</th>'
         f'<th scope="col">solved</th><th scope="col">points</th></tr>{rows}'
         f'<tr><th scope="row" style="text-align:left">course</th>'
         f"<td>{whole.solved} of {whole.exercises}</td><td>{whole.points} of {whole.of_points}</td>"
-        f'</tr></table><div style="opacity:.75">{html.escape(where)}</div>',
+        f'</tr></table><div style="opacity:.75">{with_code(where)}</div>',
         COLORS["unattempted"],
         'class="attention-progress"',
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import reprlib
 import sys
 from collections.abc import Iterator
@@ -81,13 +82,21 @@ def as_html(report: Report, pictures: bool = True) -> str:
         for label, value, marked in _details(report)
         if pictures or not isinstance(value, Maps)
     )
-    advice = "".join(f"<div>{REMARK} {html.escape(sentence)}</div>" for sentence in report.advice)
+    advice = "".join(f"<div>{REMARK} {with_code(sentence)}</div>" for sentence in report.advice)
+    if details:
+        details = (
+            f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px;margin-top:6px">{details}</div>'
+        )
     return panel(
-        f"<strong>{html.escape(head)}.</strong> {html.escape(sentence)}{advice}"
-        f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px">{details}</div>',
+        f"<strong>{html.escape(head)}.</strong> {with_code(sentence)}{advice}{details}",
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',
     )
+
+
+def with_code(sentence: str) -> str:
+    """Write a sentence as HTML, what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(sentence))
 
 
 NEW_LINE = '<div style="flex-basis:100%"></div>'

@@ -461,7 +461,7 @@ def bounded_scores(
             factors, values, marker=mark, markersize=5, color=color, label=drawing.typeset(way)
         )
     left.set_yscale("log")
-    left.yaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+    left.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
     left.set(ylabel="largest score (logarithmic)")
     left.set_xscale("log")
     left.set_xticks(factors, [f"{factor:g}" for factor in factors])

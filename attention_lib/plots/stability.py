@@ -65,10 +65,11 @@ def exponential_cliffs(
         axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
         axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
         axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
-        axis.text(
-            0.02 * x.max(),
-            top,
+        axis.annotate(
             f"largest: {float(np.finfo(name).max):.3g}",
+            (0.02 * x.max(), top),
+            (0, 2),
+            textcoords="offset points",
             va="bottom",
             fontsize=8,
         )
@@ -310,6 +311,7 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
         height=2.9,
         ncols=len(logs),
         sharey=True,
+        gridspec_kw={"wspace": 0.1},  # apart, the last number of an axis and the first of the next
         squeeze=False,
     )
     for axis, (name, values) in zip(axes[0], logs.items(), strict=True):

@@ -1,5 +1,7 @@
 """The panel shows the call, the result and what is right, and escapes all of it."""
 
+import dataclasses
+
 import numpy as np
 
 import attention_lib
@@ -26,6 +28,13 @@ def test_the_panel_holds_no_markup_of_the_learners():
     panel = as_html(verdict(hostile))
     assert "<script>" not in panel
     assert 'data-outcome="error"' in panel
+
+
+def test_the_panel_shows_as_code_what_a_sentence_has_between_backticks():
+    report = verdict(lambda scores, axis=-1: scores)
+    sentence = "Write `a < b` in place of `a > b`."
+    panel = as_html(dataclasses.replace(report, sentence=sentence))
+    assert "Write <code>a &lt; b</code> in place of <code>a &gt; b</code>." in panel
 
 
 def test_the_panel_marks_the_wrong_entries():
