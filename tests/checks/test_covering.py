@@ -114,12 +114,21 @@ def _changed(gradients, factor, change):
 
 def test_a_mistake_that_a_part_of_the_calls_show_is_named_with_their_number():
     def tiled(part, heads):
-        return np.concatenate([part] * (heads // part.shape[-3]), axis=-3)
+        times = heads // part.shape[-3]
+        return np.tile(part, (times, 1, 1)) if times > 2 else np.repeat(part, times, axis=-3)
 
     answer = layer_with(turn_value=rotated, share=tiled)
     sentence = said_of_numbers(answer, "decoder_attention")
-    assert sentence.startswith("In 7 of the 16 wrong calls, the one below among them")
-    assert "The values are rotated too" in sentence
+    assert sentence.startswith("The values are rotated too")
+    assert "in 14 of the 16 wrong calls, the one below among them" in sentence
+
+
+def test_a_mistake_that_fewer_than_half_of_the_wrong_calls_show_is_not_named():
+    def tiled(part, heads):
+        return np.concatenate([part] * (heads // part.shape[-3]), axis=-3)
+
+    answer = layer_with(turn_value=rotated, share=tiled)  # 7 of 16 show the values alone
+    assert "The values are rotated too" not in said_of_numbers(answer, "decoder_attention")
 
 
 @pytest.mark.parametrize(
