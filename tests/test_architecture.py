@@ -26,6 +26,7 @@ LIGHT = {  # what `import attention_lib` brings of the library
     "attention_lib",
     "attention_lib.arguments",
     "attention_lib.lessons",
+    "attention_lib.outdated",
     *(f"attention_lib.lessons.{module_of(lesson)}" for lesson in LESSONS if lesson != "09_gpu"),
 }
 
