@@ -202,10 +202,19 @@ def wait_until(answers: Callable[[], T], process: subprocess.Popen) -> T:
 @pytest.fixture(params=["servers", "jupyterhub"])
 def servers(request, machine) -> Iterator[dict[str, Server]]:
     """The servers of an instructor and a student."""
+    if request.param == "jupyterhub":
+        _skip_without_hub()
     quietly(release, machine.course, [LESSON])
     with contextlib.ExitStack() as stack:
         start = _start_hub if request.param == "jupyterhub" else _start_servers
         yield start(machine, stack)
+
+
+def _skip_without_hub() -> None:
+    if importlib.util.find_spec("jupyterhub") is None:
+        pytest.skip("jupyterhub is not installed (pip install jupyterhub)")
+    if shutil.which("configurable-http-proxy") is None:
+        pytest.skip("not installed (npm install --global configurable-http-proxy)")
 
 
 def _start_servers(machine: Machine, stack: contextlib.ExitStack) -> dict[str, Server]:
@@ -236,10 +245,6 @@ def _start_servers(machine: Machine, stack: contextlib.ExitStack) -> dict[str, S
 
 
 def _start_hub(machine: Machine, stack: contextlib.ExitStack) -> dict[str, Server]:
-    if importlib.util.find_spec("jupyterhub") is None:
-        pytest.skip("jupyterhub is not installed (pip install jupyterhub)")
-    if shutil.which("configurable-http-proxy") is None:
-        pytest.skip("configurable-http-proxy is not installed (npm install -g it)")
     port, hub_port, proxy_port = free_ports(3)
     more = HUB.format(
         port=port,
