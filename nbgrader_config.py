@@ -10,6 +10,8 @@ import stat
 import sys
 from pathlib import Path
 
+from jupyter_core.paths import jupyter_config_path
+
 c = get_config()  # noqa: F821 - nbgrader defines it
 
 # nbgrader starts the alembic beside it by its bare name; nobody has to activate .venv for that.
@@ -17,6 +19,12 @@ if shutil.which("alembic") is None:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 root = Path(__file__).resolve().parent
+# What is set for all of this machine, such as a hub's exchange and course id, counts for `make grade`
+# too, and can be asked for below.
+for folder in reversed(jupyter_config_path()):
+    if Path(folder).resolve() != root:
+        load_subconfig("nbgrader_config.py", path=folder)  # noqa: F821 - as is this
+
 classroom = root / "classroom"
 # The gradebook is created in it. Others who use this machine see nothing of it, unless it is shared
 # with a group, by its setgid bit. (Students of a hub may find the course read-only.)
@@ -42,7 +50,7 @@ c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?tim
 # NBGRADER_DB_URL=postgresql://user:password@host/name; that asks for a course to have a name.
 if os.environ.get("NBGRADER_DB_URL"):
     c.CourseDirectory.db_url = os.environ["NBGRADER_DB_URL"]
-    c.CourseDirectory.course_id = "default_course"
+    c.CourseDirectory.setdefault("course_id", "default_course")
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
 # `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one

@@ -20,6 +20,7 @@ from attention_lib.lessons.multihead import *
 from attention_lib.lessons.scaling import *
 from attention_lib.lessons.softmax import *
 from attention_lib.lessons.stability import *
+from attention_lib.outdated import unknown_name
 
 # Names that are imported when first used, and the modules that have them.
 LAZY_EXPORTS = {
@@ -53,7 +54,7 @@ __all__ = sorted(
 
 def __getattr__(name: str) -> Any:
     if name not in LAZY_EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise unknown_name(__name__, name)
     return getattr(importlib.import_module(LAZY_EXPORTS[name]), name)
 
 

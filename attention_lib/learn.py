@@ -107,7 +107,10 @@ def main(arguments: Sequence[str]) -> str | None:
     try:
         sentences = update(notebooks, learn)
     except OSError as problem:
-        return f"The lessons could not be copied to {learn}: {problem}."
+        return (
+            f"The lessons could not be copied to {learn}: {problem}. Where the course is "
+            "read-only, run this in a clone of your own."
+        )
     for sentence in sentences:
         print(sentence, flush=True)
     checks = record.read(learn)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import attention_lib.plots
 from attention_lib import check, hint, solution
 from attention_lib.commands import CheckFailed
 from attention_lib.exercises import EXERCISES, find
@@ -24,6 +25,16 @@ def test_an_unknown_name_names_the_nearest():
         check("sofmax", right)
     with pytest.raises(ValueError, match="in quotes"):
         check(right, right)
+
+
+def test_a_lesson_newer_than_the_library_asks_for_an_update():
+    update = "this copy of the course is older than the lesson: update it, with git pull"
+    with pytest.raises(ValueError, match=update):
+        check("an_exercise_of_next_year", None)
+    for module in (attention_lib, attention_lib.plots):
+        with pytest.raises(AttributeError, match=f"has no attribute 'of_next_year'.*{update}"):
+            print(module.of_next_year)
+    assert not hasattr(attention_lib.plots, "of_next_year")
 
 
 def test_a_written_answer_is_read_by_a_person(capsys):

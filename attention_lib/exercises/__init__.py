@@ -8,6 +8,7 @@ import importlib
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.lessons import LESSONS, module_of
+from attention_lib.outdated import OLDER
 
 EXERCISES: dict[str, Exercise] = {
     exercise.name: dataclasses.replace(exercise, lesson=lesson)
@@ -23,9 +24,9 @@ def find(name: str) -> Exercise:
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, n=3, cutoff=0.5)
         meant = (
-            f" Did you mean {' or '.join(near)}?"
+            f"Did you mean {' or '.join(near)}? {OLDER}"
             if near
-            else f" There are: {', '.join(EXERCISES)}."
+            else f"{OLDER} There are: {', '.join(EXERCISES)}."
         )
-        raise ValueError(f'There is no exercise "{name}".{meant}')
+        raise ValueError(f'There is no exercise "{name}". {meant}')
     return EXERCISES[name]

@@ -5,6 +5,7 @@ A figure function takes arrays and callables, knows no lesson's answer, and retu
 image. The figures never touch pyplot, so there is nothing to close and nothing is shown twice.
 """
 
+from attention_lib.outdated import unknown_name
 from attention_lib.plots import (
     attention,
     flash,
@@ -42,3 +43,7 @@ __all__ = sorted(
         *style.__all__,
     ]
 )
+
+
+def __getattr__(name: str) -> object:
+    raise unknown_name(__name__, name)

@@ -13,7 +13,7 @@ import json
 import logging
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -73,15 +73,18 @@ class ClusterWorkers(Workers):
         """
         super().__init__(jobs)
         self._scheduler = scheduler
+        self._trust_network = trust_network
         self._client = _connect(scheduler, trust_network)
 
     @property
     def room(self) -> int:
         try:
-            workers = sum(self._client.nthreads().values())
+            threads = self._client.nthreads()
         except OSError:
             raise self._gone() from None
-        return (CALLS_PER_WORKER * workers or 1) - len(self._running)
+        if not self._trust_network:  # workers may have joined since
+            _require_private_workers(threads)
+        return (CALLS_PER_WORKER * sum(threads.values()) or 1) - len(self._running)
 
     def _gone(self) -> CourseError:
         return CourseError(f"The scheduler at {self._scheduler} has gone.")
@@ -188,12 +191,16 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
         ) from None
     if not trust_network:
         try:
-            for worker in client.scheduler_info(n_workers=-1)["workers"]:
-                _require_privacy(worker)
+            _require_private_workers(client.nthreads())
         except CourseError:
             client.close()
             raise
     return client
+
+
+def _require_private_workers(addresses: Iterable[str]) -> None:
+    for address in addresses:
+        _require_privacy(address)
 
 
 def _require_privacy(address: str) -> None:

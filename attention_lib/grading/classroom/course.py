@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 CONFIG = "nbgrader_config.py"
 FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
 ANY = "*"  # in place of a student's name: all of them
+UNNAMED = "default_course"  # nbgrader's name for a course without an id
 NOBODY = "."  # in place of a student's name: the folders that belong to none
 
 
@@ -43,7 +45,14 @@ class Course:
         root = Path.cwd()
         if not (root / CONFIG).is_file():
             raise CourseError(f"There is no {CONFIG} in {root}: run this in the course's folder.")
-        return cls(root)
+        course = cls(root)
+        written = course._own if course._own.exists() else root
+        if not os.access(written, os.W_OK | os.X_OK):
+            raise CourseError(
+                f"You may not write in {written}: run this as the course's owner, or in a clone of "
+                "your own."
+            )
+        return course
 
     @property
     def lessons(self) -> list[str]:
@@ -208,4 +217,5 @@ class Course:
         """Open the gradebook; to be used in a `with` statement."""
         from nbgrader.api import Gradebook
 
-        return Gradebook(self._coursedir().db_url)
+        folders = self._coursedir()
+        return Gradebook(folders.db_url, folders.course_id or UNNAMED)

@@ -46,6 +46,10 @@ OR_WITHOUT = (
     ", or set c.ExecuteSubmission.without_sandbox = True in nbgrader_config.py, which lets it do "
     "whatever you may do."
 )
+NOT_ALLOWED = (  # after bubblewrap's own words
+    " What a container, or a system that refuses user namespaces, has to allow stands in "
+    "docs/teaching.md, under JupyterHub."
+)
 NO_FILTER = (
     "Students' code is run without a system-call filter on this processor ({processor}): it may "
     "use kernel keyrings, and memory that no limit counts. The rest of the sandbox is in force."
@@ -133,7 +137,10 @@ class Sandbox:
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         self._stderr.close()
-        return NoSandbox(f"{sentence} It says: {lines[-1]}" if lines else sentence)
+        if not lines:
+            return NoSandbox(sentence)
+        help_for_bubblewrap = NOT_ALLOWED if lines[-1].startswith("bwrap: ") else ""
+        return NoSandbox(f"{sentence} It says: {lines[-1]}{help_for_bubblewrap}")
 
     def close(self) -> None:
         """End the server, and with it all that runs in it."""

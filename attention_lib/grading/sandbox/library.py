@@ -16,6 +16,7 @@ PACKAGE = Path(attention_lib.__file__).parent
 SHOWN_FOLDERS = ("plots", "checks/calls", "grading/inside")
 SHOWN_FILES = (
     "arguments.py",
+    "outdated.py",
     "lessons/__init__.py",
     "checks/__init__.py",
     "grading/__init__.py",

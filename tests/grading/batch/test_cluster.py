@@ -238,11 +238,21 @@ def test_cluster_on_other_machines_needs_tls_or_an_explicit_word(monkeypatch, sc
 
 
 def test_worker_on_another_machine_needs_tls_too(hostile_cluster, monkeypatch):
-    monkeypatch.setattr(
-        "distributed.Client.scheduler_info", lambda *_, **__: {"workers": {"tcp://192.0.2.1:9": {}}}
-    )
+    monkeypatch.setattr("distributed.Client.nthreads", lambda _: {"tcp://192.0.2.1:9": 1})
     with pytest.raises(CourseError, match=r"192\.0\.2\.1:9 is on another machine"):
         ClusterWorkers(0, hostile_cluster.address)
+
+
+def test_worker_that_joins_later_from_another_machine_needs_tls_too(hostile_cluster, monkeypatch):
+    with (
+        ClusterWorkers(0, hostile_cluster.address) as private,
+        ClusterWorkers(0, hostile_cluster.address, trust_network=True) as trusting,
+    ):
+        assert private.room == trusting.room
+        monkeypatch.setattr("distributed.Client.nthreads", lambda _: {"tcp://192.0.2.1:9": 1})
+        with pytest.raises(CourseError, match=r"192\.0\.2\.1:9 is on another machine"):
+            print(private.room)
+        assert trusting.room
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from attention_lib.grading import grade, release
+from attention_lib.grading.collect import __main__ as collect
+from attention_lib.grading.export import __main__ as export
+from attention_lib.grading.report import __main__ as report
 from attention_lib.grading.classroom.course import CONFIG, Course, CourseError
 from attention_lib.lessons import LESSONS, RENAMED
-from tests.grading.sample_class import ROOT, make_lean_course, quietly
+from tests.grading.sample_class import ROOT, make_course, make_lean_course, quietly
 
 LESSON = LESSONS[0]
 
@@ -50,6 +53,28 @@ def test_a_course_that_still_has_a_renamed_lesson_uses_it(tmp_path):
 def test_lessons_were_renamed_to_lessons_that_there_are():
     assert set(RENAMED.values()) <= set(LESSONS)
     assert not set(RENAMED) & set(LESSONS)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (release.main, [LESSON]),
+        (collect.main, [LESSON]),
+        (grade.main, [LESSON]),
+        (report.main, [LESSON]),
+        (export.main, ["grades", "canvas"]),
+    ],
+)
+def test_read_only_course_is_refused_in_a_sentence(
+    tmp_path, monkeypatch, capsys, command, arguments
+):
+    make_course(tmp_path, LESSON)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    assert command(arguments) == 1
+    sentence = f"You may not write in {tmp_path}: run this as the course's owner, or in a clone"
+    assert capsys.readouterr().err.startswith(sentence)
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["solutions"]
 
 
 def course_with(folder: Path, *settings: str) -> Course:

@@ -498,6 +498,16 @@ def test_server_that_does_not_start_says_why(change_inside, code, reason):
     assert reason in str(failure.value)
 
 
+def test_refusal_by_bubblewrap_says_where_to_read_what_helps(tmp_path, monkeypatch):
+    refusal = "bwrap: No permissions to create new namespace"
+    fake = tmp_path / "bwrap"
+    fake.write_text(f"#!/bin/sh\necho '{refusal}' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(host, "require_sandbox", lambda: str(fake))
+    with pytest.raises(NoSandbox, match=f"It says: {refusal} What a container, .*teaching.md"):
+        Sandbox("01_softmax")
+
+
 def test_process_that_ends_before_it_is_ready_is_no_empty_submission(change_inside):
     change_inside("fork_server", "def live(*_): os._exit(1)\n")
     with (
