@@ -307,7 +307,8 @@ def out_of_time(exercise: Exercise, seen: Observation) -> str:
     sentence = f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was stopped"
     if seen.explanation.startswith("It is slow"):
         return f"{sentence}. {seen.explanation}"
-    return f"{sentence}: look for a loop that never ends. {seen.explanation}".rstrip()
+    look = "look for a loop that never ends, or takes too many steps"
+    return f"{sentence}: {look}. {seen.explanation}".rstrip()
 
 
 def probes(attempt: Attempt) -> Iterator[Report]:

@@ -6,6 +6,8 @@ import ast
 import linecache
 import types
 
+import numpy as np
+
 from attention_lib.checks.calls.failing_line import MOST_LINES, is_learners, quoted
 
 FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "reversed", "sorted")
@@ -24,13 +26,13 @@ def where_time_went(ended: BaseException) -> str:
             loops += [(loop, trace.tb_frame) for loop in _loops_at(trace.tb_frame, trace.tb_lineno)]
             count += 1
         trace = trace.tb_next
-    endless = [loop for loop, _ in loops if isinstance(loop, ast.While)]
+    endless = [(loop, frame) for loop, frame in loops if isinstance(loop, ast.While)]
     if endless:
-        loop = endless[-1]
+        loop, frame = endless[-1]
         assert isinstance(loop, ast.While)
         return (
-            f"It was in the loop of line {loop.lineno}, while {ast.unparse(loop.test)}: does that "
-            "ever become false?"
+            f"It was in the loop of line {loop.lineno}, while {ast.unparse(loop.test)}"
+            f"{_numbers_in(loop.test, frame)}: does that ever become false?"
         )
     if not loops or not all(isinstance(loop, ast.For) and _is_finite(loop) for loop, _ in loops):
         return ""
@@ -47,6 +49,19 @@ def where_time_went(ended: BaseException) -> str:
         f"{lines[-1]}, which take entry after entry in Python. An operation on whole arrays does "
         "the work of the inner loop in one line."
     )
+
+
+def _numbers_in(test: ast.expr, frame: types.FrameType) -> str:
+    """Say what numbers a loop's condition had when it was stopped: ", where step was 1.002"."""
+    names = dict.fromkeys(node.id for node in ast.walk(test) if isinstance(node, ast.Name))
+    numbers = {
+        name: frame.f_locals[name]
+        for name in names
+        if isinstance(frame.f_locals.get(name), (int, float, np.integer, np.floating))
+    }
+    if not numbers:
+        return ""
+    return ", where " + " and ".join(f"{name} was {numbers[name]:.6g}" for name in numbers)
 
 
 def _header(loop: ast.For | ast.While) -> str:

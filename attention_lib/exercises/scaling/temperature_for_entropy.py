@@ -92,8 +92,11 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
             return f"{measured}: {reason}"
     if abs(reached / math.log(2) - target) <= 1e-5:
         return f"{measured}: your entropy is in bits. Count it in nats, with np.log."
-    if abs(reached - target) <= 0.02:
-        return f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached."
+    if abs(reached - target) <= 0.05:
+        return (
+            f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached: an "
+            "interval that is halved gets there, fixed steps do not."
+        )
     spread = float(np.ptp(scores))
     if spread < 1e-50 and temperature > 1e6 * spread:
         return (

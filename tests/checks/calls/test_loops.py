@@ -57,7 +57,8 @@ def explanation(answer):
             "slow rather than endless: it was in loops within loops, of lines 14 and 15",
         ),
         (_in_one_loop, "slow rather than endless: it was in the loop of line 22, over `range(n)`."),
-        (_until_it_is_small, "the loop of line 29, while step > 0: does that ever become false?"),
+        (_until_it_is_small, "the loop of line 29, while step > 0, where step was 1.0"),
+        (_until_it_is_small, "does that ever become false?"),
     ],
 )
 def test_the_loops_of_a_call_that_ran_out_of_time_are_named(answer, said):
