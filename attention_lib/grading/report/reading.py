@@ -102,7 +102,7 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     }
     if not graded:
         raise CourseError(
-            f"Nobody has been graded for {lesson} yet: make grade LESSON={lesson} does that."
+            f"Nobody has been graded for {lesson} yet: {course.command('grade', lesson)} does that."
         )
     known = {student.id for student in students}
     excused = {student.id for student in students if lesson in student.excused}
