@@ -95,7 +95,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
-    "nbgrader.preprocessors.SaveAutoGrades",
+    "attention_lib.grading.nbgrader_plugins.preprocessors.SaveGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 # A cell may take a minute (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:

@@ -65,7 +65,7 @@ def run_notebook(task: Task) -> Ran:
     NoSandbox
         If there is none, and the task does not do without.
     """
-    notebook = nbformat.reads(task.notebook, as_version=4)
+    notebook = nbformat.from_dict(json.loads(task.notebook))
     if problem_of(notebook):
         return Ran()  # there is nothing of the student's to run
     code = [cell for cell in notebook.cells if _is_code(cell)]
