@@ -56,7 +56,7 @@ class _Grades(_LoadedGradebook):
         self._grades = self._read(Grade, work.id)
         self._comments = self._read(Comment, work.id)
 
-    def _read(self, kind: type, notebook_id: str) -> dict[str, Any]:
+    def _read(self, kind: Any, notebook_id: str) -> dict[str, Any]:
         query = self._gradebook.db.query(BaseCell.name, kind).join(
             BaseCell, BaseCell.id == kind.cell_id
         )
@@ -80,7 +80,7 @@ class _Cells(_LoadedGradebook):
             self._read(GradeCell, released.id),
         )
 
-    def _read(self, kind: type, notebook_id: str) -> dict[str, Any]:
+    def _read(self, kind: Any, notebook_id: str) -> dict[str, Any]:
         cells = self._gradebook.db.query(kind).filter(kind.notebook_id == notebook_id)
         return {cell.name: cell for cell in cells}
 
