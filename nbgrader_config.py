@@ -41,9 +41,6 @@ c.CourseDirectory.autograded_directory = f"{classroom.name}/autograded"
 c.CourseDirectory.feedback_directory = f"{classroom.name}/feedback"
 c.CourseDirectory.solution_directory = f"{classroom.name}/solution"
 c.CourseDirectory.source_with_tests_directory = f"{classroom.name}/source_with_tests"
-if class_name():
-    c.CourseDirectory.release_directory = f"{classroom.name}/release"
-    c.CourseDirectory.course_id = class_name()  # in nbgrader's exchange
 # The gradebook is a file. Writers wait up to 60 s for its lock. (The URL does not begin with
 # `sqlite:///`, after which nbgrader's `db upgrade` takes the settings for part of the name.)
 c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?timeout=60"
@@ -52,6 +49,9 @@ c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?tim
 if os.environ.get("NBGRADER_DB_URL"):
     c.CourseDirectory.db_url = os.environ["NBGRADER_DB_URL"]
     c.CourseDirectory.setdefault("course_id", "default_course")
+if class_name():
+    c.CourseDirectory.release_directory = f"{classroom.name}/release"
+    c.CourseDirectory.course_id = class_name()  # in nbgrader's exchange
 c.ExportPlugin.to = str(classroom / "grades.csv")
 c.ZipCollectApp.downloaded_directory = f"{classroom.name}/downloaded"
 # `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one
