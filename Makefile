@@ -44,11 +44,17 @@ style: $(READY)
 	@$(VENV_PYTHON) -m ruff check .
 	@$(VENV_PYTHON) -m mypy
 
+# The commands for a class are about classroom/, or with CLASS=name about the class in
+# classroom-name/. Programs that they start read the name from NBGRADER_CLASS.
+export NBGRADER_CLASS := $(or $(CLASS),$(NBGRADER_CLASS))
+
 # LESSON: only this one. CHANGED_POINTS=1: also with other points for what was handed in; marks given
-# by hand stay. OVERWRITE=1: also over a notebook that was edited in classroom/source/.
+# by hand stay. CHANGED_EXERCISES=1: also with exercises added or removed. OVERWRITE=1: also over a
+# notebook that was edited in classroom/source/.
 release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release $(LESSON) \
-	    $(if $(CHANGED_POINTS),--changed-points) $(if $(OVERWRITE),--overwrite)
+	    $(if $(CHANGED_POINTS),--changed-points) \
+	    $(if $(CHANGED_EXERCISES),--changed-exercises) $(if $(OVERWRITE),--overwrite)
 
 SITE_READY := .venv/.installed-site
 

@@ -3,14 +3,14 @@
 nbgrader reads this file when it is started in this folder, and so does JupyterLab.
 """
 
-import contextlib
 import os
 import shutil
-import stat
 import sys
 from pathlib import Path
 
 from jupyter_core.paths import jupyter_config_path
+
+from attention_lib.grading.classroom.course import CourseError, class_name, private_class_folder
 
 c = get_config()  # noqa: F821 - nbgrader defines it
 
@@ -25,24 +25,22 @@ for folder in reversed(jupyter_config_path()):
     if Path(folder).resolve() != root:
         load_subconfig("nbgrader_config.py", path=folder)  # noqa: F821 - as is this
 
-classroom = root / "classroom"
-# The gradebook is created in it. Others who use this machine see nothing of it, unless it is shared
-# with a group, by its setgid bit. (Students of a hub may find the course read-only.)
-with contextlib.suppress(OSError):
-    classroom.mkdir(mode=0o700, exist_ok=True)
-    for path in (classroom, *classroom.glob("gradebook.db*")):
-        if not classroom.stat().st_mode & stat.S_ISGID:
-            path.chmod(path.stat().st_mode & 0o700)
+# The gradebook is created in it.
+try:
+    classroom = private_class_folder(root)
+except CourseError as problem:
+    sys.exit(str(problem))
 
-# Folders. Notebooks for learners lie in notebooks/, an instructor's own data in classroom/.
+# Folders. Notebooks for learners lie in notebooks/, an instructor's own data in classroom/. A class
+# that NBGRADER_CLASS names has a folder of its own, with its notebooks as it was given them.
 c.CourseDirectory.root = str(root)
-c.CourseDirectory.source_directory = "classroom/source"
+c.CourseDirectory.source_directory = f"{classroom.name}/source"
 c.CourseDirectory.release_directory = "notebooks"
-c.CourseDirectory.submitted_directory = "classroom/submitted"
-c.CourseDirectory.autograded_directory = "classroom/autograded"
-c.CourseDirectory.feedback_directory = "classroom/feedback"
-c.CourseDirectory.solution_directory = "classroom/solution"
-c.CourseDirectory.source_with_tests_directory = "classroom/source_with_tests"
+c.CourseDirectory.submitted_directory = f"{classroom.name}/submitted"
+c.CourseDirectory.autograded_directory = f"{classroom.name}/autograded"
+c.CourseDirectory.feedback_directory = f"{classroom.name}/feedback"
+c.CourseDirectory.solution_directory = f"{classroom.name}/solution"
+c.CourseDirectory.source_with_tests_directory = f"{classroom.name}/source_with_tests"
 # The gradebook is a file. Writers wait up to 60 s for its lock. (The URL does not begin with
 # `sqlite:///`, after which nbgrader's `db upgrade` takes the settings for part of the name.)
 c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?timeout=60"
@@ -51,8 +49,11 @@ c.CourseDirectory.db_url = f"sqlite+pysqlite:///{classroom / 'gradebook.db'}?tim
 if os.environ.get("NBGRADER_DB_URL"):
     c.CourseDirectory.db_url = os.environ["NBGRADER_DB_URL"]
     c.CourseDirectory.setdefault("course_id", "default_course")
+if class_name():
+    c.CourseDirectory.release_directory = f"{classroom.name}/release"
+    c.CourseDirectory.course_id = class_name()  # in nbgrader's exchange
 c.ExportPlugin.to = str(classroom / "grades.csv")
-c.ZipCollectApp.downloaded_directory = "classroom/downloaded"
+c.ZipCollectApp.downloaded_directory = f"{classroom.name}/downloaded"
 # `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one
 # notebook a student, in a folder that has the name of the file or archive that was downloaded.
 c.ZipCollectApp.extractor_plugin = (
@@ -94,7 +95,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
-    "nbgrader.preprocessors.SaveAutoGrades",
+    "attention_lib.grading.nbgrader_plugins.preprocessors.SaveGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 # A cell may take a minute (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -13,7 +14,9 @@ from nbformat import NotebookNode
 from sqlalchemy.engine import make_url
 
 from attention_lib.exercises import EXERCISES
+from attention_lib.grading.classroom.changed_cells import change_cells
 from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.gradebook import prepare_to_write
 from attention_lib.grading.lesson.markdown import read_lesson
 
 
@@ -23,6 +26,7 @@ def release(
     into_gradebook: bool = True,
     *,
     changed_points: bool = False,
+    changed_exercises: bool = False,
     overwrite: bool = False,
 ) -> list[str]:
     """Write classroom/source/ and, with nbgrader's generate_assignment, notebooks/.
@@ -38,25 +42,34 @@ def release(
     changed_points
         Let the points of exercises change in a lesson that has been handed in. Marks stay as they
         are.
+    changed_exercises
+        Let exercises be added and removed as well. Marks of the others stay as they are, and a copy
+        of the gradebook has those of the removed.
     overwrite
         Replace a notebook in classroom/source/ that was edited there.
 
     Returns
     -------
-    A sentence for each lesson whose points have changed in this way.
+    A sentence or two for each lesson that has changed in this way.
     """
     sources = {lesson: read_lesson(course.written(lesson), EXERCISES) for lesson in lessons}
-    notes = []
+    changes: dict[str, Changes] = {}
     for lesson, source in sources.items():
         if not overwrite:
             _refuse_to_lose_edits(course, lesson, source)
-        if into_gradebook:
-            notes += _refuse_to_upset_grades(course, lesson, source, changed_points)
+        found = find_changes(course, lesson, source) if into_gradebook else None
+        if found:
+            _refuse_to_upset_grades(course, found, changed_points, changed_exercises)
+            changes[lesson] = found
     with tempfile.TemporaryDirectory() as folder:
         nbgrader = course.nbgrader()
         if not into_gradebook:  # nbgrader cannot do without one
             nbgrader.coursedir.db_url = f"sqlite+pysqlite:///{folder}/gradebook.db"
         for lesson, source in sources.items():
+            if lesson in changes and changes[lesson].of_exercises:
+                prepare_to_write(nbgrader.coursedir.db_url, course.backups)
+                with course.gradebook() as gradebook:
+                    change_cells(gradebook, lesson, source)
             _write_source(course, lesson, source)
             result = nbgrader.generate_assignment(lesson)
             if not result["success"]:
@@ -64,8 +77,7 @@ def release(
                 raise CourseError(
                     f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
                 )
-
-    return notes
+    return [_note(course, found) for found in changes.values()]
 
 
 def _write_source(course: Course, lesson: str, source: NotebookNode) -> None:
@@ -97,7 +109,7 @@ def _refuse_to_lose_edits(course: Course, lesson: str, source: NotebookNode) -> 
     )
     raise CourseError(
         f"{course.shown(path)} {why}. Make the change in {course.shown(course.written(lesson))}, or "
-        f"replace the notebook with make release LESSON={lesson} OVERWRITE=1."
+        f"replace the notebook with {course.command('release', lesson, OVERWRITE='1')}."
     )
 
 
@@ -107,22 +119,58 @@ def _has_gradebook(course: Course) -> bool:
     return not url.drivername.startswith("sqlite") or Path(str(url.database)).exists()
 
 
-def _refuse_to_upset_grades(
-    course: Course, lesson: str, source: NotebookNode, changed_points: bool
-) -> list[str]:
-    """Refuse other exercises, or other points, for a lesson that has been handed in.
+@dataclass
+class Changes:
+    """What a lesson that has been handed in would be worth, beside what it was."""
 
-    With `changed_points` other points are let pass, and a sentence says what becomes of marks.
-    """
+    lesson: str
+    before: dict[str, float]  # points by the name of the graded cell
+    after: dict[str, float]
+    by_hand: list[tuple[str, str, float]] = field(default_factory=list)  # cell, student, mark
+
+    @property
+    def of_exercises(self) -> bool:
+        """Whether exercises have been added or removed."""
+        return self.before.keys() != self.after.keys()
+
+    @property
+    def above(self) -> list[str]:
+        """The marks given by hand that are above new points."""
+        return [
+            f"{student} has {mark:g} in {name.removeprefix('check_')}"
+            for name, student, mark in self.by_hand
+            if name in self.after and mark > self.after[name] != self.before.get(name)
+        ]
+
+    @property
+    def lost(self) -> list[str]:
+        """The marks given by hand for exercises that have been removed."""
+        return [
+            f"{student}'s {mark:g} in {name.removeprefix('check_')}"
+            for name, student, mark in self.by_hand
+            if name not in self.after
+        ]
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{name.removeprefix('check_')}: {_worth(self.before.get(name))}, "
+            f"now {_worth(self.after.get(name))}"
+            for name in {**self.before, **self.after}
+            if self.before.get(name) != self.after.get(name)
+        )
+
+
+def find_changes(course: Course, lesson: str, source: NotebookNode) -> Changes | None:
+    """Compare a lesson with what has been handed in; None where nothing differs."""
     from nbgrader.api import MissingEntry
 
     with course.gradebook() as gradebook:
         try:
             assignment = gradebook.find_assignment(lesson)
         except MissingEntry:
-            return []
+            return None
         if not assignment.submissions:
-            return []
+            return None
         before = {
             cell.name: cell.max_score for book in assignment.notebooks for cell in book.grade_cells
         }
@@ -134,36 +182,44 @@ def _refuse_to_upset_grades(
             if grade.manual_score is not None
         ]
     marks = [cell.metadata.nbgrader for cell in source.cells if "nbgrader" in cell.metadata]
-    now = {mark.grade_id: float(mark.points) for mark in marks if mark.grade}
-    changes = "; ".join(
-        f"{name.removeprefix('check_')}: {_worth(before.get(name))}, now {_worth(now.get(name))}"
-        for name in {**before, **now}
-        if before.get(name) != now.get(name)
-    )
-    if not changes:
-        return []
-    if changed_points and before.keys() == now.keys():
-        above = [
-            f"{student} has {mark:g} in {name.removeprefix('check_')}"
-            for name, student, mark in by_hand
-            if mark > now[name] != before[name]
-        ]
-        more = f" Look at those above the new points: {', '.join(above)}." if above else ""
-        return [
-            f"The points of {lesson} have changed ({changes}). Marks given by hand are as they "
-            f"were.{more} Run make grade LESSON={lesson} for all others."
-        ]
-    way_out = (
-        f"Or keep the marks given by hand as they are: make release LESSON={lesson} "
-        "CHANGED_POINTS=1, and then make grade."
-        if before.keys() == now.keys()
-        else ""
-    )
+    after = {mark.grade_id: float(mark.points) for mark in marks if mark.grade}
+    return None if before == after else Changes(lesson, before, after, by_hand)
+
+
+def _refuse_to_upset_grades(
+    course: Course, changes: Changes, changed_points: bool, changed_exercises: bool
+) -> None:
+    """Refuse other exercises, or other points, unless they are meant."""
+    if changed_exercises or (changed_points and not changes.of_exercises):
+        return
+    option = "CHANGED_EXERCISES" if changes.of_exercises else "CHANGED_POINTS"
+    command = course.command("release", changes.lesson, **{option: "1"})
+    what = "exercises" if changes.of_exercises else "points"
     raise CourseError(
-        f"{lesson} has been handed in by this class, and its points have changed "
-        f"({changes}): the grades in classroom/ would no longer fit. "
-        f"Move classroom/ aside to begin a new class, or leave the lesson as it was. {way_out}".strip()
+        f"{changes.lesson} has been handed in by this class, and its {what} have changed ({changes}): "
+        "the grades would no longer fit. Leave the lesson as it was, begin a new class with "
+        f"make release CLASS=NAME, or change it for this class: {command}, and then make grade. "
+        "Marks given by hand stay as they are."
     )
+
+
+def _note(course: Course, changes: Changes) -> str:
+    """Say what becomes of marks."""
+    what = "exercises" if changes.of_exercises else "points"
+    sentences = [
+        f"The {what} of {changes.lesson} have changed ({changes}).",
+        "Marks given by hand are as they were.",
+    ]
+    if changes.above:
+        sentences.append(f"Look at those above the new points: {', '.join(changes.above)}.")
+    if changes.lost:
+        copies = course.shown(course.backups)
+        sentences.append(
+            f"Those of removed exercises are now in the newest copy in {copies} alone: "
+            f"{', '.join(changes.lost)}."
+        )
+    sentences.append(f"Run {course.command('grade', changes.lesson)} for all others.")
+    return " ".join(sentences)
 
 
 def _worth(points: float | None) -> str:
@@ -177,11 +233,14 @@ def main(arguments: list[str] | None = None) -> int:
         "--changed-points", action="store_true", help="let points change in what was handed in"
     )
     parser.add_argument(
+        "--changed-exercises", action="store_true", help="let exercises come and go in it as well"
+    )
+    parser.add_argument(
         "--overwrite", action="store_true", help="replace notebooks edited in classroom/source/"
     )
     options = parser.parse_args(arguments)
     try:
-        course = Course.here()
+        course = Course.here(begin=True)
         lessons = [course.require(name) for name in options.lessons] or course.lessons
         if not lessons:
             raise CourseError("There is no lesson in solutions/.")
@@ -190,6 +249,7 @@ def main(arguments: list[str] | None = None) -> int:
             lessons,
             into_gradebook=_has_gradebook(course),
             changed_points=options.changed_points,
+            changed_exercises=options.changed_exercises,
             overwrite=options.overwrite,
         )
     except CourseError as problem:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from sqlalchemy import Engine, event
 
-from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.course import CLASS, Course
 from attention_lib.grading.release import release
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
@@ -30,6 +30,7 @@ def _no_gradebook_but_the_tests():
     """Let no test write into a gradebook that an instructor's environment names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("NBGRADER_DB_URL", raising=False)
+        patch.delenv(CLASS, raising=False)
         yield
 
 

@@ -1,9 +1,12 @@
 """The learners' notebooks: made anew they are the same, and nothing is in them that should not."""
 
+import contextlib
 import re
+import sqlite3
 
 import nbformat
 import pytest
+from nbgrader.api import MissingEntry
 
 from attention_lib.grading import release as command
 from attention_lib.grading.classroom.course import CourseError
@@ -138,6 +141,49 @@ def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkey
     error = capsys.readouterr().err
     assert "written_softmax: 1 point, now not there" in error
     assert "CHANGED_POINTS" not in error
+    assert f"make release LESSON={lesson} CHANGED_EXERCISES=1, and then make grade" in error
+
+
+@pytest.mark.slow
+def test_exercises_that_come_and_go_keep_marks_of_the_others(tmp_path, monkeypatch, capsys):
+    lesson = LESSONS[0]
+    course = make_course(tmp_path, lesson)
+    quietly(release, course, [lesson])
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_student("ada")
+        quietly(gradebook.update_or_create_submission, lesson, "ada")
+        gradebook.find_grade("written_softmax", lesson, lesson, "ada").manual_score = 1.5
+        gradebook.find_grade("check_softmax", lesson, lesson, "ada").manual_score = 0.5
+        gradebook.find_comment("written_softmax", lesson, lesson, "ada").manual_comment = "Why?"
+        gradebook.db.commit()
+    source = nbformat.read(course.source(lesson), as_version=4)
+    new, check = cell_of(source, "softmax"), cell_of(source, "check_softmax")
+    new.metadata.nbgrader.grade_id, check.metadata.nbgrader.grade_id = "smooth", "check_smooth"
+    new.id, check.id = "smooth", "check_smooth"
+    monkeypatch.setattr(command, "read_lesson", lambda *_: source)
+    monkeypatch.chdir(course.root)
+
+    assert quietly(command.main, [lesson, "--changed-exercises"]) == 0
+    told = capsys.readouterr().out
+    assert "softmax: 3 points, now not there; smooth: not there, now 3 points" in told
+    assert "in the newest copy in classroom/backups alone: ada's 0.5 in softmax." in told
+    with course.gradebook() as gradebook:
+        place = lesson, lesson, "ada"
+        assert gradebook.find_grade("written_softmax", *place).manual_score == 1.5
+        assert gradebook.find_comment("written_softmax", *place).manual_comment == "Why?"
+        assert gradebook.find_grade("check_smooth", *place).max_score == 3
+        assert gradebook.find_comment("smooth", *place).manual_comment is None
+        for find, name in (
+            (gradebook.find_grade, "check_softmax"),
+            (gradebook.find_comment, "softmax"),
+        ):
+            with pytest.raises(MissingEntry):
+                find(name, *place)
+    (copy,) = course.backups.glob("*.db")
+    with contextlib.closing(sqlite3.connect(copy)) as database:
+        marks = database.execute("select manual_score from grade where manual_score is not null")
+        assert sorted(marks) == [(0.5,), (1.5,)]
+    quietly(release, course, [lesson])  # nothing differs any more
 
 
 @pytest.mark.slow

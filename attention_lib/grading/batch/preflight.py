@@ -13,7 +13,7 @@ from attention_lib.grading import limits
 from attention_lib.grading.batch.workers import Call, Reply, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.intake.submission import Submission, files_of
-from attention_lib.grading.judge.checking import checked_exercise
+from attention_lib.grading.judge.checking import check_name, checked_exercise
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -99,7 +99,9 @@ def lost_points(notebook: NotebookNode, ran: Ran) -> list[str]:
     answer: list[dict[str, Any]] = []  # what the cell of the model answer shows
     for cell in notebook.cells:
         outputs = ran.outputs.get(cell.id, [])
-        exercise = checked_exercise(cell)
+        exercise, name = checked_exercise(cell), check_name(cell)
+        if name and exercise is None:
+            lost.append(f"{name}: the library has no such exercise any more, so release it anew")
         if exercise is None:
             is_answer = cell.metadata.get("nbgrader", {}).get("solution")
             answer = outputs if is_answer else answer

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+import re
+import stat
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from traitlets.config import Config
 
 CONFIG = "nbgrader_config.py"
+CLASS = "NBGRADER_CLASS"  # environment variable: the name of a class beside the one without a name
+CLASS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
 ANY = "*"  # in place of a student's name: all of them
 UNNAMED = "default_course"  # nbgrader's name for a course without an id
@@ -27,6 +32,55 @@ NOBODY = "."  # in place of a student's name: the folders that belong to none
 
 class CourseError(Exception):
     """Something an author or an instructor has to change; its text is the sentence to read."""
+
+
+def class_name() -> str:
+    """Return the name of the class that the environment chooses; empty for the one without.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be part of a folder's name.
+    """
+    name = os.environ.get(CLASS, "")
+    if name and not CLASS_NAME.fullmatch(name):
+        raise CourseError(
+            f"A class cannot be called {name!r}: use letters, digits and . _ -, such as 2027-spring-b."
+        )
+    return name
+
+
+def class_folder(root: Path) -> Path:
+    """Return the folder of the chosen class: an instructor's own files, which are not in git."""
+    name = class_name()
+    return root / (f"classroom-{name}" if name else "classroom")
+
+
+def private_class_folder(root: Path) -> Path:
+    """Return the folder of the chosen class, which others who use the machine cannot read.
+
+    The one without a name is made if need be. A folder that is shared with a group, by its setgid
+    bit, stays so. Students of a hub may find the course read-only.
+
+    Raises
+    ------
+    CourseError
+        If a class of that name has not begun.
+    """
+    folder = class_folder(root)
+    if folder.name != "classroom" and not folder.is_dir():
+        begun = sorted(path.name.partition("-")[2] for path in root.glob("classroom-*"))
+        known = f"there are {', '.join(begun)}" if begun else "none has a name"
+        raise CourseError(
+            f"No class is called {class_name()} ({known}). It begins with "
+            f"make release CLASS={class_name()}"
+        )
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for path in (folder, *folder.glob("gradebook.db*")):
+            if not folder.stat().st_mode & stat.S_ISGID:
+                path.chmod(path.stat().st_mode & 0o700)
+    return folder
 
 
 @dataclass(frozen=True)
@@ -40,19 +94,41 @@ class Course:
     root: Path
 
     @classmethod
-    def here(cls) -> Course:
-        """Return the course in the current folder, where nbgrader looks for it too."""
+    def here(cls, begin: bool = False) -> Course:
+        """Return the course in the current folder, where nbgrader looks for it too.
+
+        Parameters
+        ----------
+        begin
+            Make the folder of a class that has not begun.
+
+        Raises
+        ------
+        CourseError
+            If there is none, or the environment chooses a class that has not begun.
+        """
         root = Path.cwd()
         if not (root / CONFIG).is_file():
             raise CourseError(f"There is no {CONFIG} in {root}: run this in the course's folder.")
-        course = cls(root)
-        written = course._own if course._own.exists() else root
+        folder = class_folder(root)
+        written = folder if folder.exists() else root
         if not os.access(written, os.W_OK | os.X_OK):
             raise CourseError(
                 f"You may not write in {written}: run this as the course's owner, or in a clone of "
                 "your own."
             )
-        return course
+        if begin:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        private_class_folder(root)
+        return cls(root)
+
+    @staticmethod
+    def command(name: str, lesson: str = "", **options: str) -> str:
+        """Return the command for the chosen class, as messages name it."""
+        values = {"LESSON": lesson, **options, "CLASS": class_name()}
+        return " ".join(
+            ["make", name, *(f"{key}={value}" for key, value in values.items() if value)]
+        )
 
     @property
     def lessons(self) -> list[str]:
@@ -174,7 +250,7 @@ class Course:
     @property
     def _own(self) -> Path:
         """The folder for what nbgrader has no place for."""
-        return self.root / "classroom"
+        return class_folder(self.root)
 
     @property
     def roster(self) -> Path:

@@ -27,6 +27,7 @@ from attention_lib.grading.collect.downloads import (
 from attention_lib.grading.collect.exports import find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import read_submission
+from attention_lib.grading.intake.timestamps import TIMESTAMP
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ class Collectable(Protocol):
     def name(self) -> str: ...
     @property
     def student(self) -> str: ...
+    @property
+    def late(self) -> bool: ...
     @property
     def remarks(self) -> list[str]: ...
     def read(self, lesson: str) -> Work: ...
@@ -102,7 +105,9 @@ def _collect_each(
     result = Collected(refused=refused)
     for download in downloads:
         try:
-            sentence = "; ".join([_collect(course, lesson, download, again), *download.remarks])
+            sentence = _collect(course, lesson, download, again)
+            late = [_late(course, lesson, download.student)] if download.late else []
+            sentence = "; ".join([sentence, *late, *download.remarks])
             result.collected.append(f"{download.name}: {sentence}.")
         except NotCollected as why:
             result.refused.append(not_collected(download.name, str(why)))
@@ -137,6 +142,14 @@ def _collect(course: Course, lesson: str, download: Collectable, again: bool) ->
         new.rename(folder)
     beside = f", with {len(work.files)} more files" if work.files else ""
     return f"collected for {download.student}{beside}{_without(work.left_out)}{aside}"
+
+
+def _late(course: Course, lesson: str, student: str) -> str:
+    """Say that a hand-in is late, and where to write when it came, which Canvas does not say."""
+    path = course.submission(lesson, student) / TIMESTAMP
+    if path.is_file():
+        return "late"
+    return f"late (if that costs something, write when it came into {course.shown(path)})"
 
 
 def _without(paths: list[str]) -> str:

@@ -68,6 +68,11 @@ class Download:
         return self.path.name
 
     @property
+    def late(self) -> bool:
+        """Return False: nobody says when it came."""
+        return False
+
+    @property
     def remarks(self) -> list[str]:
         """What else there is to say about it."""
         return []

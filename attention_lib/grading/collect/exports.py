@@ -245,8 +245,12 @@ class HandIn:
     @property
     def remarks(self) -> list[str]:
         """What else there is to say about it."""
-        remarks = ["late"] if any(file.late for file in self.files) else []
-        return remarks + [f"{file.path} is of an earlier hand-in" for file in self.earlier]
+        return [f"{file.path} is of an earlier hand-in" for file in self.earlier]
+
+    @property
+    def late(self) -> bool:
+        """Whether the platform calls it late."""
+        return any(file.late for file in self.files)
 
 
 def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[str]]:

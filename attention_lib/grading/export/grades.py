@@ -62,7 +62,9 @@ def read_grades(course: Course) -> Grades:
     }
     totals = {lesson: by_student for lesson, by_student in totals.items() if by_student}
     if not totals:
-        raise CourseError("Nobody has been graded for any lesson yet: make grade does that.")
+        raise CourseError(
+            f"Nobody has been graded for any lesson yet: {course.command('grade')} does that."
+        )
     known = {student.id for student in students}
     graded = {name for by_student in totals.values() for name in by_student}
     most = {lesson: sum(points_of_lesson(course, lesson).values()) for lesson in totals}

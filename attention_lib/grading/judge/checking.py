@@ -29,10 +29,15 @@ NOT_CHECKED = "NotChecked"  # the error of a check that came to no verdict
 
 def checked_exercise(cell: NotebookNode) -> str | None:
     """Return the exercise that a cell checks, if it is a check cell."""
+    name = check_name(cell)
+    return name if name in EXERCISES else None
+
+
+def check_name(cell: NotebookNode) -> str | None:
+    """Return the name that a check cell has, of an exercise that may have been removed since."""
     marks = cell.metadata.get("nbgrader", {})
-    name = str(marks.get("grade_id", "")).removeprefix("check_")
     is_check = cell.cell_type == "code" and marks.get("grade") and not marks.get("solution")
-    return name if is_check and name in EXERCISES else None
+    return str(marks.get("grade_id", "")).removeprefix("check_") if is_check else None
 
 
 def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:

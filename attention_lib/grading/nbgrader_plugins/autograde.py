@@ -7,6 +7,7 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import Autograde
+from nbgrader.converters.base import BaseConverter
 from nbgrader.utils import capture_log
 
 from attention_lib.grading.intake.submission import Prepared
@@ -31,6 +32,13 @@ class AutogradeFolder(Autograde):
         student, lesson = self.coursedir.student_id, self.coursedir.assignment_id
         self.assignments = only_notebook(str(self.coursedir.submission(student, lesson)), lesson)
         self.notebooks: list[str] = []
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """Grade in one pass, where nbgrader makes two and writes the notebook between them."""
+        self.exporter._preprocessors = []
+        for preprocessor in [*self.sanitize_preprocessors, *self.autograde_preprocessors]:
+            self.exporter.register_preprocessor(preprocessor)
+        BaseConverter.convert_single_notebook(self, notebook_filename)
 
 
 def only_notebook(folder: str, lesson: str) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
@@ -14,6 +15,7 @@ from attention_lib.grading.intake.submission import Prepared, prepare, read_subm
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import AutogradeFolder, only_notebook
 from attention_lib.grading.nbgrader_plugins.course_directory import StagedCourse, exchange_records
+from attention_lib.grading.nbgrader_plugins.preprocessing import preprocess_in_place
 from attention_lib.grading.nbgrader_plugins.preprocessors import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
 from attention_lib.grading.sandbox.host import require_sandbox
@@ -34,6 +36,11 @@ class SubmissionExporter(NotebookExporter):
         elif isinstance(self.parent, Autograde):
             self._require_sandbox()
             use_staged_folders(self.parent)
+
+    def _preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        return preprocess_in_place(self, nb, resources)
 
     def _require_sandbox(self) -> None:
         """Refuse to begin where every submission would have to be refused."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
+from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells, SaveAutoGrades
 from traitlets import Bool, Float, default
 
 from attention_lib.grading import limits
 from attention_lib.grading.judge.execution import put_into, run_notebook, seed_of_this_run
 from attention_lib.grading.judge.task import Task
+from attention_lib.grading.nbgrader_plugins.loaded_gradebook import LoadsCells, LoadsGrades
 from attention_lib.grading.sandbox.host import missing_protection
 
 UNPROTECTED = (
@@ -20,12 +21,16 @@ UNPROTECTED = (
 )
 
 
-class BringHiddenChecks(OverwriteCells):
+class BringHiddenChecks(LoadsCells, OverwriteCells):
     """nbgrader's OverwriteCells, which does not warn that hidden checks were hidden."""
 
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
         if attr != "checksum":  # the check cells are the released ones, and differ from these
             super().report_change(name, attr, old, new)
+
+
+class SaveGrades(LoadsGrades, SaveAutoGrades):
+    """nbgrader's SaveAutoGrades, with two queries and one commit for a whole notebook."""
 
 
 class ExecuteSubmission(NbGraderPreprocessor):
@@ -52,7 +57,7 @@ class ExecuteSubmission(NbGraderPreprocessor):
                 self.log.warning(warning)
             task = Task(
                 lesson=resources["nbgrader"]["assignment"],
-                notebook=nbformat.writes(nb),
+                notebook=json.dumps(nb),
                 files=exporter.prepared.files,
                 seed=seed_of_this_run(),
                 without_sandbox=self.without_sandbox,

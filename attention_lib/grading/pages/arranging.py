@@ -11,6 +11,7 @@ from nbgrader.preprocessors import GetGrades
 from traitlets import default
 
 from attention_lib.grading import limits
+from attention_lib.grading.nbgrader_plugins.loaded_gradebook import LoadsGrades
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -18,7 +19,7 @@ ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not
 PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
 
 
-class ReadGrades(GetGrades):
+class ReadGrades(LoadsGrades, GetGrades):
     """nbgrader's GetGrades, which also tells a mark of zero from an answer that nobody has read."""
 
     def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:

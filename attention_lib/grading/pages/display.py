@@ -26,6 +26,7 @@ from traitlets import List
 from attention_lib.grading import limits
 from attention_lib.grading.pages.arranging import PAGE_DATA
 from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
+from attention_lib.grading.pages.marking import link_to_next
 
 _EXTRA_TAGS = """
     br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
@@ -99,7 +100,8 @@ def markdown2html(context: Context, source: str) -> Shown:
 
     Markdown that cannot be rendered, or grows too much, is shown as plain text.
     """
-    return _bounded(context, source, lambda: _contained(_render(context, source)))
+    shown = _bounded(context, source, lambda: _contained(_render(context, source)))
+    return Shown(shown + link_to_next(context.get("cell") or {}))
 
 
 @pass_context

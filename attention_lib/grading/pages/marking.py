@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
@@ -15,6 +16,9 @@ from traitlets import default
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
+
+NEXT = "attention_next_unmarked"  # in the metadata of a rubric's cell
+KEY = "n"  # with Alt, or what else the browser asks for
 
 
 class ShowRubric(Preprocessor):
@@ -39,13 +43,17 @@ class ShowRubric(Preprocessor):
             marks = cell.metadata.get("nbgrader", {})
             exercise = EXERCISES.get(marks.get("grade_id", ""))
             if exercise and exercise.kind == "written" and marks.get("grade"):
-                text = _rubric(exercise) + self._next_unmarked(resources)
-                cells.append(new_markdown_cell(text, id=f"rubric-{exercise.name}"))
+                address, count = self._next_unmarked(resources)
+                note = "" if count else "\n\nNo other submission waits to be marked."
+                cell = new_markdown_cell(_rubric(exercise) + note, id=f"rubric-{exercise.name}")
+                if count:
+                    cell.metadata[NEXT] = {"address": address, "count": count}
+                cells.append(cell)
         nb.cells = cells
         return nb, resources
 
-    def _next_unmarked(self, resources: dict[str, Any]) -> str:
-        """Link to the next submission in which something waits for a marker, after this one."""
+    def _next_unmarked(self, resources: dict[str, Any]) -> tuple[str, int]:
+        """Return where the next submission is that waits for a marker, and how many others do."""
         url = CourseDirectory(config=self.config).db_url
         names = resources["notebook_id"], resources["assignment_id"]
         with Gradebook(url) as gradebook:
@@ -54,10 +62,21 @@ class ShowRubric(Preprocessor):
         this = resources["submission_id"]
         later = [one for one in waiting if one > this] + [one for one in waiting if one < this]
         if not later:
-            return "\n\nNo other submission waits to be marked."
-        address = f"{resources['base_url']}/formgrader/submissions/{later[0]}/"
-        link = f'<a href="{html.escape(address)}">Next that waits to be marked</a>'
-        return f"\n\n{link} ({len(later)} in all)"
+            return "", 0
+        return f"{resources['base_url']}/formgrader/submissions/{later[0]}/", len(later)
+
+
+def link_to_next(cell: Mapping[str, Any]) -> str:
+    """Return the HTML below a rubric, which the marker's key follows: students' may have no key.
+
+    Only a cell that `ShowRubric` has made has it: a submission's metadata is not kept.
+    """
+    unmarked = cell.get("metadata", {}).get(NEXT)
+    if unmarked is None:
+        return ""
+    address = html.escape(unmarked["address"])
+    link = f'<a accesskey="{KEY}" href="{address}">Next that waits to be marked</a>'
+    return f"<p>{link} ({unmarked['count']} in all)</p>"
 
 
 def _rubric(exercise: Exercise) -> str:

@@ -71,6 +71,21 @@ class ClassReport:
         return sum(points or 0.0 for points in standing.points.values()) - standing.penalty
 
     @property
+    def absent(self) -> dict[str, str]:
+        """By student who has not been graded, the reason."""
+        reasons = (
+            (self.ungraded, "not graded yet"),
+            (self.excused, "excused"),
+            (self.missing, "handed in nothing"),
+        )
+        return {
+            student: reason
+            for students, reason in reasons
+            for student in students
+            if student not in self.standings
+        }
+
+    @property
     def late(self) -> list[str]:
         return [student for student, standing in self.standings.items() if standing.late]
 
@@ -102,7 +117,7 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     }
     if not graded:
         raise CourseError(
-            f"Nobody has been graded for {lesson} yet: make grade LESSON={lesson} does that."
+            f"Nobody has been graded for {lesson} yet: {course.command('grade', lesson)} does that."
         )
     known = {student.id for student in students}
     excused = {student.id for student in students if lesson in student.excused}

@@ -24,7 +24,10 @@ def write_report(course: Course, report: ClassReport) -> Path:
 
 
 def as_csv(report: ClassReport) -> str:
-    """Write one line for each student and exercise; points are empty until someone marks."""
+    """Write one line for each student and exercise; points are empty until someone marks.
+
+    Who has not been graded has lines too, with the reason as the outcome.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
@@ -35,5 +38,9 @@ def as_csv(report: ClassReport) -> str:
             said = (finding.outcome, finding.mistake, finding.sentence) if finding else ("",) * 3
             own = "" if points is None else f"{points:g}"
             row = [report.lesson, student, exercise, own, f"{worth:g}", *said]
+            writer.writerow(map(as_text_cell, row))
+    for student, reason in report.absent.items():
+        for exercise, worth in report.worth.items():
+            row = [report.lesson, student, exercise, "", f"{worth:g}", reason, "", ""]
             writer.writerow(map(as_text_cell, row))
     return text.getvalue()

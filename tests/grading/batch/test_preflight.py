@@ -4,10 +4,15 @@ import re
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.utils import determine_grade
 
+from attention_lib.grading.batch.preflight import lost_points
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main
+from attention_lib.grading.judge.execution import put_into
+from attention_lib.grading.judge.task import Ran
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -57,6 +62,17 @@ def test_package_that_the_sandbox_does_not_have_stops_the_batch(room, monkeypatc
     assert re.search(r"softmax stopped in line 4 .* NameError: `np` is not imported", problem)
     assert "study_weights: name 'np' is not defined" in problem
     assert not room.course.autograded(LESSON, "ada").exists()
+
+
+def test_check_of_an_exercise_that_was_removed_gives_no_points_and_stops_the_batch():
+    """Where one class dropped an exercise, another has it in what it was given still."""
+    marks = {"grade_id": "check_gone", "grade": True, "solution": False, "points": 1}
+    check = new_code_cell('check("gone", gone)', metadata={"nbgrader": marks})
+    notebook = new_notebook(cells=[check])
+    (lost,) = lost_points(notebook, Ran())
+    assert lost.startswith("gone: the library has no such exercise any more")
+    put_into(notebook, Ran())
+    assert determine_grade(check) == (0, 1)
 
 
 def test_nothing_is_run_where_nothing_is_due(room, monkeypatch):

@@ -129,7 +129,8 @@ def test_export_of_canvas_is_collected_and_of_repeated_hand_ins_the_latest(cours
     }
     (of_ada,) = (one for one in result.collected if "ada" in one)
     assert of_ada == (
-        "lovelaceada_12345: collected for ada, with 2 more files; late; "
+        "lovelaceada_12345: collected for ada, with 2 more files; late (if that costs "
+        f"something, write when it came into classroom/submitted/ada/{LESSON}/timestamp.txt); "
         "lovelaceada_12345_901_01_softmax.ipynb is of an earlier hand-in; "
         "lovelaceada_LATE_12345_902_01_softmax-9.ipynb is of an earlier hand-in."
     )

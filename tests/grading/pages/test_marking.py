@@ -71,6 +71,16 @@ def test_marker_is_led_to_what_waits_and_past_what_is_marked(course):
             "a", string="Next that waits to be marked"
         )
         assert link["href"] == f"/base/formgrader/submissions/{known[other]}/"
+        assert link["accesskey"] == ["n"]
+
+
+def test_no_submission_has_the_key_of_the_marker(course):
+    notebook = answer()
+    notebook.cells[0].source = '<a href="https://example.org" accesskey="n">Mine.</a>'
+    exporter = HTMLExporter(config=course.nbgrader().config, template_name="classic")
+    page = quietly(exporter.from_notebook_node, notebook, {})[0]
+    assert "Mine." in page
+    assert "accesskey" not in page
 
 
 def test_rubric_and_model_answer_are_in_no_other_page(course):

@@ -73,7 +73,10 @@ def test_text_says_who_is_stuck_on_what(report):
 
 def test_csv_has_a_line_for_each_answer_and_no_formula(report):
     rows = list(csv.DictReader(io.StringIO(as_csv(report))))
-    assert len(rows) == 5 * len(report.worth)
+    assert len(rows) == 6 * len(report.worth)
+    of_hal = [row for row in rows if row["student"] == "hal"]
+    assert [row["exercise"] for row in of_hal] == list(report.worth)
+    assert {(row["points"], row["outcome"]) for row in of_hal} == {("", "handed in nothing")}
     of_eve = next(row for row in rows if (row["student"], row["exercise"]) == ("eve", "softmax"))
     assert (of_eve["points"], of_eve["outcome"]) == ("0", "error")
     assert {row["points"] for row in rows if row["exercise"] == "written_softmax"} <= {"", "0"}
