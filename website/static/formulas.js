@@ -1,5 +1,5 @@
-// Keeps a formula on one line with what touches it, and marks a wide one. A browser may break the
-// line on both sides of a formula, so a period or the name of a function would stand alone.
+// Keeps a formula on one line with what touches it. A browser may break the line on both sides of
+// a formula, so that a period after it begins the next line.
 for (const formula of document.querySelectorAll("span.math")) {
   const { previousSibling: before, nextSibling: after } = formula;
   const head = before instanceof Text ? before.data.match(/[^\s–—]*$/)[0] : "";
@@ -13,9 +13,3 @@ for (const formula of document.querySelectorAll("span.math")) {
     if (tail) after.data = after.data.slice(tail.length);
   }
 }
-
-window.MathJax?.startup?.promise.then(() => {
-  for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
-    formula.parentElement.classList.toggle("wide", formula.scrollWidth > formula.clientWidth + 1);
-  }
-});
