@@ -78,6 +78,8 @@ def recorded(exercise: Exercise) -> tuple[Packer, dict[str, Any]]:
             _record_case(tables, exercise, case)
         wide = [_wide(case) for case in cases]
         for change in changes.values():
+            for case in cases:
+                change.changed(exercise, case)  # which may call a function that is traced
             changed = [change.changed(exercise, case) or case for case in wide]
             for name, function in _functions(exercise, change):
                 _record(tables, name, exercise.on_cases(function), changed)
