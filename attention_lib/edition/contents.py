@@ -60,8 +60,18 @@ LOOKED_UP: dict[str, tuple[str, ...]] = {
 }
 
 # What an exercise's declaration says beside the answers.
-DECLARED = tuple(
-    "points minutes hints probes signature tolerance accelerated run run_as not_by remarks".split()
+DECLARED = (
+    "points",
+    "minutes",
+    "hints",
+    "probes",
+    "signature",
+    "tolerance",
+    "accelerated",
+    "run",
+    "run_as",
+    "not_by",
+    "remarks",
 )
 
 
