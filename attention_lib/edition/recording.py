@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from attention_lib.checks.calls.case import Case
@@ -16,6 +17,8 @@ from attention_lib.checks.hypotheses import MISTAKE_SECONDS, contradict, quiet
 from attention_lib.edition.keys import Undescribed, key_of
 from attention_lib.edition.lookups import outcome_of
 from attention_lib.edition.packing import Packer
+
+Call = tuple[str, Case]  # with its key
 
 __all__ = ["SEED", "Tables", "recorded"]
 
@@ -31,17 +34,16 @@ class Tables:
         self._outcomes: list[Any] = []
         self.tables: dict[str, dict[str, int]] = {}
 
-    def add(self, table: str, key: str, kind: str, outcome: Any) -> bool:
-        """Store an outcome; return whether it could be."""
+    def add(self, table: str, key: str, kind: str, outcome: Any) -> None:
+        """Store an outcome, if it is of a kind that can be."""
         try:
             encoded = [kind, self.packer.encoded(outcome)]
         except Undescribed:
-            return False
+            return
         number = self._numbers.setdefault(json.dumps(encoded), len(self._outcomes))
         if number == len(self._outcomes):
             self._outcomes.append(encoded)
         self.tables.setdefault(table, {})[key] = number
-        return True
 
     def content(self, **more: Any) -> dict[str, Any]:
         """Return all of it as JSON can hold it."""
@@ -74,25 +76,25 @@ def recorded(exercise: Exercise) -> tuple[Packer, dict[str, Any]]:
         for change in changes_for(exercise, case):
             changes.setdefault(change.text, change)
     with quiet():
-        for case in cases:
-            _record_case(tables, exercise, case)
+        _record_cases(tables, exercise, cases)
         wide = [_wide(case) for case in cases]
         for change in changes.values():
             for case in cases:
                 change.changed(exercise, case)  # which may call a function that is traced
-            changed = [change.changed(exercise, case) or case for case in wide]
+            changed = _keyed(change.changed(exercise, case) or case for case in wide)
             for name, function in _functions(exercise, change):
                 _record(tables, name, exercise.on_cases(function), changed)
     return tables.packer, tables.content(cases=encoded)
 
 
-def _record_case(tables: Tables, exercise: Exercise, case: Case) -> None:
-    wide = _wide(case)
-    _record(tables, "reference", exercise.reference, [case, wide])
-    if exercise.magnitude and not case.raises and not case.verify:
-        _record(tables, "magnitude", exercise.magnitude, [wide])
+def _record_cases(tables: Tables, exercise: Exercise, cases: Sequence[Case]) -> None:
+    _record(tables, "reference", exercise.reference, _keyed([*cases, *map(_wide, cases)]))
+    if exercise.magnitude:
+        sized = [_wide(case) for case in cases if not case.raises and not case.verify]
+        _record(tables, "magnitude", exercise.magnitude, _keyed(sized))
+    calls = _keyed(cases)
     for name, function in _variants(exercise):
-        _record(tables, name, exercise.on_cases(function), [case])
+        _record(tables, name, exercise.on_cases(function), calls)
 
 
 def _functions(exercise: Exercise, change: Change) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -120,21 +122,37 @@ def _wide(case: Case) -> Case:
     return Case(*widened_arguments(args), **widened_arguments(kwargs))
 
 
-def _record(tables: Tables, name: str, function: Callable[..., Any], cases: list[Case]) -> None:
-    """Record what a function does on cases, until it runs out of time."""
+def _record(tables: Tables, name: str, function: Callable[..., Any], calls: Iterable[Call]) -> None:
+    """Record what a function does on calls, until one of them runs out of time."""
+    known = tables.tables.setdefault(name, {})
+    pending = [(key, case) for key, case in calls if key not in known]
+    try:
+        with time_limit(MISTAKE_SECONDS):  # for all: the clock that it reads is slow
+            while pending:
+                tables.add(name, pending[0][0], *_outcome(function, pending[0][1]))
+                del pending[0]
+    except OutOfTime:
+        for key, case in pending:
+            try:
+                with time_limit(MISTAKE_SECONDS):
+                    tables.add(name, key, *_outcome(function, case))
+            except OutOfTime as error:
+                tables.add(name, key, *outcome_of(error=error))
+                return
+
+
+def _outcome(function: Callable[..., Any], case: Case) -> tuple[str, Any]:
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    try:
+        return outcome_of(function(*args, **kwargs))
+    except Exception as error:
+        return outcome_of(error=error)
+
+
+def _keyed(cases: Iterable[Case]) -> list[Call]:
+    """Return the cases with their keys, without those that have none."""
+    calls = []
     for case in cases:
-        try:
-            key = key_of(case.args, case.kwargs)
-        except Undescribed:
-            continue
-        if key in tables.tables.get(name, {}):
-            continue
-        args, kwargs = copy.deepcopy((case.args, case.kwargs))
-        try:
-            with time_limit(MISTAKE_SECONDS):
-                outcome = outcome_of(function(*args, **kwargs))
-        except (Exception, OutOfTime) as error:
-            outcome = outcome_of(error=error)
-        tables.add(name, key, *outcome)
-        if outcome[0] == "late":
-            return
+        with contextlib.suppress(Undescribed):
+            calls.append((key_of(case.args, case.kwargs), case))
+    return calls
