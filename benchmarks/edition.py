@@ -118,7 +118,12 @@ def _verdicts_in(paths: Sequence[Path], lessons: Sequence[str], every: int) -> d
     command = [sys.executable, "-P", "-m", "benchmarks.edition", "--verdicts", *lessons]
     result = subprocess.run(
         [*command, "--every", str(every)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OMP_NUM_THREADS": "1",
+        },
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -80,13 +80,12 @@ class WithheldError(Exception):
 
 
 class Slices:
-    """Modules of exercises cut down to what is needed; those of lessons that are over, whole."""
+    """Modules of exercises, cut down to what is needed without references and known mistakes."""
 
     def __init__(self, graded: Iterable[str]) -> None:
         self._graded = set(graded)  # modules of lessons whose functions are withheld
         self._modules: dict[str, Module] = {}
         self._kept: dict[str, set[str]] = {}
-        self._open: set[tuple[str, str]] = set()
         self._replaced: dict[str, dict[str, ast.stmt]] = {}
         self.looked_up: set[tuple[str, str]] = set()
         self.unsaid: set[tuple[str, str]] = set()
@@ -97,21 +96,13 @@ class Slices:
             self._kept[name], self._replaced[name] = set(), {}
         return self._modules[name]
 
-    def open(self, module: str, name: str) -> None:
-        """Keep a name, and all that it rests on, of a lesson that is over."""
-        self._keep(module, name, is_open=True)
-
-    def keep(self, module: str, name: str) -> None:
-        """Keep a name and what it rests on, as far as it may be handed out."""
-        self._keep(module, name, is_open=False)
-
     def replace(self, module: str, name: str, node: ast.stmt) -> None:
         """Put other code in place of a definition."""
         self.module(module)
         self._replaced[module][name] = node
         self._kept[module].add(name)
         for used in names_in(node):
-            self._keep(module, used, is_open=False)
+            self.keep(module, used)
 
     def texts(self) -> dict[str, str]:
         """Return the text of each module that is left."""
@@ -126,31 +117,29 @@ class Slices:
             if self._kept[name]
         }
 
-    def _keep(self, module_name: str, name: str, is_open: bool) -> None:
+    def keep(self, module_name: str, name: str) -> None:
+        """Keep a name and what it rests on, as far as it may be handed out."""
         module = self.module(module_name)
         if name in module.imports:
             origin, attribute = module.imports[name]
             if attribute and origin.startswith((SLICED, LESSONS)):
-                self._keep(origin, attribute, is_open)
+                self.keep(origin, attribute)
             return
-        known = (module_name, name)
-        if name not in module.definitions or known in self._open:
-            return
-        if name in self._kept[module_name] and not is_open:
+        if name not in module.definitions or name in self._kept[module_name]:
             return
         self._kept[module_name].add(name)
         node = module.definitions[name]
-        if is_open or (module_name.startswith(LESSONS) and module_name not in self._graded):
-            self._open.add(known)
-        elif self._is_looked_up(module_name, name):
+        if module_name.startswith(LESSONS) and module_name not in self._graded:
+            return  # of a lesson that is over: the whole module is handed out
+        if self._is_looked_up(module_name, name):
             assert isinstance(node, ast.FunctionDef)
-            self.looked_up.add(known)
+            self.looked_up.add((module_name, name))
             self._replaced[module_name][name] = withheld_function(node, "")
             return
-        elif _holds_code(node) and name not in STAYS.get(module_name.removeprefix(SLICED), ()):
-            self.unsaid.add(known)
+        if _holds_code(node) and name not in STAYS.get(module_name.removeprefix(SLICED), ()):
+            self.unsaid.add((module_name, name))
         for used in sorted(names_in(node)):
-            self._keep(module_name, used, is_open)
+            self.keep(module_name, used)
 
     def _is_looked_up(self, module: str, name: str) -> bool:
         listed = name in LOOKED_UP.get(module.removeprefix(SLICED), ())

@@ -29,19 +29,22 @@ def recorded_exercise(
     module: str,
     mistakes: tuple[Known, ...],
     has_magnitude: bool,
+    is_over: bool,
     folder: Path | None = None,
     **declared: Any,
 ) -> Exercise:
     """Make an exercise from what was recorded; `module` has the function with its signature.
 
-    Its cases are the same for every seed: others are not recorded.
+    If the lesson is over, that function is the reference itself. The cases are the same for every
+    seed: others are not recorded.
     """
     path = (folder or calls.RECORDS) / f"{name}.bin"
     records = functools.cache(lambda: Unpacker(path))
-    signature = inspect.signature(getattr(importlib.import_module(module), name))
+    function = getattr(importlib.import_module(module), name)
+    signature = inspect.signature(function)
     return Exercise(
         name=name,
-        reference=_deferred(records, "reference", signature),
+        reference=function if is_over else _deferred(records, "reference", signature),
         magnitude=_deferred(records, "magnitude") if has_magnitude else None,
         cases=lambda rng: _cases(records(), rng),
         mistakes=tuple(

@@ -12,11 +12,14 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 import attention_lib
 from attention_lib.checks import changed_arguments
+from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
-from attention_lib.edition.recording import recorded
+from attention_lib.edition.recording import SEED, recorded
 from attention_lib.edition.slicing import Module, withheld_function
 from attention_lib.edition.tracing import Tracer, run_cells, run_probes
 from attention_lib.edition.values import hashed
@@ -86,8 +89,8 @@ def make_edition(
     slices = _slices(exercises, graded)
     tracer = Tracer()
     with tracer.replacing([(changed_arguments, "_softmax")]):
-        _record_exercises(exercises, graded, package, report)
-    _trace_probes(exercises, graded, slices, tracer)
+        _record_exercises(exercises, package, report)
+    _trace_probes(exercises, slices, tracer)
     _trace_lessons(course, given, graded, tracer, report)
     tracer.tables.packer.write(package / "records" / "calls.bin", tracer.tables.content())
     (package / "records" / "graded.json").write_text(json.dumps(dict(graded)), encoding="utf-8")
@@ -119,22 +122,16 @@ def _lesson_module(lesson: str) -> str:
 def _slices(exercises: Sequence[Exercise], graded: Mapping[str, str]) -> Slices:
     slices = Slices(map(_lesson_module, graded))
     for exercise in exercises:
-        if exercise.lesson not in graded:
-            slices.open(exercise_module(exercise), "EXERCISE")
-    for exercise in exercises:
-        if exercise.lesson in graded:
-            name = exercise_module(exercise)
-            slices.replace(name, "EXERCISE", _declared(exercise, slices.module(name)))
-            for module, function in _functions_in_cases(exercise):
-                slices.keep(module, function)
+        name = exercise_module(exercise)
+        declared = _declared(exercise, slices.module(name), exercise.lesson not in graded)
+        slices.replace(name, "EXERCISE", declared)
+        for module, function in _functions_in_cases(exercise):
+            slices.keep(module, function)
     return slices
 
 
 def _functions_in_cases(exercise: Exercise) -> list[tuple[str, str]]:
     """List the functions of this library that stand in the cases, or verify their results."""
-    from attention_lib.checks.cases import cases_of
-    from attention_lib.edition.recording import SEED
-
     found = []
     for case in cases_of(exercise, SEED) if exercise.kind == "function" else ():
         for value in (*case.args, *case.kwargs.values(), case.verify):
@@ -144,8 +141,8 @@ def _functions_in_cases(exercise: Exercise) -> list[tuple[str, str]]:
     return found
 
 
-def _declared(exercise: Exercise, module: Module) -> ast.stmt:
-    """Return the declaration of an exercise whose answers are withheld."""
+def _declared(exercise: Exercise, module: Module, is_over: bool) -> ast.stmt:
+    """Return the declaration of an exercise without its reference and mistakes."""
     said = declaration(module)
     kept = [ast.keyword(name, value) for name, value in said.items() if name in DECLARED]
     if exercise.kind == "function":
@@ -156,16 +153,19 @@ def _declared(exercise: Exercise, module: Module) -> ast.stmt:
         text = (
             f"EXERCISE = recorded_exercise({exercise.name!r}, "
             f"module={_lesson_module(exercise.lesson)!r}, mistakes={tuple(known)!r}, "
-            f"has_magnitude={exercise.magnitude is not None})"
+            f"has_magnitude={exercise.magnitude is not None}, is_over={is_over})"
         )
     else:
         values = ""
         if exercise.kind == "value":
             values = (
-                f", reference={_hashed(exercise.reference, exercise.tolerance)}, mistakes=("
+                f", reference={_value(exercise.reference, exercise.tolerance, is_over)}, mistakes=("
                 + "".join(
                     f"Mistake({one.sentence!r}, "
-                    + "".join(f"{_hashed(v, 2 * exercise.tolerance)}, " for v in one.variants)
+                    + "".join(
+                        f"{_value(variant, 2 * exercise.tolerance, is_over)}, "
+                        for variant in one.variants
+                    )
                     + f"id={one.id!r}), "
                     for one in exercise.mistakes
                 )
@@ -179,28 +179,22 @@ def _declared(exercise: Exercise, module: Module) -> ast.stmt:
     return ast.fix_missing_locations(node)
 
 
-def _hashed(value: object, distance: float) -> str:
-    import numpy as np
-
-    return repr(hashed(np.asarray(value, float), distance, secrets.token_hex(8)))
+def _value(value: object, distance: float, is_over: bool) -> str:
+    numbers = np.asarray(value, float)
+    return repr(numbers.tolist() if is_over else hashed(numbers, distance, secrets.token_hex(8)))
 
 
 def _record_exercises(
-    exercises: Sequence[Exercise],
-    graded: Mapping[str, str],
-    package: Path,
-    report: Callable[[str], None],
+    exercises: Sequence[Exercise], package: Path, report: Callable[[str], None]
 ) -> None:
     for exercise in exercises:
-        if exercise.kind == "function" and exercise.lesson in graded:
+        if exercise.kind == "function":
             report(f"recording {exercise.name}")
             packer, content = recorded(exercise)
             packer.write(package / "records" / f"{exercise.name}.bin", content)
 
 
-def _trace_probes(
-    exercises: Sequence[Exercise], graded: Mapping[str, str], slices: Slices, tracer: Tracer
-) -> None:
+def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer) -> None:
     places = []
     for name in slices.texts():
         if not name.startswith("attention_lib.exercises."):
@@ -216,7 +210,7 @@ def _trace_probes(
         ]
     with tracer.replacing(places):
         for exercise in exercises:
-            if exercise.lesson in graded and exercise.kind == "function":
+            if exercise.kind == "function":
                 name = exercise_module(exercise)
                 declared = dict(declaration(slices.module(name)))
                 run_probes(exercise, importlib.import_module(name), declared)
