@@ -8,6 +8,7 @@ import functools
 import inspect
 import io
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +24,9 @@ from attention_lib.edition.recording import SEED, Tables
 
 __all__ = ["Tracer", "run_cells", "run_probes"]
 
-MOST_BYTES = 1 << 18  # of one result: what is larger is not recorded
+# Of one function: what goes beyond is not recorded, such as a training loop's thousands of calls.
+MOST_BYTES = 1 << 22
+MOST_CALLS = 1000
 
 
 class Tracer:
@@ -32,6 +35,7 @@ class Tracer:
     def __init__(self) -> None:
         self.tables = Tables()
         self._depth = 0
+        self._bytes: Counter[str] = Counter()
 
     def wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, its calls recorded under its module's name and its own."""
@@ -40,7 +44,9 @@ class Tracer:
 
         @functools.wraps(function)
         def recording(*args: Any, **kwargs: Any) -> Any:
-            key = self._key(signature, args, kwargs) if self._depth == 0 else None
+            full = len(self.tables.tables.get(table, ())) >= MOST_CALLS
+            outermost = self._depth == 0 and not full
+            key = self._key(signature, args, kwargs) if outermost else None
             self._depth += 1
             try:
                 result = function(*args, **kwargs)
@@ -50,7 +56,8 @@ class Tracer:
                 raise
             finally:
                 self._depth -= 1
-            if key and _bytes_of(result) <= MOST_BYTES:
+            if key and self._bytes[table] + _bytes_of(result) <= MOST_BYTES:
+                self._bytes[table] += _bytes_of(result)
                 self.tables.add(table, key, *outcome_of(result))
             return result
 
