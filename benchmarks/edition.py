@@ -9,6 +9,7 @@ that is there already.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -49,7 +50,6 @@ def _answers(lessons: Sequence[str]) -> Iterator[tuple[str, Any]]:
     import importlib
 
     from attention_lib.exercises import EXERCISES
-    from attention_lib.lessons import module_of
     from tests.exercises.answers import answers_of, as_a_learner_writes_it
 
     full = importlib.import_module(f"{COPY}.exercises").EXERCISES
@@ -65,7 +65,7 @@ def _answers(lessons: Sequence[str]) -> Iterator[tuple[str, Any]]:
         for number, mistake in enumerate(full[name].mistakes):
             for place, variant in enumerate(mistake.variants):
                 yield f"{name}/known/{number}.{place}", as_a_learner_writes_it(variant)
-        for entry, answer in _natural(name, module_of(exercise.lesson)):
+        for entry, answer in _natural(name):
             yield f"{name}/natural/{entry}", answer
 
 
@@ -84,10 +84,17 @@ def _know_earlier_lessons(lesson: str) -> None:
         own.update({name: getattr(module, name) for name in module.__all__})
 
 
-def _natural(name: str, module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    from benchmarks.explanations import answer_of, entries
+@functools.cache
+def _entries() -> list[Any]:
+    from benchmarks.explanations import entries
 
-    for entry in entries():
+    return list(entries())
+
+
+def _natural(name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    from benchmarks.explanations import answer_of
+
+    for entry in _entries():
         if entry.exercise == name:
             try:
                 yield entry.name, answer_of(entry)

@@ -123,4 +123,4 @@ def run_cells(cells: Iterable[str], folder: Path) -> None:
             for cell in cells:
                 exec(compile(cell, "<lesson>", "exec"), namespace)
     finally:
-        np.set_printoptions(**state)  # type: ignore[arg-type]
+        np.set_printoptions(**state)
