@@ -78,11 +78,16 @@ def make_edition(
     Raises
     ------
     EditionError
-        If lessons that are over come after one that is graded, or no edition can have a lesson.
+        If lessons that are over come after one that is graded, no edition can have a lesson, or the
+        folder holds something else.
     """
     given = LESSONS[: LESSONS.index(last) + 1]
     _refuse(given, graded)
-    if target.exists():
+    if target.exists() and any(target.iterdir()):
+        if not (target / "attention_lib" / "records").is_dir():
+            raise EditionError(
+                f"{target} holds something else than an edition: choose another folder."
+            )
         shutil.rmtree(target)
     package = target / "attention_lib"
     exercises = [one for one in EXERCISES.values() if one.lesson in given]

@@ -159,6 +159,13 @@ def test_lesson_that_is_over_after_a_graded_one_is_refused(tmp_path):
         make_edition(Course(ROOT), GRADED, {OVER: ""}, tmp_path)
 
 
+def test_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.md").write_text("Mine.", "utf-8")
+    with pytest.raises(EditionError, match="holds something else"):
+        make_edition(Course(ROOT), OVER, {OVER: ""}, tmp_path)
+    assert (tmp_path / "thesis.md").read_text("utf-8") == "Mine."
+
+
 @pytest.mark.parametrize(
     ("over", "graded"),
     [
