@@ -20,7 +20,7 @@ from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
 from attention_lib.edition.recording import SEED, recorded
-from attention_lib.edition.slicing import Module, withheld_function
+from attention_lib.edition.slicing import Module, names_in, withheld_function
 from attention_lib.edition.tracing import Tracer, run_cells, run_probes
 from attention_lib.edition.values import hashed
 from attention_lib.exercises import EXERCISES
@@ -303,6 +303,8 @@ def _withheld_module(name: str, slices: Slices) -> str:
         node = module.definitions[function]
         if function in wanted and isinstance(node, ast.FunctionDef):
             contract = contract_of(EXERCISES[function]) if function in EXERCISES else ""
+            defaults = map(names_in, (*node.args.defaults, *filter(None, node.args.kw_defaults)))
+            statements += [module.definitions[name] for name in sorted(set().union(*defaults))]
             statements.append(withheld_function(node, contract))
     lines = [
         f'"""{module.docstring.splitlines()[0]}"""',

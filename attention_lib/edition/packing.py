@@ -26,7 +26,7 @@ class Packer:
     """Encodes values, and stores each different array once."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self._places: dict[tuple[str, tuple[int, ...], tuple[int, ...], bytes], int] = {}
 
     def encoded(self, value: Any) -> Any:
         """Return a value as JSON can hold it.
@@ -41,8 +41,9 @@ class Packer:
         if isinstance(value, (np.ndarray, np.generic)):
             if value.dtype.kind not in "biuf":
                 raise Undescribed(f"Arrays of dtype {value.dtype} are not recorded.")
-            array = np.asarray(value)
-            key = array.dtype.str, array.shape, array.tobytes()
+            array, axes = np.asarray(value), _axes_in_memory(value)
+            array = array.transpose(axes)
+            key = array.dtype.str, array.shape, axes, array.tobytes()
             place = self._places.setdefault(key, len(self._places))
             return {"n" if isinstance(value, np.generic) else "a": place}
         if isinstance(value, tuple):
@@ -65,8 +66,8 @@ class Packer:
     def write(self, path: Path, content: Any) -> None:
         """Write what was encoded with this packer."""
         index, blocks, start = [], [], 0
-        for dtype, shape, block in self._places:
-            index.append([dtype, shape, start])
+        for dtype, shape, axes, block in self._places:
+            index.append([dtype, shape, axes, start])
             blocks.append(block)
             start += len(block)
         text = json.dumps([index, content], separators=(",", ":")).encode()
@@ -90,10 +91,10 @@ class Unpacker:
             return value
         ((kind, content),) = value.items()
         if kind in ("a", "n"):
-            dtype, shape, start = self._index[content]
+            dtype, shape, axes, start = self._index[content]
             count = int(np.prod(shape, dtype=np.int64))
             array = np.frombuffer(self._blocks, dtype, count, start).reshape(shape).copy()
-            return array if kind == "a" else array[()]
+            return array.transpose(np.argsort(axes).astype(int)) if kind == "a" else array[()]
         if kind == "t":
             return tuple(map(self.decoded, content))
         if kind == "l":
@@ -107,6 +108,13 @@ class Unpacker:
         if kind == "type":
             return getattr(np, content)
         return _function(content[0], *map(self.decoded, content[1:]))
+
+
+def _axes_in_memory(array: Any) -> tuple[int, ...]:
+    """Return the axes in the order in which they lie in memory, which a copy of a case keeps."""
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
 def _function(

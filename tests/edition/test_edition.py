@@ -137,6 +137,21 @@ def test_own_cells_of_a_lesson_run_where_nothing_is_solved(edition):
     assert set(errors) <= {"CheckFailed", "NotImplementedError"}
 
 
+def test_what_is_recorded_is_refused_as_an_answer(edition):
+    code = """
+from attention_lib import check
+from attention_lib.exercises import EXERCISES
+try:
+    check("stable_softmax", EXERCISES["stable_softmax"].reference)
+except AssertionError as failed:
+    print(failed)
+"""
+    assert run(edition, code).splitlines()[-1] == (
+        "stable_softmax: not right yet. stable_softmax calls attention_lib, the course's "
+        "own solution: write it with NumPy and functions of earlier lessons."
+    )
+
+
 def test_model_answer_shows_from_a_day_on_and_at_once_where_the_lesson_is_over(edition):
     code = "from attention_lib import solution; solution('logsumexp'); solution('weighted_sum')"
     later, first, *_, last = run(edition, code).splitlines()

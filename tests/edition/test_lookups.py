@@ -1,7 +1,9 @@
 """Look-ups and what they rest on: keys of calls, packed values, hashed values, slices of modules."""
 
 import ast
+import copy
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -75,6 +77,16 @@ def test_unpacked_value_is_what_was_packed(tmp_path, value):
     assert type(again) is type(value)
     np.testing.assert_equal(again, value)
     assert getattr(again, "dtype", None) == getattr(value, "dtype", None)
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+def test_unpacked_array_lies_in_memory_as_a_copy_would(tmp_path, axes):
+    array = np.arange(24.0).reshape(2, 3, 4).transpose(axes)
+    packer = Packer()
+    records = stored(tmp_path, packer.encoded(array), packer)
+    again = records.decoded(records.content)
+    np.testing.assert_equal(again, array)
+    assert again.strides == copy.deepcopy(array).strides
 
 
 def test_streams_and_functions_are_made_again(tmp_path):
