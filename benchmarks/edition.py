@@ -82,6 +82,13 @@ def _know_earlier_lessons(lesson: str) -> None:
     for earlier in lessons.LESSONS[: lessons.LESSONS.index(lesson)]:
         module = importlib.import_module(f"{COPY}.lessons.{lessons.module_of(earlier)}")
         own.update({name: getattr(module, name) for name in module.__all__})
+    # Some wrong answers take private parts of the library, which an edition does not have.
+    for given in lessons.LESSONS[: lessons.LESSONS.index(lesson) + 1]:
+        name = lessons.module_of(given)
+        withheld = importlib.import_module(f"attention_lib.lessons.{name}")
+        for part, value in vars(importlib.import_module(f"{COPY}.lessons.{name}")).items():
+            if not hasattr(withheld, part):
+                setattr(withheld, part, value)
 
 
 @functools.cache

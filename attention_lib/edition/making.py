@@ -216,6 +216,7 @@ def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer)
     with tracer.replacing(places):
         for exercise in exercises:
             if exercise.kind == "function":
+                tracer.begin_cell()
                 name = exercise_module(exercise)
                 declared = dict(declaration(slices.module(name)))
                 run_probes(exercise, importlib.import_module(name), declared)
@@ -247,7 +248,7 @@ def _trace_lessons(
                     .get("grade_id", "")
                     .startswith("check_")
                 ]
-                run_cells(code, course.root)
+                run_cells(code, course.root, tracer.begin_cell)
 
 
 def _write(path: Path, text: str) -> None:

@@ -24,9 +24,9 @@ from attention_lib.edition.recording import SEED, Tables
 
 __all__ = ["Tracer", "run_cells", "run_probes"]
 
-# Of one function: what goes beyond is not recorded, such as a training loop's thousands of calls.
-MOST_BYTES = 1 << 22
-MOST_CALLS = 1000
+# Of one function in one cell: what goes beyond is not recorded, such as a training loop's calls.
+MOST_BYTES = 1 << 18
+MOST_CALLS = 2000
 
 
 class Tracer:
@@ -35,7 +35,13 @@ class Tracer:
     def __init__(self) -> None:
         self.tables = Tables()
         self._depth = 0
+        self._calls: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
+
+    def begin_cell(self) -> None:
+        """Count anew how much is recorded of each function."""
+        self._calls.clear()
+        self._bytes.clear()
 
     def wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, its calls recorded under its module's name and its own."""
@@ -44,9 +50,9 @@ class Tracer:
 
         @functools.wraps(function)
         def recording(*args: Any, **kwargs: Any) -> Any:
-            full = len(self.tables.tables.get(table, ())) >= MOST_CALLS
-            outermost = self._depth == 0 and not full
-            key = self._key(signature, args, kwargs) if outermost else None
+            wanted = self._depth == 0 and self._calls[table] < MOST_CALLS
+            key = self._key(signature, args, kwargs) if wanted else None
+            self._calls[table] += self._depth == 0
             self._depth += 1
             try:
                 result = function(*args, **kwargs)
@@ -56,9 +62,10 @@ class Tracer:
                 raise
             finally:
                 self._depth -= 1
-            if key and self._bytes[table] + _bytes_of(result) <= MOST_BYTES:
+            if key and key not in self.tables.tables.get(table, ()):
                 self._bytes[table] += _bytes_of(result)
-                self.tables.add(table, key, *outcome_of(result))
+                if self._bytes[table] <= MOST_BYTES:
+                    self.tables.add(table, key, *outcome_of(result))
             return result
 
         return recording
@@ -108,8 +115,11 @@ def run_probes(exercise: Exercise, module: ModuleType, declared: dict[str, ast.e
                 case.verify(exercise.reference(*case.args, **case.kwargs))
 
 
-def run_cells(cells: Iterable[str], folder: Path) -> None:
-    """Run the code cells of a lesson one after the other, without what they print."""
+def run_cells(cells: Iterable[str], folder: Path, begin_cell: Callable[[], None]) -> None:
+    """Run the code cells of a lesson one after the other, without what they print.
+
+    `begin_cell` is called before each.
+    """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     state = np.get_printoptions()
     try:
@@ -121,6 +131,7 @@ def run_cells(cells: Iterable[str], folder: Path) -> None:
         ):
             warnings.simplefilter("ignore")
             for cell in cells:
+                begin_cell()
                 exec(compile(cell, "<lesson>", "exec"), namespace)
     finally:
         np.set_printoptions(**state)
