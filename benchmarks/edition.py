@@ -65,8 +65,15 @@ def _answers(lessons: Sequence[str]) -> Iterator[tuple[str, Any]]:
         for number, mistake in enumerate(full[name].mistakes):
             for place, variant in enumerate(mistake.variants):
                 yield f"{name}/known/{number}.{place}", as_a_learner_writes_it(variant)
-        for entry, answer in _natural(name):
+        for entry, answer in _natural(name, exercise.lesson):
             yield f"{name}/natural/{entry}", answer
+
+
+@functools.cache
+def _entries(lesson: str) -> list[Any]:
+    from benchmarks.explanations import entries
+
+    return list(entries(lesson=lesson))
 
 
 def _know_earlier_lessons(lesson: str) -> None:
@@ -91,17 +98,10 @@ def _know_earlier_lessons(lesson: str) -> None:
                 setattr(withheld, part, value)
 
 
-@functools.cache
-def _entries() -> list[Any]:
-    from benchmarks.explanations import entries
-
-    return list(entries())
-
-
-def _natural(name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _natural(name: str, lesson: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     from benchmarks.explanations import answer_of
 
-    for entry in _entries():
+    for entry in _entries(lesson):
         if entry.exercise == name:
             try:
                 yield entry.name, answer_of(entry)

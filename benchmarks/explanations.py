@@ -61,9 +61,9 @@ class Entry:
         return name in (self.lesson, self.exercise, self.name, f"{self.writer}/{self.lesson}")
 
 
-def entries(corpus: Path = CORPUS) -> Iterator[Entry]:
-    """Yield every entry, by writer and lesson in order."""
-    for file in sorted(corpus.glob("*/[0-9][0-9]_*.yaml")):
+def entries(corpus: Path = CORPUS, lesson: str = "[0-9][0-9]_*") -> Iterator[Entry]:
+    """Yield every entry, or those of a lesson, by writer and lesson in order."""
+    for file in sorted(corpus.glob(f"*/{lesson}.yaml")):
         numbers: Counter[str] = Counter()
         for fields in yaml.safe_load(file.read_text(encoding="utf-8")):
             numbers[fields["exercise"]] += 1
