@@ -35,6 +35,8 @@ LIBRARY = Path(attention_lib.__file__).parent
 WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
 RUNTIME = ["__init__", "keys", "packing", "lookups", "calls", "values", "exercises", "commands"]
 PLAIN = ("arguments.py", "commands.py", "learn.py", "record.py", "standing.py")
+# Of a docstring: some examples solve an exercise.
+EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
 README = """\
 # {title}
 
@@ -329,7 +331,8 @@ def _withhold_softmax(path: Path) -> None:
 
 def _write_rest(package: Path, given: Sequence[str]) -> None:
     for name in PLAIN:
-        _copy(LIBRARY / name, package / name)
+        text = (LIBRARY / name).read_text(encoding="utf-8")
+        _write(package / name, EXAMPLES.sub("", text))
     for path in (LIBRARY / "checks").rglob("*.py"):
         _copy(path, package / path.relative_to(LIBRARY))
     for name in RUNTIME:

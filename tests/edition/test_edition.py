@@ -163,6 +163,12 @@ def test_model_answer_shows_from_a_day_on_and_at_once_where_the_lesson_is_over(e
     assert (first, last) == ("def weighted_sum(weights, values):", "    return weights @ values")
 
 
+def test_docstrings_of_commands_have_no_solved_exercise(edition):
+    text = (edition / "attention_lib" / "commands.py").read_text("utf-8")
+    assert "Raises" in text
+    assert ">>>" not in text
+
+
 def test_docstrings_say_what_a_function_does(edition):
     code = "import attention_lib as lib; print(lib.logsumexp.__doc__, lib.logsumexp.__name__)"
     said = run(edition, code)
