@@ -242,14 +242,7 @@ def _trace_lessons(
             if lesson in graded:
                 report(f"running the cells of {lesson}")
                 cells = read_lesson(course.written(lesson), EXERCISES).cells
-                code = [
-                    cell.source
-                    for cell in cells
-                    if cell.cell_type == "code"
-                    and not cell.metadata.get("nbgrader", {})
-                    .get("grade_id", "")
-                    .startswith("check_")
-                ]
+                code = [cell.source for cell in cells if cell.cell_type == "code"]
                 run_cells(code, course.root, tracer.begin_cell)
 
 
