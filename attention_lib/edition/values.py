@@ -27,6 +27,7 @@ class HashedValue:
     distance: float
     offsets: tuple[float, ...]
     digests: tuple[str, ...]
+    sums_to_one: bool
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,7 +53,7 @@ def hashed(numbers: NDArray[np.float64], distance: float, salt: str) -> HashedVa
         _digest(f"{salt}:{place}", _cell(float(number), offset, distance))
         for place, (number, offset) in enumerate(zip(numbers, offsets, strict=True))
     )
-    return HashedValue(salt, distance, offsets, digests)
+    return HashedValue(salt, distance, offsets, digests, bool(abs(numbers.sum() - 1) <= 1e-9))
 
 
 def _cell(number: float, offset: float, distance: float) -> float:

@@ -140,6 +140,8 @@ def test_hashed_value_tells_what_is_near_and_holds_no_number():
         assert value.off(numbers + by * distance).tolist() == [off] * 3
     assert value.off(np.array([0.0634, np.inf, 1e300])).tolist() == [False, True, True]
     assert not any(str(number)[:5] in repr(value) for number in numbers)
+    assert not value.sums_to_one
+    assert hashed(np.array([0.25, 0.75]), distance, "salt").sums_to_one
 
 
 def test_names_of_a_function_are_those_it_takes_from_outside():
