@@ -148,7 +148,7 @@ except AssertionError as failed:
     print(failed)
 """
     assert run(edition, code).splitlines()[-1] == (
-        "stable_softmax: not right yet. stable_softmax calls attention_lib, the course's "
+        "stable_softmax: not right yet. stable_softmax calls lib, the course's "
         "own solution: write it with NumPy and functions of earlier lessons."
     )
 
