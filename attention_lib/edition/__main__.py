@@ -43,7 +43,7 @@ def graded_lessons(last: str, over: str, today: datetime.date) -> dict[str, str]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="edition", description=__doc__)
-    parser.add_argument("lesson", choices=LESSONS, help="the last lesson that the class has")
+    parser.add_argument("lesson", help="the last lesson that the class has, such as 03_scaling")
     parser.add_argument(
         "--over", default="", help="lessons whose answers may be seen: 01_softmax,..."
     )
@@ -51,14 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         course = Course.here()
-        graded = graded_lessons(options.lesson, options.over, datetime.date.today())
-        target = options.target or course.root / "build" / "edition" / options.lesson
-        make_edition(course, options.lesson, graded, target, print)
+        last = course.require(options.lesson)
+        graded = graded_lessons(last, options.over, datetime.date.today())
+        target = options.target or course.root / "build" / "edition" / last
+        make_edition(course, last, graded, target, print)
     except (CourseError, EditionError) as problem:
         print(problem, file=sys.stderr)
         return 1
     withheld = f"withholds the answers to {', '.join(graded)}" if graded else "withholds nothing"
-    print(f"{target} has the lessons up to {options.lesson}, and {withheld}.")
+    print(f"{target} has the lessons up to {last}, and {withheld}.")
     return 0
 
 
