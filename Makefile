@@ -10,7 +10,7 @@ VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release site collect grade report grades feedback bench
+.PHONY: help lab check quick test style release edition site collect grade report grades feedback bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -55,6 +55,13 @@ release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions
 	@$(VENV_PYTHON) -m attention_lib.grading.release $(LESSON) \
 	    $(if $(CHANGED_POINTS),--changed-points) \
 	    $(if $(CHANGED_EXERCISES),--changed-exercises) $(if $(OVERWRITE),--overwrite)
+
+# LESSON: the last that the class has. OVER: lessons whose answers may be seen, such as
+# 01_softmax,02_stability:2026-12-01, each at once or from a day on. OUT: the folder to make.
+edition: $(READY) ## make a class's package, without answers: make edition LESSON=03_scaling
+	@test -n "$(LESSON)" || { echo "Up to which lesson? For example: make edition LESSON=03_scaling"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.edition "$(LESSON)" $(if $(OVER),--over "$(OVER)") \
+	    $(if $(OUT),--target "$(OUT)")
 
 SITE_READY := .venv/.installed-site
 

@@ -61,9 +61,9 @@ class Entry:
         return name in (self.lesson, self.exercise, self.name, f"{self.writer}/{self.lesson}")
 
 
-def entries(corpus: Path = CORPUS) -> Iterator[Entry]:
-    """Yield every entry, by writer and lesson in order."""
-    for file in sorted(corpus.glob("*/[0-9][0-9]_*.yaml")):
+def entries(corpus: Path = CORPUS, lesson: str = "[0-9][0-9]_*") -> Iterator[Entry]:
+    """Yield every entry, or those of a lesson, by writer and lesson in order."""
+    for file in sorted(corpus.glob(f"*/{lesson}.yaml")):
         numbers: Counter[str] = Counter()
         for fields in yaml.safe_load(file.read_text(encoding="utf-8")):
             numbers[fields["exercise"]] += 1
@@ -71,17 +71,22 @@ def entries(corpus: Path = CORPUS) -> Iterator[Entry]:
             yield Entry(file.parent.name, file.stem, number, **fields)
 
 
-def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
-    """Return the check's verdict on an entry, and its sentence."""
+def answer_of(entry: Entry) -> Any:
+    """Run an entry's cell and return its answer, or raise what the cell does."""
     source = f"<{entry.name.replace('/', ' ')}>"
     lines = entry.answer.splitlines(keepends=True)
     linecache.cache[source] = (len(entry.answer), None, lines, source)  # for tracebacks and Triton
     namespace: dict[str, Any] = {"__name__": "__main__", "np": np}
+    with warnings.catch_warnings(), time_limit(CALL_SECONDS):
+        warnings.simplefilter("ignore")
+        exec(compile(entry.answer, source, "exec", dont_inherit=True), namespace)
+    return namespace[entry.exercise]
+
+
+def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
+    """Return the check's verdict on an entry, and its sentence."""
     try:
-        with warnings.catch_warnings(), time_limit(CALL_SECONDS):
-            warnings.simplefilter("ignore")
-            exec(compile(entry.answer, source, "exec", dont_inherit=True), namespace)
-        answer = namespace[entry.exercise]
+        answer = answer_of(entry)
     except (Exception, OutOfTime) as error:  # a cell that stops, as Jupyter shows it
         return "error", f"{type(error).__name__}: {error}"
     report = judge(EXERCISES[entry.exercise], answer, SEED, policy)

@@ -52,6 +52,7 @@ FUSED = (  # attention that torch has ready
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.modules.activation.MultiheadAttention",
 )
+RECORDED = ("attention_lib.edition.exercises",)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 
 Judge = Callable[[Attempt], Iterator[Report]]
@@ -204,11 +205,11 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     """Name what may not do an answer's work.
 
-    These are the modules of its lesson and of later ones, other libraries, and the functions of
-    earlier lessons that the exercise lists.
+    These are the modules of its lesson and of later ones, other libraries, the functions of
+    earlier lessons that the exercise lists, and what a students' edition has for references.
     """
     lessons = LESSONS[LESSONS.index(exercise.lesson) :]
     modules = [module for lesson in lessons for module in modules_of(lesson)]
     library = tuple(f"attention_lib.lessons.{module}" for module in modules)
     earlier = tuple(map(full_name, exercise.not_by))
-    return library + earlier + (FUSED if exercise.accelerated else OTHER_LIBRARIES)
+    return library + earlier + RECORDED + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

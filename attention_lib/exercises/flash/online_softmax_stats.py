@@ -7,6 +7,7 @@ read once, and its blocks are never held all at a time: the check measures the m
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -53,7 +54,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     # Below every number that might stand for -inf.
     yield Case(cut(1e290 * np.array([[-3.0, -1.0, -2.0, -9.0], [-5.0, -8.0, -6.0, -4.0]]), 1, 3))
     whole = [np.array([[2, 5], [-1, 0]]), np.array([[3], [0]])]
-    yield Case(Stream(whole), verify=lambda value: problem_with_integers(value, whole))
+    yield Case(Stream(whole), verify=functools.partial(problem_with_integers, blocks=whole))
 
 
 def cut(rows: NDArray, *places: int) -> Stream:

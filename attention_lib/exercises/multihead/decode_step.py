@@ -10,6 +10,7 @@ attention, also where two such loops take turns. Whether a cache of integers sta
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -62,31 +63,25 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(1e3 * query, key, value, cache)
     integers = [rng.integers(-2, 3, (1, size)) for size in (3, 3, 2)]
     earlier = tuple(rng.integers(-2, 3, (4, size)) for size in (3, 2))
-    yield Case(*integers, earlier, verify=equals_floats(*integers, earlier))
+    keys, values = grown(*integers[1:], earlier)
+    right = attention(integers[0], keys, values)[0]
+    yield Case(*integers, earlier, verify=functools.partial(equals_floats, right, keys, values))
 
 
-def equals_floats(
-    query: NDArray, key: NDArray, value: NDArray, cache: Cache
-) -> Callable[[Any], str | None]:
+def equals_floats(right: NDArray, keys: NDArray, values: NDArray, result: Any) -> str | None:
     """Judge a step of whole numbers; whether the cache stays whole is left to the answer."""
-    keys, values = grown(key, value, cache)
-    right = attention(query, keys, values)[0]
-
-    def verify(result: Any) -> str | None:
-        try:
-            output, grown = result
-            fits = (
-                np.asarray(output).dtype == np.float64
-                and np.shape(output) == right.shape
-                and np.allclose(output, right, rtol=1e-11, atol=1e-11)
-                and all(map(np.array_equal, grown, (keys, values)))
-                and len(grown) == 2
-            )
-        except (TypeError, ValueError):
-            fits = False
-        return None if fits else "For integers decode_step should give what it gives for floats."
-
-    return verify
+    try:
+        output, cache = result
+        fits = (
+            np.asarray(output).dtype == np.float64
+            and np.shape(output) == right.shape
+            and np.allclose(output, right, rtol=1e-11, atol=1e-11)
+            and all(map(np.array_equal, cache, (keys, values)))
+            and len(cache) == 2
+        )
+    except (TypeError, ValueError):
+        fits = False
+    return None if fits else "For integers decode_step should give what it gives for floats."
 
 
 def draw_token(

@@ -6,6 +6,7 @@ to 0.1 %.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -27,7 +28,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     for dtype in (np.float16, np.float32, np.float64):
         exact = largest_exponent(dtype)
         for spelled in (dtype, np.dtype(dtype), np.dtype(dtype).name):
-            yield Case(spelled, verify=lambda got, exact=exact: problem_with(got, exact))
+            yield Case(spelled, verify=functools.partial(problem_with, exact=exact))
 
 
 def problem_with(got: object, exact: float) -> str | None:

@@ -1,0 +1,373 @@
+"""Make a students' edition: a folder with a package and notebooks, to be installed by pip."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import attention_lib
+from attention_lib.checks import changed_arguments
+from attention_lib.checks.cases import cases_of
+from attention_lib.checks.exercise import Exercise
+from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
+from attention_lib.edition.recording import SEED, recorded
+from attention_lib.edition.slicing import Module, names_in, withheld_function
+from attention_lib.edition.tracing import Tracer, run_cells, run_probes
+from attention_lib.edition.values import hashed
+from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.contracts import contract_of
+from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.lesson.markdown import read_lesson
+from attention_lib.lessons import BESIDE, LESSONS, module_of
+
+__all__ = ["EditionError", "make_edition"]
+
+LIBRARY = Path(attention_lib.__file__).parent
+WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
+RUNTIME = ["__init__", "keys", "packing", "lookups", "calls", "values", "exercises", "commands"]
+PLAIN = ("arguments.py", "commands.py", "learn.py", "record.py", "standing.py")
+# Of a docstring: some examples solve an exercise.
+EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
+README = """\
+# {title}
+
+A students' edition of the attention course: lessons {lessons}. Install it and begin:
+
+    python -m pip install --editable .
+    python -m attention_lib.learn
+
+Checks and hints are those of the course. In place of its own solutions to {graded}, the package has
+recorded results: `lib.X` is your own function once `check("X", X)` has passed in a notebook.
+"""
+
+
+class EditionError(Exception):
+    """Raised where an edition cannot be made; the text says why and what to do."""
+
+
+def make_edition(
+    course: Course,
+    last: str,
+    graded: Mapping[str, str],
+    target: Path,
+    report: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Write an edition into a folder, in place of what is there.
+
+    Parameters
+    ----------
+    course
+        Where solutions and released notebooks are.
+    last
+        The last lesson that the edition has.
+    graded
+        The lessons among these whose answers are withheld, each with the day from which on they
+        will show, or an empty string. They stand at the end: all before them are over.
+    target
+        The folder.
+    report
+        Called with a line on what is being recorded.
+
+    Raises
+    ------
+    EditionError
+        If lessons that are over come after one that is graded, no edition can have a lesson, or the
+        folder holds something else.
+    """
+    given = LESSONS[: LESSONS.index(last) + 1]
+    _refuse(given, graded)
+    if target.exists() and any(target.iterdir()):
+        if not (target / "attention_lib" / "records").is_dir():
+            raise EditionError(
+                f"{target} holds something else than an edition: choose another folder."
+            )
+        shutil.rmtree(target)
+    package = target / "attention_lib"
+    exercises = [one for one in EXERCISES.values() if one.lesson in given]
+    slices = _slices(exercises, graded)
+    tracer = Tracer()
+    with tracer.replacing([(changed_arguments, "_softmax")]):
+        _record_exercises(exercises, package, report)
+    _trace_probes(exercises, slices, tracer)
+    _trace_lessons(course, given, graded, tracer, report)
+    tracer.tables.packer.write(package / "records" / "calls.bin", tracer.tables.content())
+    (package / "records" / "graded.json").write_text(json.dumps(dict(graded)), encoding="utf-8")
+    _write_exercises(package, given, slices)
+    _write_lessons(package, given, graded, slices)
+    _write_rest(package, given)
+    if graded.keys() & {"01_softmax", "02_stability"}:
+        _withhold_softmax(package / "checks" / "changed_arguments.py")
+    _write_around(course, target, given, graded)
+
+
+def _refuse(given: Sequence[str], graded: Mapping[str, str]) -> None:
+    for lesson in given:
+        if lesson in WITHOUT:
+            raise EditionError(f"No edition can be made of {lesson} yet: choose an earlier lesson.")
+    over = [lesson for lesson in given if lesson not in graded]
+    if over != list(given[: len(over)]):
+        first = next(lesson for lesson in given if lesson in graded)
+        raise EditionError(
+            f"{over[-1]} is over and {first} is not: the later lesson would show the answers to the "
+            "earlier one. Let the earlier one be over too."
+        )
+
+
+def _lesson_module(lesson: str) -> str:
+    return f"attention_lib.lessons.{module_of(lesson)}"
+
+
+def _slices(exercises: Sequence[Exercise], graded: Mapping[str, str]) -> Slices:
+    slices = Slices(map(_lesson_module, graded))
+    for exercise in exercises:
+        name = exercise_module(exercise)
+        declared = _declared(exercise, slices.module(name), exercise.lesson not in graded)
+        slices.replace(name, "EXERCISE", declared)
+        for module, function in _functions_in_cases(exercise):
+            slices.keep(module, function)
+    return slices
+
+
+def _functions_in_cases(exercise: Exercise) -> list[tuple[str, str]]:
+    """List the functions of this library that stand in the cases, or verify their results."""
+    found = []
+    for case in cases_of(exercise, SEED) if exercise.kind == "function" else ():
+        for value in (*case.args, *case.kwargs.values(), case.verify):
+            function = getattr(value, "func", value)
+            if inspect.isfunction(function):
+                found.append((function.__module__, function.__qualname__.partition(".")[0]))
+    return found
+
+
+def _declared(exercise: Exercise, module: Module, is_over: bool) -> ast.stmt:
+    """Return the declaration of an exercise without its reference and mistakes."""
+    said = declaration(module)
+    kept = [ast.keyword(name, value) for name, value in said.items() if name in DECLARED]
+    if exercise.kind == "function":
+        known = [
+            (one.sentence, one.id, one.measured, 0 if one.measured else len(one.variants))
+            for one in exercise.mistakes
+        ]
+        text = (
+            f"EXERCISE = recorded_exercise({exercise.name!r}, "
+            f"module={_lesson_module(exercise.lesson)!r}, mistakes={tuple(known)!r}, "
+            f"has_magnitude={exercise.magnitude is not None}, is_over={is_over})"
+        )
+    else:
+        values = ""
+        if exercise.kind == "value":
+            values = (
+                f", reference={_value(exercise.reference, exercise.tolerance, is_over)}, mistakes=("
+                + "".join(
+                    f"Mistake({one.sentence!r}, "
+                    + "".join(
+                        f"{_value(variant, 2 * exercise.tolerance, is_over)}, "
+                        for variant in one.variants
+                    )
+                    + f"id={one.id!r}), "
+                    for one in exercise.mistakes
+                )
+                + ")"
+            )
+        text = f"EXERCISE = Exercise({exercise.name!r}{values})"
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.Assign)
+    assert isinstance(node.value, ast.Call)
+    node.value.keywords += kept
+    return ast.fix_missing_locations(node)
+
+
+def _value(value: object, distance: float, is_over: bool) -> str:
+    numbers = np.asarray(value, float)
+    return repr(numbers.tolist() if is_over else hashed(numbers, distance, secrets.token_hex(8)))
+
+
+def _record_exercises(
+    exercises: Sequence[Exercise], package: Path, report: Callable[[str], None]
+) -> None:
+    for exercise in exercises:
+        if exercise.kind == "function":
+            report(f"recording {exercise.name}")
+            packer, content = recorded(exercise)
+            packer.write(package / "records" / f"{exercise.name}.bin", content)
+
+
+def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer) -> None:
+    places = []
+    for name in slices.texts():
+        if not name.startswith("attention_lib.exercises."):
+            continue
+        module = slices.module(name)
+        for local, (origin, attribute) in module.imports.items():
+            if (origin, attribute) in slices.looked_up:
+                places.append((importlib.import_module(name), local))
+        places += [
+            (importlib.import_module(name), function)
+            for function in module.definitions
+            if (name, function) in slices.looked_up
+        ]
+    with tracer.replacing(places):
+        for exercise in exercises:
+            if exercise.kind == "function":
+                tracer.begin_cell()
+                name = exercise_module(exercise)
+                declared = dict(declaration(slices.module(name)))
+                run_probes(exercise, importlib.import_module(name), declared)
+
+
+def _trace_lessons(
+    course: Course,
+    given: Sequence[str],
+    graded: Mapping[str, str],
+    tracer: Tracer,
+    report: Callable[[str], None],
+) -> None:
+    places = [
+        (attention_lib, name)
+        for lesson in given
+        if lesson in graded
+        for name in importlib.import_module(_lesson_module(lesson)).__all__
+    ]
+    with tracer.replacing(places):
+        for lesson in given:
+            if lesson in graded:
+                report(f"running the cells of {lesson}")
+                cells = read_lesson(course.written(lesson), EXERCISES).cells
+                code = [cell.source for cell in cells if cell.cell_type == "code"]
+                run_cells(code, course.root, tracer.begin_cell)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _write_exercises(package: Path, given: Sequence[str], slices: Slices) -> None:
+    folder = LIBRARY / "exercises"
+    for name, text in slices.texts().items():
+        if name.startswith("attention_lib.exercises."):
+            _write(package.parent / f"{name.replace('.', '/')}.py", text)
+    for lesson in given:
+        _copy(
+            folder / module_of(lesson) / "__init__.py",
+            package / "exercises" / module_of(lesson) / "__init__.py",
+        )
+    for name in ("__init__.py", "model_answers.py", "parts/__init__.py"):
+        _copy(folder / name, package / "exercises" / name)
+
+
+def _write_lessons(
+    package: Path, given: Sequence[str], graded: Mapping[str, str], slices: Slices
+) -> None:
+    folder = LIBRARY / "lessons"
+    for lesson in given:
+        modules = [module_of(lesson), *BESIDE.get(lesson, ())]
+        for module in modules:
+            path = package / "lessons" / f"{module}.py"
+            if lesson in graded:
+                _write(path, _withheld_module(f"attention_lib.lessons.{module}", slices))
+            else:
+                _copy(folder / f"{module}.py", path)
+    text = (folder / "__init__.py").read_text(encoding="utf-8")
+    for lesson in LESSONS:
+        if lesson not in given:
+            text = re.sub(rf'^    "{lesson}",\n', "", text, flags=re.MULTILINE)
+    _write(package / "lessons" / "__init__.py", text)
+
+
+def _withheld_module(name: str, slices: Slices) -> str:
+    """Write a lesson's module whose functions look their results up."""
+    module = Module(name)
+    public = ast.literal_eval(module.definitions["__all__"].value)  # type: ignore[attr-defined]
+    wanted = {*public, *(function for place, function in slices.looked_up if place == name)}
+    statements = [module.definitions["__all__"]]
+    for function in module.definitions:
+        node = module.definitions[function]
+        if function in wanted and isinstance(node, ast.FunctionDef):
+            contract = contract_of(EXERCISES[function]) if function in EXERCISES else ""
+            defaults = map(names_in, (*node.args.defaults, *filter(None, node.args.kw_defaults)))
+            statements += [module.definitions[name] for name in sorted(set().union(*defaults))]
+            statements.append(withheld_function(node, contract))
+    lines = [
+        f'"""{module.docstring.splitlines()[0]}"""',
+        "from __future__ import annotations",
+        "from attention_lib.edition import calls",
+    ]
+    return "\n\n".join([*lines, *map(ast.unparse, statements)]) + "\n"
+
+
+def _withhold_softmax(path: Path) -> None:
+    """Look up the softmax of an argument, where a check tries a call with that."""
+    text = path.read_text(encoding="utf-8")
+    function = Module("attention_lib.checks.changed_arguments").definitions["_softmax"]
+    assert isinstance(function, ast.FunctionDef)
+    source = ast.get_source_segment(text, function)
+    assert source
+    text = text.replace(source, ast.unparse(withheld_function(function, "")))
+    mark = "from attention_lib.checks.exercise import Exercise\n"
+    path.write_text(text.replace(mark, f"{mark}from attention_lib.edition import calls\n"), "utf-8")
+
+
+def _write_rest(package: Path, given: Sequence[str]) -> None:
+    for name in PLAIN:
+        text = (LIBRARY / name).read_text(encoding="utf-8")
+        _write(package / name, EXAMPLES.sub("", text))
+    for path in (LIBRARY / "checks").rglob("*.py"):
+        _copy(path, package / path.relative_to(LIBRARY))
+    for name in RUNTIME:
+        _copy(LIBRARY / "edition" / f"{name}.py", package / "edition" / f"{name}.py")
+    modules = {module_of(lesson) for lesson in given}
+    left_out = {module_of(lesson) for lesson in LESSONS} - modules
+    for path in (LIBRARY / "plots").glob("*.py"):
+        if path.stem not in left_out:
+            _copy(path, package / "plots" / path.name)
+    for name in ("__init__.py", "plots/__init__.py"):
+        text = (LIBRARY / name).read_text(encoding="utf-8")
+        for module in sorted(left_out):
+            text = re.sub(
+                rf"^.*\b(?:lessons|plots)\.{module}(?:\.\w+)?\b.*\n", "", text, flags=re.MULTILINE
+            )
+            text = re.sub(rf"^ +\*?{module}(?:\.__all__)?,\n", "", text, flags=re.MULTILINE)
+        for command in ("check", "solution"):
+            text = text.replace(
+                f'"{command}": "attention_lib.commands"',
+                f'"{command}": "attention_lib.edition.commands"',
+            )
+        _write(package / name, text)
+
+
+def _write_around(
+    course: Course, target: Path, given: Sequence[str], graded: Mapping[str, str]
+) -> None:
+    for lesson in given:
+        _copy(course.released(lesson), target / "notebooks" / lesson / f"{lesson}.ipynb")
+        if lesson not in graded:
+            _copy(course.written(lesson), target / "solutions" / f"{lesson}.md")
+    project = (course.root / "pyproject.toml").read_text(encoding="utf-8")
+    head = project.partition("[project.optional-dependencies]")[0]
+    _write(
+        target / "pyproject.toml",
+        f'{head}[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
+        '[tool.setuptools.package-data]\nattention_lib = ["records/*"]\n',
+    )
+    for name in ("LICENSE", "LICENSE-text"):
+        _copy(course.root / name, target / name)
+    names = f"{given[0]} to {given[-1]}" if len(given) > 1 else given[0]
+    _write(
+        target / "README.md",
+        README.format(title="The attention course", lessons=names, graded=", ".join(graded)),
+    )

@@ -1,0 +1,127 @@
+"""A serializer for recorded calls: JSON for what is nested, one block of bytes for all arrays.
+
+Nothing in it can be code: a function goes by its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import struct
+import types
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.case import Stream
+from attention_lib.edition.keys import Undescribed, parts_of_function
+
+__all__ = ["Packer", "Unpacker"]
+
+
+class Packer:
+    """Encodes values, and stores each different array once."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, tuple[int, ...], tuple[int, ...], bytes], int] = {}
+
+    def encoded(self, value: Any) -> Any:
+        """Return a value as JSON can hold it.
+
+        Raises
+        ------
+        Undescribed
+            If it is of a kind that is not recorded.
+        """
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if isinstance(value, (np.ndarray, np.generic)):
+            if value.dtype.kind not in "biuf":
+                raise Undescribed(f"Arrays of dtype {value.dtype} are not recorded.")
+            array, axes = np.asarray(value), _axes_in_memory(value)
+            array = array.transpose(axes)
+            key = array.dtype.str, array.shape, axes, array.tobytes()
+            place = self._places.setdefault(key, len(self._places))
+            return {"n" if isinstance(value, np.generic) else "a": place}
+        if isinstance(value, tuple):
+            return {"t": [self.encoded(item) for item in value]}
+        if isinstance(value, list):
+            return {"l": [self.encoded(item) for item in value]}
+        if isinstance(value, dict):
+            return {"d": {name: self.encoded(item) for name, item in value.items()}}
+        if isinstance(value, Stream):
+            return {"s": [self.encoded(item) for item in value.items]}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, type) and value.__module__ == "numpy":
+            return {"type": value.__name__}
+        if isinstance(value, (types.FunctionType, functools.partial)):
+            partial = isinstance(value, functools.partial)
+            return {"f": [partial, *map(self.encoded, parts_of_function(value))]}
+        raise Undescribed(f"Values of type {type(value).__name__} are not recorded.")
+
+    def write(self, path: Path, content: Any) -> None:
+        """Write what was encoded with this packer."""
+        index, blocks, start = [], [], 0
+        for dtype, shape, axes, block in self._places:
+            index.append([dtype, shape, axes, start])
+            blocks.append(block)
+            start += len(block)
+        text = json.dumps([index, content], separators=(",", ":")).encode()
+        packed = struct.pack("<Q", len(text)) + text + b"".join(blocks)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(zlib.compress(packed, 9))
+
+
+class Unpacker:
+    """Reads what a packer has written."""
+
+    def __init__(self, path: Path) -> None:
+        packed = zlib.decompress(path.read_bytes())
+        (length,) = struct.unpack_from("<Q", packed)
+        self._index, self.content = json.loads(packed[8 : 8 + length])
+        self._blocks = memoryview(packed)[8 + length :]
+
+    def decoded(self, value: Any) -> Any:
+        """Return a new copy of a value that was encoded."""
+        if not isinstance(value, dict):
+            return value
+        ((kind, content),) = value.items()
+        if kind in ("a", "n"):
+            dtype, shape, axes, start = self._index[content]
+            count = int(np.prod(shape, dtype=np.int64))
+            array = np.frombuffer(self._blocks, dtype, count, start).reshape(shape).copy()
+            return array.transpose(np.argsort(axes).astype(int)) if kind == "a" else array[()]
+        if kind == "t":
+            return tuple(map(self.decoded, content))
+        if kind == "l":
+            return list(map(self.decoded, content))
+        if kind == "d":
+            return {name: self.decoded(item) for name, item in content.items()}
+        if kind == "s":
+            return Stream(map(self.decoded, content))
+        if kind == "dtype":
+            return np.dtype(content)
+        if kind == "type":
+            return getattr(np, content)
+        return _function(content[0], *map(self.decoded, content[1:]))
+
+
+def _axes_in_memory(array: Any) -> tuple[int, ...]:
+    """Return the axes in the order in which they lie in memory, which a copy of a case keeps."""
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+
+
+def _function(
+    partial: bool, module: str, name: str, given: dict[str, Any], args: tuple[Any, ...]
+) -> Any:
+    factory, *inner = name.split(".")
+    function = getattr(importlib.import_module(module), factory)
+    if partial:
+        return functools.partial(function, *args, **given)
+    return function(**given) if inner else function
