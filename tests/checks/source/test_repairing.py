@@ -168,9 +168,11 @@ def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_rou
         shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
         return np.log(shares[np.arange(len(targets)), targets]).mean()
 
-    sentence = sentence_of(without_minus, "cross_entropy")
+    by_source = Policy((source_repairs, source_readings))
+    sentence = sentence_of(without_minus, "cross_entropy", by_source)
     assert "write `return -np.log(" in sentence
     assert "/ exponentials`" not in sentence
+    assert "The sign is reversed" in sentence_of(without_minus, "cross_entropy")
 
 
 def _called(exercise, answer):
