@@ -136,6 +136,6 @@ def test_nan_that_is_written_down_is_not_called_the_first_of_an_operation():
 
 
 def test_watched_call_leaves_variables_of_the_notebook_as_they_are():
-    before = dict(globals())
+    before = {**globals(), "__warningregistry__": None}  # in which Python notes warnings
     sentence_of(_no_maximum, "stable_softmax", BY_OPERATIONS)
-    assert globals() == before
+    assert {**globals(), "__warningregistry__": None} == before
