@@ -161,6 +161,11 @@ MISTAKES = (
         Edited(changed(PLACES, "head * query_length + ", "")),
     ),
     Mistake(
+        "All heads store where the first one does: rows of head h begin at row h * query_length in "
+        "output, too.",
+        Edited(changed(STORE, "places", "places - head * query_length * HEAD")),
+    ),
+    Mistake(
         "Keys and values of head h are looked for at row h * query_length: they begin at h * key_length.",
         Edited(changed(KEYS, "key_length", "query_length")),
     ),

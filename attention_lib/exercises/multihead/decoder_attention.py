@@ -391,6 +391,7 @@ MISTAKES = (
         "The mask follows the positions: they serve the rotation only, and the order of the words "
         "decides who sees whom.",
         layer_with(allow=by_positions),
+        layer_with(allow=lambda new: np.arange(new.total) <= new.positions[:, None]),
     ),
     Mistake(
         "The new words attend to themselves alone: put their keys and values behind those of the "

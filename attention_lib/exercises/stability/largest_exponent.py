@@ -51,7 +51,8 @@ MISTAKES = (
         lambda dtype: float(np.finfo(dtype).max),
     ),
     Mistake(
-        "These are powers of 2: exp uses e, so take the natural logarithm.",
+        "This counts powers of 2, and exp those of e: take the natural logarithm of the dtype's "
+        "largest number, np.finfo(dtype).max.",
         lambda dtype: np.log2(float(np.finfo(dtype).max)),
         lambda dtype: np.finfo(dtype).maxexp,
     ),
