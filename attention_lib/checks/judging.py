@@ -54,6 +54,7 @@ FUSED = (  # attention that torch has ready
 )
 RECORDED = ("attention_lib.edition.exercises",)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
+NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 
 Judge = Callable[[Attempt], Iterator[Report]]
 
@@ -195,7 +196,7 @@ def _reports(judges: tuple[Judge, ...], attempt: Attempt) -> Iterator[Report]:
 def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
     frames = seen.frames if seen else []
     if len(frames) > 1:  # the stub is that of another exercise, which this answer calls
-        return f"{exercise.name} calls {frames[-1].name}, which is not written yet."
+        return f"{exercise.name} calls {frames[-1].name}, {NOT_WRITTEN_YET}"
     return (
         "Write your answer in the cell above in place of raise NotImplementedError(), run that "
         f'cell, then this one. hint("{exercise.name}") helps.'

@@ -189,8 +189,11 @@ def summary(results: list[Result]) -> str:
     if failed:
         sentences.append(f"Not graded: {', '.join(failed)}.")
     if absent:
-        names = (f"{printable(one.student)} ({one.note})" for one in absent)
-        sentences.append(f"Absent: {', '.join(names)}.")
+        students: dict[str, list[str]] = {}  # by why they are absent
+        for one in absent:
+            students.setdefault(one.note, []).append(printable(one.student))
+        groups = (f"{' '.join(names)} ({note})" for note, names in students.items())
+        sentences.append(f"Absent: {', '.join(groups)}.")
     if waiting:
         counts = ", ".join(f"{name} of {count}" for name, count in waiting.items())
         sentences.append(f"Waiting for a human (?): {counts}.")

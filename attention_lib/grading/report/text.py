@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 
+from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading.report.reading import NOT_CHECKED, ClassReport, Finding
 from attention_lib.grading.terminal import printable
 
@@ -63,7 +64,8 @@ def counts(report: ClassReport, exercise: str) -> str:
 
 def short(finding: Finding) -> str:
     """Return what a check found, on a line or two, after the id of its mistake if it has one."""
-    if finding.outcome == "unattempted":
+    # An answer that calls a stub is written itself; its sentence names the stub.
+    if finding.outcome == "unattempted" and not finding.sentence.endswith(NOT_WRITTEN_YET):
         return WORDS["unattempted"]
     sentence = textwrap.shorten(printable(finding.sentence), MOST_CHARACTERS, placeholder=" ...")
     return f"{finding.mistake}, {sentence}" if finding.mistake else sentence

@@ -72,6 +72,14 @@ def test_absent_and_excused_stand_in_the_table_and_in_the_report(room, monkeypat
     assert "1 handed in nothing (hal); 1 excused (ivy)" in attendance(report)
 
 
+def test_summary_says_once_why_several_students_are_absent():
+    absent = {"hal": "handed in nothing", "ivy": "excused", "jo": "handed in nothing"}
+    results = [grade.Result(name, note=note, absent=True) for name, note in absent.items()]
+    assert grade.summary(results) == (
+        "0 handed in. Absent: hal jo (handed in nothing), ivy (excused)."
+    )
+
+
 def test_who_is_not_in_the_roster_is_said_so(room):
     room.course.roster.write_text(ROSTER.replace("bo,Bo", "bob,Bo"))
     results = quietly(add_absent, room.course, LESSON, list(room.results.values()))

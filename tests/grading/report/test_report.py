@@ -11,9 +11,10 @@ from bs4 import BeautifulSoup
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.report.__main__ import main
-from attention_lib.grading.report.reading import read_class
-from attention_lib.grading.report.text import as_text
+from attention_lib.grading.report.reading import Finding, read_class
+from attention_lib.grading.report.text import as_text, short
 from attention_lib.grading.report.writing import as_csv
+from tests.checks.judged import verdict
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -69,6 +70,18 @@ def test_text_says_who_is_stuck_on_what(report):
     assert "5 graded; 1 handed in nothing (hal); 1 late (cal)" in text
     assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not tried" in text
     assert re.search(r"^   2  softmax-[0-9a-f]{6}, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_text_names_the_stub_that_an_answer_calls():
+    def entropy(weights, axis=-1):
+        raise NotImplementedError()
+
+    found = verdict(lambda scores, target: entropy(scores), "temperature_for_entropy")
+    assert short(Finding(found.outcome, sentence=found.sentence)) == (
+        "temperature_for_entropy calls entropy, which is not written yet."
+    )
+    found = verdict(None, "entropy")
+    assert short(Finding(found.outcome, sentence=found.sentence)) == "not tried"
 
 
 def test_csv_has_a_line_for_each_answer_and_no_formula(report):
