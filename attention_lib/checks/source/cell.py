@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
+import io
 import linecache
 import types
-from collections.abc import Callable, Collection
+import warnings
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 MOST_LINES = 4000  # of the cell or file that is parsed
 
@@ -100,3 +105,16 @@ def _helpers_of(
                 helpers[name] = helper
                 pending.append(helper)
     return tuple(helpers.values())
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Hide what the calls of a changed or watched answer print and warn of."""
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield

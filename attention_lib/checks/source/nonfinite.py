@@ -7,13 +7,9 @@ finite number in place of what it made takes the NaN or infinity away that the c
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
-import io
 import operator
 import threading
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,7 +20,7 @@ from attention_lib.checks.calls.failing_line import is_kernel, quoted
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.source.cell import Source, source_of
+from attention_lib.checks.source.cell import Source, silenced, source_of
 
 MOST_EVENTS = 6  # operations that are tried
 SECONDS = 0.1  # for one watched call
@@ -145,7 +141,7 @@ class _Watched:
         case = failing.trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
         try:
-            with _quiet(), time_limit(SECONDS):
+            with silenced(), time_limit(SECONDS):
                 exec(self._code, names)
                 return names[self._source.function.name](*args, **kwargs), watch.events
         except (Exception, OutOfTime):
@@ -161,17 +157,6 @@ class _Watched:
             for number, node in enumerate(self.nodes)
             if (_symbol(node) or _name(node)) == what
         }
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 class _Watching(ast.NodeTransformer):

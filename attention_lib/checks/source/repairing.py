@@ -9,16 +9,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import io
 import itertools
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.failing_line import is_kernel
@@ -29,7 +25,7 @@ from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.leftovers import Leftovers
-from attention_lib.checks.source.cell import Source, source_of
+from attention_lib.checks.source.cell import Source, silenced, source_of
 from attention_lib.checks.source.edits import Change, changes_of, rank_of, sentence_of
 
 MOST_TRIALS = 600  # of changes, for one answer; the same on every machine
@@ -91,19 +87,6 @@ def repair(
     return _Search(exercise, source, comparisons, said_next).result()
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide what changed answers print and warn of."""
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
-
 class _BudgetSpent(Exception):
     """Raised when the time for trials is over."""
 
@@ -136,7 +119,7 @@ class _Search:
     def result(self) -> Repair | None:
         """Find what makes every result right or, if nothing was found that does, more of them."""
         try:
-            with _quiet():
+            with silenced():
                 change = self._whole_repair()
         except _BudgetSpent:
             change = None
@@ -144,7 +127,7 @@ class _Search:
             words = sentence_of(change, self._source.lines)
             after = f" Then: {self._next}" if self._next else ""
             return Repair(f"{words}, and every result is right.{after}", is_whole=True)
-        with _quiet():
+        with silenced():
             first_of_two = self._first_of_two()
         if first_of_two:
             return first_of_two

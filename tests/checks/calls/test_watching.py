@@ -33,7 +33,7 @@ def _with_torch_methods(scores, axis=-1):
         (lambda s, axis=-1: attention_lib.stable_softmax(s, axis), "the course's own solution"),
         (
             lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
-            "lib.log_softmax",
+            "calls lib.log_softmax",
         ),
         (_with_torch, "torch"),
         (_with_torch_methods, "torch"),
