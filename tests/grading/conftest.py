@@ -1,8 +1,10 @@
 """The course of the repository, released into a folder of its own."""
 
+import functools
 import shutil
 
 import pytest
+from nbgrader import api
 from sqlalchemy import Engine, event
 
 from attention_lib.grading.classroom.course import CLASS, Course
@@ -23,6 +25,14 @@ def _wait_for_no_disk(connection, _):
     """Let a test's gradebook be lost when the power fails: without this each commit waits for the disk."""
     if type(connection).__module__ == "sqlite3":
         connection.execute("PRAGMA synchronous=OFF")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ask_alembic_once():
+    """Keep the version that each new gradebook is given: nbgrader starts a process to ask for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "get_alembic_version", functools.cache(api.get_alembic_version))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
