@@ -10,3 +10,8 @@ def chosen(config: pytest.Config) -> dict[str, Exercise]:
     """Return the exercises to try, by name."""
     name = config.getoption("--exercise")
     return {name: EXERCISES[name]} if name else EXERCISES
+
+
+def in_one_worker(name: str) -> list[pytest.MarkDecorator]:
+    """Mark tests of an exercise: one process runs all, and keeps what its known mistakes return."""
+    return [pytest.mark.xdist_group(f"exercise_{name}")]

@@ -7,7 +7,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import module_of
 from tests.exercises.answers import as_a_learner_writes_it
-from tests.exercises.chosen import chosen
+from tests.exercises.chosen import chosen, in_one_worker
 
 SLOW = ("flash_kernel", "flash_program")  # in Triton's interpreter, a second each
 
@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc):
         pytest.param(
             *(exercise, mistake, variant, seed),
             id=f"{label(exercise, mistake)}, variant {number}, seed {seed}",
-            marks=[pytest.mark.slow] if exercise.name in SLOW else [],
+            marks=in_one_worker(exercise.name) + [pytest.mark.slow] * (exercise.name in SLOW),
         )
         for exercise in chosen(metafunc.config).values()
         for mistake in exercise.mistakes

@@ -5,7 +5,7 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.exercises.answers import answers_of, write_answers
-from tests.exercises.chosen import chosen
+from tests.exercises.chosen import chosen, in_one_worker
 
 SEEDS = 3
 SLOW = {
@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc):
             pytest.param(
                 *(name, answer, seed),
                 id=f"{name}-{getattr(answer, '__name__', number)}-{seed}",
-                marks=[pytest.mark.slow] if name in SLOW else [],
+                marks=in_one_worker(name) + [pytest.mark.slow] * (name in SLOW),
             )
             for name in exercises
             for number, answer in enumerate(answers_of(name, "RIGHT"))

@@ -6,7 +6,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import VERDICT_ALONE
 from tests.exercises.answers import answers_of, write_answers
-from tests.exercises.chosen import chosen
+from tests.exercises.chosen import chosen, in_one_worker
 
 # Every plain mistake is a known one there.
 WITHOUT_WRONG_ANSWERS = {"attention_flops", "flash_kernel"}
@@ -16,10 +16,11 @@ def pytest_generate_tests(metafunc):
     if metafunc.function is not test_wrong_answer_fails:
         exercises = chosen(metafunc.config).values()
         names = {exercise.name for exercise in exercises if exercise.kind == "function"}
-        metafunc.parametrize("name", sorted(names - WITHOUT_WRONG_ANSWERS))
+        tried = sorted(names - WITHOUT_WRONG_ANSWERS)
+        metafunc.parametrize("name", [pytest.param(one, marks=in_one_worker(one)) for one in tried])
         return
     answers = [
-        pytest.param(name, answer, id=f"{name}: {what}")
+        pytest.param(name, answer, id=f"{name}: {what}", marks=in_one_worker(name))
         for name in chosen(metafunc.config)
         for what, answer in answers_of(name, "WRONG").items()
     ]

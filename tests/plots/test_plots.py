@@ -173,7 +173,12 @@ SAMPLES = {
 }
 
 
-@pytest.fixture(scope="module", params=SAMPLES)
+in_one_worker = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"figure_{name}"), id=name) for name in SAMPLES
+]
+
+
+@pytest.fixture(scope="module", params=in_one_worker)
 def figure(request):
     """Draw one of the samples once for all the rules; a warning while drawing is an error."""
     drawn = SAMPLES[request.param]()
