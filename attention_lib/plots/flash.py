@@ -40,19 +40,20 @@ __all__ = [
 
 
 @lesson_style
-def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:
+def one_pass(
+    blocks: Sequence[ArrayLike], exponentials: Sequence[ArrayLike], read: int
+) -> LessonFigure:
     """Show a row of scores (n,) in blocks, and its maximum and total once `read` of them are read.
 
-    Below each block read stands the total after it: what it has kept of the total before, and
-    what the block adds. A dotted outline is the total before, where the maximum shrank it.
+    `exponentials` has for each block those of all scores up to its end, under their maximum. Below
+    each block read stands the total after it: what it has kept of the total before, and what the
+    block adds. A dotted outline is the total before, where the maximum shrank it.
     """
     blocks = [np.asarray(block, float) for block in blocks]
     row, ends = np.concatenate(blocks), np.cumsum([0, *map(len, blocks)])
     maxima = [row[:end].max() for end in ends[1:]]
-    kept = [
-        np.exp(row[:start] - top).sum() for start, top in zip(ends, maxima, strict=False)
-    ]  # of the blocks before, under the maximum so far
-    totals = [np.exp(row[:end] - top).sum() for end, top in zip(ends[1:], maxima, strict=True)]
+    kept = [np.sum(terms[:start]) for start, terms in zip(ends[:-1], exponentials, strict=True)]
+    totals = [np.sum(terms) for terms in exponentials]
     said = "; ".join(
         f"after block {i + 1} the maximum is {maxima[i]:g} and the total {totals[i]:.3f}"
         for i in range(read)
@@ -87,7 +88,7 @@ def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:
         note = f"{totals[i]:.3f}"
         if i and maxima[i] > maxima[i - 1]:
             below.bar(middle, totals[i - 1], 0.7, fill=False, ec=GRAY, linestyle=":", lw=1.2)
-            note += f"\nbefore × {np.exp(maxima[i - 1] - maxima[i]):.3f}"
+            note += f"\nbefore × {kept[i] / totals[i - 1]:.3f}"
         height = max(totals[i], totals[i - 1] if i else 0)
         below.text(middle, height, note, ha="center", va="bottom")
     above.set(ylabel="score", ylim=(min(0, row.min()), 1.3 * row.max()))
@@ -107,24 +108,27 @@ def one_pass(blocks: Sequence[ArrayLike], read: int) -> LessonFigure:
 
 @lesson_style
 def tile_by_tile(
-    scores: ArrayLike, values: ArrayLike, block_size: int, step: int, queries: Sequence[str]
+    scores: ArrayLike,
+    values: ArrayLike,
+    exponentials: ArrayLike,
+    block_size: int,
+    step: int,
+    queries: Sequence[str],
 ) -> LessonFigure:
     """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
 
-    Only the scores of the present block are there; beside them stand maximum, total and output.
+    `exponentials` are those of the scores read, each row under its maximum. Only the scores of the
+    present block are there; beside them stand maximum, total and output.
     """
     scores, values = np.asarray(scores, float), np.asarray(values, float)
+    exponentials = np.asarray(exponentials, float)
     length, keys = scores.shape
     start, stop = max(0, step - 1) * block_size, min(step * block_size, keys)
-    if step:
-        maximum = scores[:, :stop].max(axis=1)
-        exponentials = np.exp(scores[:, :stop] - maximum[:, None])
-        total, output = exponentials.sum(axis=1), exponentials @ values[:stop]
-        before = scores[:, :start].max(axis=1, initial=-np.inf)
-        factors = [f"{factor:.3f}" for factor in np.exp(before - maximum)]
-    else:
-        maximum, total, output = np.full(length, -np.inf), np.zeros(length), np.zeros(length)
-        factors = ["–"] * length
+    maximum = scores[:, :stop].max(axis=1, initial=-np.inf)
+    total, output = exponentials.sum(axis=1), np.sum(exponentials * values[:stop], axis=1)
+    # The largest exponential of what was there before was 1 then: now it is the factor.
+    old = exponentials[:, :start].max(axis=1, initial=0.0)
+    factors = [f"{factor:.3f}" if step else "–" for factor in old]
     said = "; ".join(
         f"{name}: maximum {_short_or_infinite(maximum[i])}, factor {factors[i]}, "
         f"total {total[i]:.3f}, "

@@ -145,7 +145,7 @@ def pulls_on_scores(
 ) -> LessonFigure:
     """Draw each weight's gradient against their weighted mean, and what the scores receive."""
     weights, gradient, result = (np.asarray(a) for a in (weights, grad_weights, grad_scores))
-    mean = float(weights @ gradient)
+    mean = np.average(gradient, weights=weights)
     figure, (before, after) = new_figure(
         f"On the left the gradients of the weights of {drawing.words(keys)}, {drawing.numbers(gradient)}, as "
         f"lengths from their weighted mean, {drawing.number(mean)}. On the right the gradients of the "
@@ -246,11 +246,10 @@ def gradient_lines(
 
 @lesson_style
 def query_step(
-    query: ArrayLike, key: ArrayLike, grad_scores: ArrayLike, scale: float, keys: Sequence[str]
+    query: ArrayLike, key: ArrayLike, shares: ArrayLike, keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw how each key (n, 2) moves a query (2,) against its gradient, and the sum of all."""
-    query, key = np.asarray(query, float), np.asarray(key, float)
-    shares = -scale * np.asarray(grad_scores, float)[:, None] * key  # (n, 2)
+    """Draw what each key (n, 2) adds, `shares` (n, 2), to a query's step, and the sum of all."""
+    query, key, shares = (np.asarray(array, float) for array in (query, key, shares))
     step = shares.sum(axis=0)
     figure, (plane, close) = new_figure(
         f"On the left the keys of {drawing.words(keys)} as arrows from the origin to "

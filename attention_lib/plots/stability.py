@@ -46,7 +46,7 @@ def exponential_cliffs(
     """Draw e^x in each dtype, up to where it stops being finite.
 
     `curves` maps a dtype's name to x and e^x in that dtype, `ends` to the last x with a
-    finite e^x.
+    finite e^x, which is the dtype's largest number.
     """
     said = ", ".join(f"{name} at {end:.1f}" for name, end in ends.items())
     figure, axes = new_figure(
@@ -59,7 +59,7 @@ def exponential_cliffs(
     for axis, (name, (x, y)) in zip(axes[0], curves.items(), strict=True):
         x, y = np.asarray(x, float), np.asarray(y, float)
         finite = np.isfinite(y)
-        top = np.log10(float(np.finfo(name).max))  # the axis counts powers of ten: no overflow
+        top = ends[name] * np.log10(np.e)  # the axis counts powers of ten
         axis.plot(x[finite], np.log10(y[finite]), color=BLUE)
         axis.plot(ends[name], top, "o", color=VERMILLION, markersize=7, clip_on=False)
         axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
@@ -90,13 +90,18 @@ def exponential_cliffs(
 
 @lesson_style
 def shifted_scores(
-    scores: ArrayLike, shifts: Sequence[float], tokens: Sequence[str], zero_below: float, end: float
+    scores: ArrayLike,
+    weights: Mapping[float, ArrayLike],
+    tokens: Sequence[str],
+    zero_below: float,
+    end: float,
 ) -> LessonFigure:
     """Slide one row of scores along the number line, one line for each shift.
 
-    The exponential is 0 below `zero_below` and infinite above `end`.
+    `weights` maps a shift to the weights that come out. The exponential is 0 below `zero_below` and
+    infinite above `end`.
     """
-    scores = np.asarray(scores)
+    scores, shifts = np.asarray(scores), list(weights)
     figure, axis = new_figure(
         f"The scores {drawing.listed(scores)} on number lines, shifted to the left by "
         f"{drawing.listed(shifts)}: the exponentials are infinite where the scores lie too far right, "
@@ -109,7 +114,7 @@ def shifted_scores(
     axis.axvspan(left, zero_below, color=GRID, alpha=0.8, linewidth=0)
     axis.axvline(0, color=GRAY, linewidth=1)
     marks = dict(zip(tokens, "os^", strict=True))
-    for row, shift in enumerate(shifts):
+    for row, (shift, reached) in enumerate(weights.items()):
         moved = scores - scores.dtype.type(shift)
         axis.axhline(row, color=GRID, linewidth=1)
         for place, (token, mark) in enumerate(marks.items()):
@@ -122,11 +127,8 @@ def shifted_scores(
                 markersize=8,
                 label=token if row == 0 else None,
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            exponentials = np.exp(moved)
-            weights = exponentials / exponentials.sum()
         axis.annotate(
-            drawing.listed(weights, ".3g"),
+            drawing.listed(reached, ".3g"),
             (1.02, row),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -421,18 +423,22 @@ def masked_rows(
 
 
 @lesson_style
-def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
-    """Show two halves of a row, each by its own maximum, and what joining does to the bars."""
+def merged_halves(
+    left: ArrayLike, right: ArrayLike, own: Sequence[ArrayLike], joined: Sequence[ArrayLike]
+) -> LessonFigure:
+    """Show two halves of a row, each by its own maximum, and what joining does to the bars.
+
+    `own` are the exponentials of each half under its own maximum, `joined` under that of both.
+    """
     halves = [np.asarray(half, float) for half in (left, right)]
     maxima = [half.max() for half in halves]
     maximum, winner = max(maxima), int(np.argmax(maxima))
-    factor = np.exp(min(maxima) - maximum)
-    totals = [np.exp(half - top).sum() for half, top in zip(halves, maxima, strict=True)]
-    joined = np.exp(np.concatenate(halves) - maximum).sum()
+    totals, shares = ([float(np.sum(bars)) for bars in pair] for pair in (own, joined))
+    factor, total = shares[1 - winner] / totals[1 - winner], sum(shares)
     figure, axes = new_figure(
         f"Bars of exponentials: each half by its own maximum ({maxima[0]:g} and {maxima[1]:g}), "
         f"totals {totals[0]:.3f} and {totals[1]:.3f}; joined under {maximum:g}, one half keeps "
-        f"its bars, the other's shrink by a factor of {factor:.3f}, and the total is {joined:.3f}.",
+        f"its bars, the other's shrink by a factor of {factor:.3f}, and the total is {total:.3f}.",
         height=3.0,
         ncols=3,
         sharey=True,
@@ -440,7 +446,7 @@ def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
     )
     for place, half in enumerate(halves):
         axis = axes[place]
-        axis.bar(range(len(half)), np.exp(half - maxima[place]), color=CYCLE[place], width=0.7)
+        axis.bar(range(len(half)), own[place], color=CYCLE[place], width=0.7)
         axis.set_xticks(range(len(half)), [f"{score:g}" for score in half])
         axis.set(
             title=f"{('left', 'right')[place]} half\nmaximum {maxima[place]:g}\n"
@@ -451,12 +457,11 @@ def merged_halves(left: ArrayLike, right: ArrayLike) -> LessonFigure:
     for place, half in enumerate(halves):
         at = np.arange(start, start + len(half))
         if place != winner:  # where the bars stood before they were brought down
-            was = np.exp(half - maxima[place])
-            axes[2].bar(at, was, 0.7, fill=False, ec=GRAY, linestyle=":", linewidth=1.2)
-        axes[2].bar(at, np.exp(half - maximum), color=CYCLE[place], width=0.7)
+            axes[2].bar(at, own[place], 0.7, fill=False, ec=GRAY, linestyle=":", linewidth=1.2)
+        axes[2].bar(at, joined[place], color=CYCLE[place], width=0.7)
         start += len(half)
     both = np.concatenate(halves)
     axes[2].set_xticks(range(len(both)), [f"{score:g}" for score in both])
-    axes[2].set(title=f"joined\nmaximum {maximum:g}\ntotal {joined:.3f}", xlabel="scores")
+    axes[2].set(title=f"joined\nmaximum {maximum:g}\ntotal {total:.3f}", xlabel="scores")
     axes[0].set(ylabel="$e^{\\mathrm{score} - \\mathrm{maximum}}$", ylim=(0, 1.08))
     return figure

@@ -13,6 +13,18 @@ SCORES = np.array([[0.0, 1.0, 1.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0, 3.0]])
 VALUES = np.array([2.0, 0.0, 4.0, 1.0, 8.0])
 
 
+def read_in_one_pass(blocks, read):
+    row, ends = np.concatenate(blocks), np.cumsum([len(block) for block in blocks])
+    exponentials = [np.exp(row[:end] - row[:end].max()) for end in ends]
+    return plots.one_pass(blocks, exponentials, read)
+
+
+def after_blocks(step):
+    read = SCORES[:, : 2 * step]
+    exponentials = np.exp(read - read.max(axis=1, keepdims=True, initial=-np.inf))
+    return plots.tile_by_tile(SCORES, VALUES, exponentials, 2, step, ["here", "there"])
+
+
 def written(axis) -> list[str]:
     return [text.get_text() for text in axis.texts]
 
@@ -24,13 +36,13 @@ def bars(axis, color: str) -> list[float]:
 
 @pytest.mark.parametrize("read", [0, 1, 2, 3])
 def test_blocks_not_yet_read_stay_gray_and_have_no_total(read):
-    above, below = plots.one_pass(BLOCKS, read).axes
+    above, below = read_in_one_pass(BLOCKS, read).axes
     assert len(bars(above, plots.GRID)) == sum(map(len, BLOCKS[read:]))
     assert len(bars(below, plots.ORANGE)) == read
 
 
 def test_the_total_is_what_is_left_and_what_is_new():
-    figure = plots.one_pass(BLOCKS, 3)
+    figure = read_in_one_pass(BLOCKS, 3)
     _, below = figure.axes
     left, new = bars(below, plots.BLUE), bars(below, plots.ORANGE)
     before = np.exp(-2) + 1 + np.exp(-1)  # under the maximum 3
@@ -41,34 +53,34 @@ def test_the_total_is_what_is_left_and_what_is_new():
 
 
 def test_the_maximum_never_falls():
-    above, _ = plots.one_pass([[4.0], [1.0], [6.0]], 3).axes
+    above, _ = read_in_one_pass([[4.0], [1.0], [6.0]], 3).axes
     heights = [line.get_ydata()[0] for line in above.lines if line.get_color() == plots.VERMILLION]
     assert heights == [4, 4, 6]
 
 
 @pytest.mark.parametrize(("step", "shown"), [(1, [0, 1]), (2, [2, 3]), (3, [4])])
 def test_only_the_scores_of_the_present_block_are_written(step, shown):
-    grid, _ = plots.tile_by_tile(SCORES, VALUES, 2, step, ["here", "there"]).axes
+    grid, _ = after_blocks(step).axes
     assert written(grid) == [f"{score:.1f}" for score in SCORES[:, shown].ravel()]
 
 
 def test_after_the_last_block_output_over_total_is_attention():
-    _, kept = plots.tile_by_tile(SCORES, VALUES, 2, 3, ["here", "there"]).axes
+    _, kept = after_blocks(3).axes
     weights = np.exp(SCORES) / np.exp(SCORES).sum(axis=1, keepdims=True)
     assert written(kept)[-2:] == [f"{output:.3f}" for output in weights @ VALUES]
     assert written(kept)[:2] == ["2.0", "3.0"]
 
 
 def test_the_factor_for_what_was_there_is_written():
-    first = written(plots.tile_by_tile(SCORES, VALUES, 2, 1, ["here", "there"]).axes[1])
+    first = written(after_blocks(1).axes[1])
     assert first[2:4] == ["0.000", "0.000"]
-    second = plots.tile_by_tile(SCORES, VALUES, 2, 2, ["here", "there"])
+    second = after_blocks(2)
     assert written(second.axes[1])[2:4] == [f"{np.exp(-1):.3f}", "1.000"]
     assert "here: maximum 2.0, factor 0.368" in second.alt
 
 
 def test_before_the_first_block_nothing_is_known():
-    figure = plots.tile_by_tile(SCORES, VALUES, 2, 0, ["here", "there"])
+    figure = after_blocks(0)
     assert written(figure.axes[1]) == ["−∞"] * 2 + ["–"] * 2 + ["0.000"] * 4 + ["–"] * 2
 
 

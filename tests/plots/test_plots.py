@@ -53,7 +53,7 @@ SAMPLES = {
         {"float64": (np.arange(9.0), np.exp(np.arange(9.0)))}, {"float64": 8.0}
     ),
     "shifted_scores": lambda: plots.shifted_scores(
-        np.float32([200, 400, 400]), [0, 400], KEYS, -104, 88.7
+        np.float32([200, 400, 400]), {0: [np.nan] * 3, 400: [0, 0.5, 0.5]}, KEYS, -104, 88.7
     ),
     "reach_of_a_maximum": lambda: plots.reach_of_a_maximum({"a": [200.0, 400], "b": [1.0, 0]}, 104),
     "two_softmaxes": lambda: plots.two_softmaxes(
@@ -68,7 +68,9 @@ SAMPLES = {
     "masked_rows": lambda: plots.masked_rows(
         SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
     ),
-    "merged_halves": lambda: plots.merged_halves([1.0, 3.0], [5.0, 4.0]),
+    "merged_halves": lambda: plots.merged_halves(
+        [1.0, 3.0], [5.0, 4.0], [[0.25, 1], [1, 0.5]], [[0.125, 0.5], [1, 0.5]]
+    ),
     # lessons 03, 04 and 09, drawn as their own tests do
     "queries_and_keys": scaling.arrows,
     "growth_with_size": scaling.growth,
@@ -150,8 +152,10 @@ SAMPLES = {
         [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
     ),
     # lesson 07; tests/test_plots_flash.py holds these to their numbers
-    "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0], [5.0, 4.0]], 2),
-    "tile_by_tile": lambda: plots.tile_by_tile(SCORES, [2, 8, 4], 2, 1, ["here", "there"]),
+    "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0]], [[0.25, 1], [0.25, 1, 0.5]], 2),
+    "tile_by_tile": lambda: plots.tile_by_tile(
+        SCORES, [2, 8, 4], [[1, 0.5], [0.5, 1]], 2, 1, ["here", "there"]
+    ),
     "causal_tiles": lambda: plots.causal_tiles(10, 4),
     "merged_parts": lambda: plots.merged_parts(
         [[1, 0], [5, 4]], [0.25, 0.75], [4, 3], [-np.inf, 1.1]

@@ -31,7 +31,10 @@ def cliffs():
 
 def shifted():
     study = np.array([200, 400, 400], np.float32)
-    return plots.shifted_scores(study, [0, 200, 400, 520], ["a", "b", "c"], -104, 88.7)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponentials = {shift: np.exp(study - shift) for shift in (0, 200, 400, 520)}
+        weights = {shift: terms / terms.sum() for shift, terms in exponentials.items()}
+    return plots.shifted_scores(study, weights, ["a", "b", "c"], -104, 88.7)
 
 
 def reach():
@@ -71,8 +74,14 @@ def masked():
     return plots.masked_rows([[1, 9, 2], [3, 4, 5]], mask, weights, ["q", "r"], ["a", "b", "c"])
 
 
+def halves(left, right):
+    own = [np.exp(half - np.max(half)) for half in (left, right)]
+    joined = [np.exp(np.array(half) - max(*left, *right)) for half in (left, right)]
+    return plots.merged_halves(left, right, own, joined)
+
+
 def merged():
-    return plots.merged_halves([1.0, 3.0], [5.0, 4.0, 2.5])
+    return halves([1.0, 3.0], [5.0, 4.0, 2.5])
 
 
 @pytest.mark.parametrize(
@@ -211,6 +220,6 @@ def test_joining_shrinks_the_bars_of_the_half_with_the_smaller_maximum():
 
 
 def test_joining_shrinks_the_right_half_when_its_maximum_is_smaller():
-    figure = plots.merged_halves([5.0, 4.0], [3.0, 1.0])
+    figure = halves([5.0, 4.0], [3.0, 1.0])
     joined = bar_heights(figure.axes[2])
     assert np.allclose(joined, np.exp([0, -1, 0, -2, -2, -4]))

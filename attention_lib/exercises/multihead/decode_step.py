@@ -24,7 +24,7 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax
-from attention_lib.lessons.attention import attention
+from attention_lib.lessons.attention import attention, causal_mask
 from attention_lib.lessons.multihead import decode_step
 from attention_lib.lessons.stability import stable_softmax
 
@@ -183,7 +183,7 @@ def differs_in_a_loop(answer: Answer) -> str | None:
     """Decode two pairs of sentences in turns, and hold both to causal attention."""
     rng = np.random.default_rng(6)
     texts = [[rng.normal(size=(2, STEPS, size)) for size in (5, 5, 3)] for _ in range(2)]
-    right = [attention(*text, np.tri(STEPS, dtype=bool))[0] for text in texts]
+    right = [attention(*text, causal_mask(STEPS))[0] for text in texts]
     caches: list[Any] = [None, None]
     for step in range(STEPS):
         for number, text in enumerate(texts):

@@ -54,7 +54,8 @@ KEYS = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
 
 def step():
-    return plots.query_step([2.0, 1.0], KEYS, [0.125, 0.625, -0.75], 0.5, WORDS)
+    shares = [[-0.0625, 0.0], [0.0, -0.625], [0.375, 0.375]]
+    return plots.query_step([2.0, 1.0], KEYS, shares, WORDS)
 
 
 def path():
