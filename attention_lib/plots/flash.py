@@ -111,21 +111,22 @@ def tile_by_tile(
     scores: ArrayLike,
     values: ArrayLike,
     exponentials: ArrayLike,
+    outputs: ArrayLike,
     block_size: int,
     step: int,
     queries: Sequence[str],
 ) -> LessonFigure:
     """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
 
-    `exponentials` are those of the scores read, each row under its maximum. Only the scores of the
-    present block are there; beside them stand maximum, total and output.
+    `exponentials` are those of the scores read, each row under its maximum, and `outputs` (L,) are
+    what they make of the values. Only the scores of the present block are there; beside them stand
+    maximum, total and output.
     """
     scores, values = np.asarray(scores, float), np.asarray(values, float)
-    exponentials = np.asarray(exponentials, float)
+    exponentials, output = np.asarray(exponentials, float), np.asarray(outputs, float)
     length, keys = scores.shape
     start, stop = max(0, step - 1) * block_size, min(step * block_size, keys)
-    maximum = scores[:, :stop].max(axis=1, initial=-np.inf)
-    total, output = exponentials.sum(axis=1), np.sum(exponentials * values[:stop], axis=1)
+    maximum, total = scores[:, :stop].max(axis=1, initial=-np.inf), exponentials.sum(axis=1)
     # The largest exponential of what was there before was 1 then: now it is the factor.
     old = exponentials[:, :start].max(axis=1, initial=0.0)
     factors = [f"{factor:.3f}" if step else "–" for factor in old]

@@ -12,7 +12,10 @@ from attention_lib.edition.slicing import Module
 LIBRARY = Path(attention_lib.__file__).parent
 
 # Functions of NumPy and math that answers are made of, as @ is, and other code can do without.
-OF_ANSWERS = {"exp", "expm1", "log", "log1p", "logaddexp", "tanh", "tri", "tril", "triu"}
+OF_ANSWERS = {
+    *("exp", "expm1", "log", "log1p", "logaddexp", "tanh", "tri", "tril", "triu"),
+    *("average", "dot", "einsum", "inner", "matmul", "tensordot", "vdot"),
+}
 
 # Expressions that someone has read and found to answer nothing.
 HARMLESS = {
@@ -25,6 +28,7 @@ HARMLESS = {
         "np.log(shares.sum())",
         "shares @ exponents",
     },
+    "plots/gradients.py": {"np.average(gradient, weights=weights)"},  # the height of a line
     "plots/scaling.py": {
         "arrow @ one",  # the foot of a perpendicular
         "one @ one",

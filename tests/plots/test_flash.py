@@ -22,7 +22,8 @@ def read_in_one_pass(blocks, read):
 def after_blocks(step):
     read = SCORES[:, : 2 * step]
     exponentials = np.exp(read - read.max(axis=1, keepdims=True, initial=-np.inf))
-    return plots.tile_by_tile(SCORES, VALUES, exponentials, 2, step, ["here", "there"])
+    outputs = exponentials @ VALUES[: 2 * step]
+    return plots.tile_by_tile(SCORES, VALUES, exponentials, outputs, 2, step, ["here", "there"])
 
 
 def written(axis) -> list[str]:

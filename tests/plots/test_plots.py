@@ -154,7 +154,7 @@ SAMPLES = {
     # lesson 07; tests/test_plots_flash.py holds these to their numbers
     "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0]], [[0.25, 1], [0.25, 1, 0.5]], 2),
     "tile_by_tile": lambda: plots.tile_by_tile(
-        SCORES, [2, 8, 4], [[1, 0.5], [0.5, 1]], 2, 1, ["here", "there"]
+        SCORES, [2, 8, 4], [[1, 0.5], [0.5, 1]], [6, 9], 2, 1, ["here", "there"]
     ),
     "causal_tiles": lambda: plots.causal_tiles(10, 4),
     "merged_parts": lambda: plots.merged_parts(
