@@ -55,14 +55,10 @@ def computations_in(code):
 
 
 def code_that_stays():
-    """Return by file the code of this library that an edition has whatever is graded."""
+    """Return by file the code of the course that an edition has whatever is graded."""
     files = [
         *LIBRARY.glob("*.py"),
-        *(
-            path
-            for name in ("checks", "edition", "plots")
-            for path in (LIBRARY / name).rglob("*.py")
-        ),
+        *(path for name in ("checks", "plots") for path in (LIBRARY / name).rglob("*.py")),
     ]
     code = {path.relative_to(LIBRARY).as_posix(): path.read_text("utf-8") for path in files}
     for name, functions in STAYS.items():
