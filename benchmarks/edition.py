@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -130,16 +131,24 @@ def _copy_library(folder: Path) -> None:
         path.write_text(re.sub(r"\battention_lib\b", COPY, text), encoding="utf-8")
 
 
+def isolated(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
+    """Return a command and an environment of a Python with modules in these folders, and installed.
+
+    Without the module `site` there is no import finder of an editable install, which would supply
+    the modules that a package of the same name lacks.
+    """
+    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    path = os.pathsep.join(map(str, [*paths, *installed]))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return [sys.executable, "-S", "-P"], environment | {"OMP_NUM_THREADS": "1"}
+
+
 def _verdicts_in(paths: Sequence[Path], lessons: Sequence[str], every: int) -> dict[str, list[str]]:
-    command = [sys.executable, "-P", "-m", "benchmarks.edition", "--verdicts", *lessons]
+    python, environment = isolated(paths)
+    command = [*python, "-m", "benchmarks.edition", "--verdicts", *lessons]
     result = subprocess.run(
         [*command, "--every", str(every)],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "OMP_NUM_THREADS": "1",
-        },
+        env=environment,
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -19,6 +19,7 @@ from attention_lib.checks import changed_arguments
 from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
+from attention_lib.edition.imports import missing_modules
 from attention_lib.edition.recording import SEED, recorded
 from attention_lib.edition.slicing import Module, names_in, withheld_function
 from attention_lib.edition.tracing import Tracer, run_cells, run_probes
@@ -33,8 +34,6 @@ __all__ = ["EditionError", "make_edition"]
 
 LIBRARY = Path(attention_lib.__file__).parent
 WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
-RUNTIME = ["__init__", "keys", "packing", "lookups", "calls", "values", "exercises", "commands"]
-PLAIN = ("arguments.py", "commands.py", "learn.py", "record.py", "standing.py")
 # Of a docstring: some examples solve an exercise.
 EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
 README = """\
@@ -106,6 +105,7 @@ def make_edition(
     _write_rest(package, given)
     if graded.keys() & {"01_softmax", "02_stability"}:
         _withhold_softmax(package / "checks" / "changed_arguments.py")
+    _write_imported(package, given)
     _write_around(course, target, given, graded)
 
 
@@ -323,15 +323,10 @@ def _withhold_softmax(path: Path) -> None:
 
 
 def _write_rest(package: Path, given: Sequence[str]) -> None:
-    for name in PLAIN:
-        text = (LIBRARY / name).read_text(encoding="utf-8")
-        _write(package / name, EXAMPLES.sub("", text))
+    _write_plain(package, "learn.py")
     for path in (LIBRARY / "checks").rglob("*.py"):
         _copy(path, package / path.relative_to(LIBRARY))
-    for name in RUNTIME:
-        _copy(LIBRARY / "edition" / f"{name}.py", package / "edition" / f"{name}.py")
-    modules = {module_of(lesson) for lesson in given}
-    left_out = {module_of(lesson) for lesson in LESSONS} - modules
+    left_out = _left_out(given)
     for path in (LIBRARY / "plots").glob("*.py"):
         if path.stem not in left_out:
             _copy(path, package / "plots" / path.name)
@@ -348,6 +343,28 @@ def _write_rest(package: Path, given: Sequence[str]) -> None:
                 f'"{command}": "attention_lib.edition.commands"',
             )
         _write(package / name, text)
+
+
+def _left_out(given: Sequence[str]) -> set[str]:
+    return {module_of(lesson) for lesson in LESSONS if lesson not in given}
+
+
+def _write_plain(package: Path, name: str) -> None:
+    text = (LIBRARY / name).read_text(encoding="utf-8")
+    _write(package / name, EXAMPLES.sub("", text))
+
+
+def _write_imported(package: Path, given: Sequence[str]) -> None:
+    """Add what the modules of the package import, and what this imports, as far as it may be."""
+    while missing := missing_modules(package, _left_out(given)):
+        for name, importer in missing.items():
+            path = f"{name.partition('.')[2].replace('.', '/')}.py"
+            if name == "attention_lib.edition":
+                path = "edition/__init__.py"
+            is_given = name.count(".") == 1 or name.startswith("attention_lib.edition.")
+            if not (is_given and (LIBRARY / path).is_file()):
+                raise EditionError(f"{importer} imports {name}, which an edition does not have.")
+            _write_plain(package, path)
 
 
 def _write_around(

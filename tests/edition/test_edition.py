@@ -2,9 +2,7 @@
 
 import datetime
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from attention_lib.edition.__main__ import graded_lessons
 from attention_lib.edition.making import EditionError, make_edition
 from attention_lib.edition.packing import Packer
 from attention_lib.grading.classroom.course import Course
-from benchmarks.edition import compared
+from benchmarks.edition import compared, isolated
 from tests.edition import searching
 from tests.edition.searching import answers_in, functions_that_compute, hidden_calls
 
@@ -32,16 +30,13 @@ def edition(tmp_path_factory):
     return folder
 
 
-def run(folder, code, *arguments):
-    """Run code with an edition's package and no other, and return what it prints."""
+def run(folder, *command, cwd=None):
+    """Run Python with an edition's package and nothing of this repository; return what it prints."""
+    python, environment = isolated([folder])
     result = subprocess.run(
-        [sys.executable, "-P", "-c", code, *map(str, arguments)],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT))),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-        cwd=folder,
+        [*python, *map(str, command)],
+        env=environment,
+        cwd=cwd or folder,
         capture_output=True,
         text=True,
         check=True,
@@ -69,8 +64,7 @@ def test_search_for_lines_finds_those_of_the_lesson_that_is_over(edition):
 def test_no_function_computes_an_answer(edition, tmp_path):
     packer, calls = Packer(), hidden_calls([GRADED], seed=1)
     packer.write(tmp_path / "calls.bin", packer.encoded(calls))
-    code = "import sys; from tests.edition.searching import main; main()"
-    found = json.loads(run(edition, code, tmp_path / "calls.bin").splitlines()[-1])
+    found = json.loads(run(edition, searching.__file__, tmp_path / "calls.bin").splitlines()[-1])
     assert found == ["stable_softmax: attention_lib.lessons.softmax.softmax"]
 
 
@@ -106,7 +100,7 @@ print(round(lib.largest_exponent(float), 2))
 
 
 def test_library_function_is_recorded_until_the_own_one_has_passed_its_check(edition):
-    assert run(edition, OWN_FUNCTION).splitlines() == [
+    assert run(edition, "-c", OWN_FUNCTION).splitlines() == [
         "11.09",
         "NotRecorded: largest_exponent is yours to write: its exercise comes first. Once "
         "check('largest_exponent', largest_exponent) has passed in this notebook, "
@@ -133,7 +127,7 @@ print(json.dumps([len(cells), errors]))
 
 def test_own_cells_of_a_lesson_run_where_nothing_is_solved(edition):
     book = edition / "notebooks" / GRADED / f"{GRADED}.ipynb"
-    cells, errors = json.loads(run(edition, UNSOLVED, book))
+    cells, errors = json.loads(run(edition, "-c", UNSOLVED, book))
     assert cells > 40
     assert set(errors) <= {"CheckFailed", "NotImplementedError"}
 
@@ -147,7 +141,7 @@ try:
 except AssertionError as failed:
     print(failed)
 """
-    assert run(edition, code).splitlines()[-1] == (
+    assert run(edition, "-c", code).splitlines()[-1] == (
         "stable_softmax: not right yet. stable_softmax calls lib, the course's "
         "own solution: write it with NumPy and functions of earlier lessons."
     )
@@ -155,7 +149,7 @@ except AssertionError as failed:
 
 def test_model_answer_shows_from_a_day_on_and_at_once_where_the_lesson_is_over(edition):
     code = "from attention_lib import solution; solution('logsumexp'); solution('weighted_sum')"
-    later, first, *_, last = run(edition, code).splitlines()
+    later, first, *_, last = run(edition, "-c", code).splitlines()
     assert later == (
         "The model answer to logsumexp will show from 2026-12-01 on, in the edition that you are "
         "given then."
@@ -171,7 +165,7 @@ def test_docstrings_of_commands_have_no_solved_exercise(edition):
 
 def test_docstrings_say_what_a_function_does(edition):
     code = "import attention_lib as lib; print(lib.logsumexp.__doc__, lib.logsumexp.__name__)"
-    said = run(edition, code)
+    said = run(edition, "-c", code)
     assert said.startswith("`logsumexp(scores, axis=-1, keepdims=False)` returns")
     assert "Notes" not in said
 
