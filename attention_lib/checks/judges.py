@@ -14,7 +14,7 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.explaining_errors import explained
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.observation import Observation, Unavailable
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
@@ -91,6 +91,13 @@ class Attempt:
             return read(self.exercise, self.answer, self.comparisons)
         except Exception:  # as above
             return ""
+
+
+def unavailable_functions(attempt: Attempt) -> Iterator[Report]:
+    """Report a call of a function of the library that is not available yet."""
+    for one in attempt.comparisons:
+        if isinstance(one.seen.error, Unavailable) and not one.seen.forbidden:
+            yield Report(attempt.exercise, "error", str(one.seen.error))
 
 
 def known_mistakes(attempt: Attempt) -> Iterator[Report]:

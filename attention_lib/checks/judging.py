@@ -39,6 +39,7 @@ from attention_lib.checks.judges import (
     source_leftovers,
     source_readings,
     source_repairs,
+    unavailable_functions,
 )
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
@@ -104,6 +105,7 @@ def guarded(*judges: Judge) -> Judge:
 # Of an answer in another process, its calls and side effects cannot be proven.
 LEARNER = Policy(
     (
+        unavailable_functions,
         known_mistakes,
         forbidden_calls,
         second_readings,

@@ -8,21 +8,41 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attention_lib.edition import storage
 from attention_lib.edition.keys import Undescribed, key_of
 from attention_lib.edition.lookups import NotRecorded, value_of
 from attention_lib.edition.packing import Unpacker
+from attention_lib.lessons import LESSONS, modules_of
+from attention_lib.record import learner_folder
 
-__all__ = ["RECORDS", "call", "own"]
+__all__ = ["RECORDS", "call", "own", "remember"]
 
 RECORDS = Path(__file__).parents[1] / "records"
+OF_LESSONS = "attention_lib.lessons."
 
-# By name, the functions that have passed their checks in this kernel.
+# By name, the functions that have passed their checks: in this kernel, or loaded from the disk.
 own: dict[str, Callable[..., Any]] = {}
 
 
 @functools.cache
 def _calls() -> Unpacker:
     return Unpacker(RECORDS / "calls.bin")
+
+
+def remember(name: str, function: Callable[..., Any]) -> str:
+    """Call this function from now on, in later kernels too; if only in this one, say why."""
+    own[name] = function
+    folder = learner_folder()
+    if folder is None:
+        return ""
+    try:
+        storage.store(folder, name, function)
+    except storage.NotStored as reason:
+        return (
+            f"lib.{name} is your own function until this kernel stops; it could not be stored for "
+            f"other notebooks ({reason})."
+        )
+    return ""
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -34,9 +54,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         If the learner has not written it yet, and no such call is recorded.
     """
     name, module = function.__name__, function.__module__
-    is_lesson = module.startswith("attention_lib.lessons.")
-    if is_lesson and name in own:
-        return own[name](*_without_defaults(function, arguments))
+    own_function = _own(name) if module.startswith(OF_LESSONS) else None
+    if own_function is not None:
+        return own_function(*_without_defaults(function, arguments))
     table = _calls().content["tables"].get(f"{module}.{name}", {})
     try:
         number = table.get(key_of(arguments))
@@ -44,12 +64,17 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         number = None
     if number is not None:
         return value_of(_calls(), number)
-    raise NotRecorded(
-        f"{name} is yours to write: its exercise comes first. Once check({name!r}, {name}) has passed in this "
-        f"notebook, lib.{name} is your own function."
-        if is_lesson
-        else f"{name} has no recorded result for these arguments."
-    )
+    raise NotRecorded(_advice(name, module))
+
+
+def _own(name: str) -> Callable[..., Any] | None:
+    """Return the learner's own function; another notebook may have stored it just now."""
+    if name not in own:
+        folder = learner_folder()
+        function = folder and storage.load(folder, name)
+        if function:
+            own[name] = function
+    return own.get(name)
 
 
 def _without_defaults(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -59,3 +84,23 @@ def _without_defaults(function: Callable[..., Any], arguments: tuple[Any, ...]) 
     while count and arguments[count - 1] is defaults[count - 1]:
         count -= 1
     return arguments[:count]
+
+
+def _advice(name: str, module: str) -> str:
+    """Say what must come before a call that is not recorded."""
+    from attention_lib.exercises import EXERCISES  # in an edition, it imports this module
+
+    if not module.startswith(OF_LESSONS):
+        return f"{name} has no recorded result for these arguments."
+    if name in EXERCISES:
+        where = "there" if learner_folder() else "in this notebook"
+        return (
+            f"{name} is an exercise of lesson {EXERCISES[name].lesson[:2]}: once "
+            f"check({name!r}, {name}) has passed {where}, lib.{name} is your own function."
+        )
+    file = module.removeprefix(OF_LESSONS)
+    lesson = next(one for one in LESSONS if file in modules_of(one))
+    return (
+        f"{name} has no recorded result for these arguments: this edition of the course withholds "
+        f"it until lesson {lesson[:2]} is over."
+    )

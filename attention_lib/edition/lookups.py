@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from attention_lib.checks.calls.observation import Unavailable
 from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.edition.keys import Undescribed, key_of
 from attention_lib.edition.packing import Unpacker
@@ -12,7 +13,7 @@ from attention_lib.edition.packing import Unpacker
 __all__ = ["Lookup", "NotRecorded", "outcome_of", "value_of"]
 
 
-class NotRecorded(Exception):
+class NotRecorded(Unavailable):
     """Raised by a look-up for arguments that nothing is recorded for."""
 
 

@@ -45,7 +45,9 @@ A students' edition of the attention course: lessons {lessons}. Install it and b
     python -m attention_lib.learn
 
 Checks and hints are those of the course. In place of its own solutions to {graded}, the package has
-recorded results: `lib.X` is your own function once `check("X", X)` has passed in a notebook.
+recorded results of the calls that the lessons make. `lib.X` is your own function once `check("X", X)`
+has passed, in every notebook of `learn/`: it is stored in `learn/.functions`, on this machine only.
+Cells that need an exercise which is still open stop where they call for more than what is recorded.
 """
 
 
@@ -351,6 +353,7 @@ def _left_out(given: Sequence[str]) -> set[str]:
 
 def _write_plain(package: Path, name: str) -> None:
     text = (LIBRARY / name).read_text(encoding="utf-8")
+    text = text.replace("that `make lab`", "that `python -m attention_lib.learn`")
     _write(package / name, EXAMPLES.sub("", text))
 
 

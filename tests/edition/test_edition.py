@@ -2,15 +2,19 @@
 
 import datetime
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from attention_lib.edition import making
 from attention_lib.edition.__main__ import graded_lessons
 from attention_lib.edition.making import EditionError, make_edition
 from attention_lib.edition.packing import Packer
+from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import Course
+from attention_lib.record import RELEASES
 from benchmarks.edition import compared, isolated
 from tests.edition import searching
 from tests.edition.searching import answers_in, functions_that_compute, hidden_calls
@@ -39,8 +43,8 @@ def run(folder, *command, cwd=None):
         cwd=cwd or folder,
         capture_output=True,
         text=True,
-        check=True,
     )
+    assert result.returncode == 0, result.stderr
     return result.stdout
 
 
@@ -102,12 +106,77 @@ print(round(lib.largest_exponent(float), 2))
 def test_library_function_is_recorded_until_the_own_one_has_passed_its_check(edition):
     assert run(edition, "-c", OWN_FUNCTION).splitlines() == [
         "11.09",
-        "NotRecorded: largest_exponent is yours to write: its exercise comes first. Once "
+        "NotRecorded: largest_exponent is an exercise of lesson 02: once "
         "check('largest_exponent', largest_exponent) has passed in this notebook, "
         "lib.largest_exponent is your own function.",
         "largest_exponent: right. All 9 cases, 1 point.",
         "709.78",
     ]
+
+
+EARLIER = """
+import numpy as np
+from attention_lib import check
+
+def total(numbers):
+    return numbers.sum(axis=-1, keepdims=True)
+
+def normalize_by_sum(scores):
+    return scores / total(scores)
+
+check("normalize_by_sum", normalize_by_sum)
+"""
+LATER = """
+import sys
+import numpy as np
+import attention_lib as lib
+from attention_lib import check, progress
+
+def stable_softmax(scores, axis=-1):
+    weights = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return np.moveaxis(lib.normalize_by_sum(np.moveaxis(weights, axis, -1)), -1, axis)
+
+try:
+    check("stable_softmax", stable_softmax)
+except AssertionError:
+    progress()
+"""
+
+
+@pytest.fixture
+def nothing_over(edition, tmp_path):
+    """Withhold the first lesson's functions too, of which no calls are recorded."""
+    folder, graded = tmp_path / "edition", dict.fromkeys((OVER, GRADED), "")
+    shutil.copytree(edition, folder)
+    slices = making._slices([one for one in EXERCISES.values() if one.lesson in graded], graded)
+    making._write_exercises(folder / "attention_lib", [*graded], slices)
+    making._write_lessons(folder / "attention_lib", [*graded], graded, slices)
+    making._write_imported(folder / "attention_lib", [*graded])
+    return folder
+
+
+def test_function_solved_in_one_notebook_is_called_in_another(nothing_over, tmp_path):
+    learn, script = tmp_path / "learn", tmp_path / "cells.py"
+
+    def said(cells):
+        script.write_text(cells)
+        return run(nothing_over, script, cwd=learn).splitlines()
+
+    learn.mkdir()
+    open_before = (
+        "stable_softmax: your code raised an error. normalize_by_sum is an exercise of lesson 01: "
+        "once check('normalize_by_sum', normalize_by_sum) has passed {where}, "
+        "lib.normalize_by_sum is your own function."
+    )
+    first, *_, last = said(LATER)
+    assert first == open_before.format(where="in this notebook")
+    assert last.startswith(
+        "This notebook is not in the folder learn/ that `python -m attention_lib.learn` makes"
+    )
+    (learn / RELEASES).write_text("{}")
+    assert said(LATER)[0] == open_before.format(where="there")
+    assert said(EARLIER)[0].startswith("normalize_by_sum: right.")
+    assert said(LATER)[0].startswith("stable_softmax: right.")
 
 
 UNSOLVED = """

@@ -1,0 +1,76 @@
+"""A store of functions on disk, by value: a learner's own, for later kernels of the same Python."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attention_lib.checks.calls.watching import unwatched
+
+__all__ = ["FOLDER", "NotStored", "load", "store"]
+
+FOLDER = ".functions"  # beside the record of progress
+MOST_BYTES = 1 << 20  # of a function and all that it uses
+DIGEST_BYTES = 32
+
+
+class NotStored(Exception):
+    """Raised where a function cannot be stored; the text says why."""
+
+
+class _LimitedFile(io.BytesIO):
+    def write(self, data: Any) -> int:
+        if self.tell() + memoryview(data).nbytes > MOST_BYTES:
+            raise NotStored(f"it uses more than {MOST_BYTES >> 20} MB of data")
+        return super().write(data)
+
+
+def store(folder: Path, name: str, function: Callable[..., Any]) -> None:
+    """Store a function with the functions and data that it uses, in place of an older one.
+
+    Raises
+    ------
+    NotStored
+        If it uses too much, or something that has no copy, such as an open file.
+    """
+    path = _path(folder, name)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        import cloudpickle  # a browser's Python may not have it
+
+        file = _LimitedFile()
+        cloudpickle.dump(function, file)
+        content = file.getvalue()
+        path.parent.mkdir(exist_ok=True)
+        part.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(part, path)
+    except NotStored:
+        raise
+    except Exception as error:  # objects of a notebook may refuse in any way
+        raise NotStored(f"{type(error).__name__}: {error}") from error
+
+
+def load(folder: Path, name: str) -> Callable[..., Any] | None:
+    """Return a stored function; None if there is none, or if it is damaged or cannot be made."""
+    try:
+        data = _path(folder, name).read_bytes()
+        digest, content = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
+        if hashlib.sha256(content).digest() != digest:
+            return None
+        with unwatched():  # what it imports is no call that an answer makes
+            import cloudpickle
+
+            function = cloudpickle.loads(content)
+    except Exception:  # a module may be gone, or fail
+        return None
+    return function if callable(function) else None
+
+
+def _path(folder: Path, name: str) -> Path:
+    """Return the file of a function: another Python cannot read its code, and has another file."""
+    return folder / FOLDER / f"{name}.{sys.implementation.cache_tag}.pickle"
