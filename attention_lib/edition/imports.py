@@ -20,7 +20,7 @@ def missing_modules(package: Path, left_out: Collection[str]) -> dict[str, str]:
     missing: dict[str, str] = {}
     for path in sorted(package.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for name in {*_imported(tree, in_functions=True)}:
+        for name in sorted({*_imported(tree, in_functions=True)}):
             if _is_module(package, name):
                 continue
             _, _, lesson, *_ = [*name.split("."), "", ""]

@@ -36,6 +36,13 @@ LIBRARY = Path(attention_lib.__file__).parent
 WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
 # Of a docstring: some examples solve an exercise.
 EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
+# What lesson 01 says of open exercises, and what holds in an edition.
+READ_ON = (
+    "So you can read on even when an exercise is still open; the same holds in every lesson.",
+    "In this edition of the course, it is your own function as soon as its check has passed; the "
+    "same holds in every lesson. Until then it has the results of the lessons' own cells, but not "
+    "of long loops and much data: such a cell stops, and says which exercise comes first.",
+)
 README = """\
 # {title}
 
@@ -47,7 +54,8 @@ A students' edition of the attention course: lessons {lessons}. Install it and b
 Checks and hints are those of the course. In place of its own solutions to {graded}, the package has
 recorded results of the calls that the lessons make. `lib.X` is your own function once `check("X", X)`
 has passed, in every notebook of `learn/`: it is stored in `learn/.functions`, on this machine only.
-Cells that need an exercise which is still open stop where they call for more than what is recorded.
+Cells that need an open exercise run on the recorded results; where these do not reach, they stop and
+say which exercise comes first.
 """
 
 
@@ -374,7 +382,10 @@ def _write_around(
     course: Course, target: Path, given: Sequence[str], graded: Mapping[str, str]
 ) -> None:
     for lesson in given:
-        _copy(course.released(lesson), target / "notebooks" / lesson / f"{lesson}.ipynb")
+        notebook = course.released(lesson).read_text(encoding="utf-8")
+        if lesson in graded:
+            notebook = notebook.replace(*READ_ON)
+        _write(target / "notebooks" / lesson / f"{lesson}.ipynb", notebook)
         if lesson not in graded:
             _copy(course.written(lesson), target / "solutions" / f"{lesson}.md")
     project = (course.root / "pyproject.toml").read_text(encoding="utf-8")

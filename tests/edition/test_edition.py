@@ -201,6 +201,10 @@ def test_own_cells_of_a_lesson_run_where_nothing_is_solved(edition):
     assert set(errors) <= {"CheckFailed", "NotImplementedError"}
 
 
+def test_sentence_on_open_exercises_that_an_edition_replaces_is_in_the_first_lesson():
+    assert making.READ_ON[0] in Course(ROOT).released(OVER).read_text("utf-8")
+
+
 def test_what_is_recorded_is_refused_as_an_answer(edition):
     code = """
 from attention_lib import check
