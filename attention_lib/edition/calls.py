@@ -20,7 +20,7 @@ __all__ = ["RECORDS", "call", "own", "remember"]
 RECORDS = Path(__file__).parents[1] / "records"
 OF_LESSONS = "attention_lib.lessons."
 
-# By name, the functions that have passed their checks: in this kernel, or loaded from the disk.
+# By name, the functions that have passed their checks in this kernel.
 own: dict[str, Callable[..., Any]] = {}
 
 
@@ -69,12 +69,10 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _own(name: str) -> Callable[..., Any] | None:
     """Return the learner's own function; another notebook may have stored it just now."""
-    if name not in own:
-        folder = learner_folder()
-        function = folder and storage.load(folder, name)
-        if function:
-            own[name] = function
-    return own.get(name)
+    if name in own:
+        return own[name]
+    folder = learner_folder()
+    return storage.load(folder, name) if folder else None
 
 
 def _without_defaults(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:

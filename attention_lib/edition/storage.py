@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import os
@@ -57,8 +58,19 @@ def store(folder: Path, name: str, function: Callable[..., Any]) -> None:
 
 def load(folder: Path, name: str) -> Callable[..., Any] | None:
     """Return a stored function; None if there is none, or if it is damaged or cannot be made."""
+    path = _path(folder, name)
     try:
-        data = _path(folder, name).read_bytes()
+        status = path.stat()
+    except OSError:
+        return None
+    return _loaded(path, status.st_mtime_ns, status.st_ino)
+
+
+@functools.lru_cache(maxsize=256)
+def _loaded(path: Path, changed: int, file: int) -> Callable[..., Any] | None:
+    """Return the function in a file; `changed` and `file` tell a newer file of this name."""
+    try:
+        data = path.read_bytes()
         digest, content = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
         if hashlib.sha256(content).digest() != digest:
             return None

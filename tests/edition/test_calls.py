@@ -2,7 +2,7 @@
 
 import pytest
 
-from attention_lib.edition import calls
+from attention_lib.edition import calls, storage
 from attention_lib.edition.lookups import NotRecorded
 from attention_lib.edition.packing import Packer
 from attention_lib.lessons.fast_flash import attend
@@ -47,8 +47,13 @@ def test_function_that_another_notebook_stores_is_called_from_then_on(tmp_path):
     (tmp_path / RELEASES).write_text("{}")
     with pytest.raises(NotRecorded):
         calls.call(numerical_gradient, abs, -1.0, 1e-5)
-    names = {"__name__": "__main__"}
-    exec("def numerical_gradient(f, x, step=1): return f(x) + step", names)
-    calls.remember("numerical_gradient", names["numerical_gradient"])
-    calls.own.clear()  # as in a kernel of its own
-    assert calls.call(numerical_gradient, abs, -1.0, 2.0) == 3.0
+    for factor in (1, 10):
+        names = {"__name__": "__main__"}
+        exec(f"def numerical_gradient(f, x, step=1): return {factor} * f(x) + step", names)
+        calls.remember("numerical_gradient", names["numerical_gradient"])
+        calls.own.clear()  # as in a kernel of its own
+        assert calls.call(numerical_gradient, abs, -1.0, 2.0) == factor + 2
+    (stored,) = (tmp_path / storage.FOLDER).iterdir()
+    stored.unlink()
+    with pytest.raises(NotRecorded):
+        calls.call(numerical_gradient, abs, -1.0, 2.0)
