@@ -330,6 +330,8 @@ def probes(attempt: Attempt) -> Iterator[Report]:
             sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
             sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
+        elif isinstance(seen.error, Unavailable):
+            yield Report(exercise, "error", str(seen.error))
         elif seen.error is not None:
             sentence = (
                 f"{exercise.name} stopped on a larger input with "
