@@ -1,38 +1,45 @@
 """Attention on an accelerator: every way there is, timed, and what the course's kernels are held to.
 
-`python -m benchmarks.gpu` prints the table, forward and backward, and then, on CUDA, one of tiles:
-what each size, number of warps, of stages and of registers brings. With `--store` it also keeps
-the rows in benchmarks/results/, where lesson 09 finds them. On CUDA it exits with 1 where a gate is
-missed. The table of tiles stops after TILE_SECONDS; what was not reached is listed as not tried. Without
-an accelerator the sizes are small, and the rows of what is not there say so.
+`python -m benchmarks.gpu` prints the table, forward and backward, and then, on CUDA, that of
+benchmarks.gpu_trials: what one change to tile, warps, stages, registers or loads brings. `--store`
+keeps both in benchmarks/results/, where lesson 09 finds them. It ends after SECONDS at the latest, if
+the first table does, and exits with 1 where a gate is missed on CUDA. Without an accelerator the
+sizes are small, and the rows of what is not there say so.
+
+With a GPU, these four commands in this order take about 25 minutes, each less than ten:
+
+    .venv/bin/python -m pytest -q -m gpu tests/lessons/test_gpu.py
+    .venv/bin/python -m pytest -q -n 8 tests/exercises --exercise flash_kernel --exercise flash_program
+    .venv/bin/python -m benchmarks.gpu --store
+    .venv/bin/python -m benchmarks.lesson 09_gpu
+
+The last one runs the lesson with its model answers and prints the time of each cell.
 """
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import math
 import sys
 import time
 from collections.abc import Iterator
-from statistics import median
-from typing import Any
 
 import torch
 
-from attention_lib import attention_flops, pick_device
-from attention_lib.exercises.parts.kernels import Edited
-from attention_lib.lessons.gpu import call_times, launch
+from attention_lib import pick_device
 from attention_lib.lessons.gpu.variants import (
     KERNEL,
     RESULTS,
     Row,
     Variant,
     describe,
+    fast_dtype,
     measure,
     store,
     text_table,
     variants,
 )
+from benchmarks import gpu_trials
 
 HEAD_DIM = 64
 HEADS = {"cuda": 16, "mps": 4, "cpu": 4}
@@ -42,53 +49,46 @@ LENGTHS = {
     "cpu": (256, 512, 1024, 2048),
 }
 TOO_LONG = {"cuda": 262_144, "mps": 65_536, "cpu": 131_072}
-DTYPES = {"cuda": torch.bfloat16, "mps": torch.float16, "cpu": torch.float32}
 GATE_LENGTH, MILLION = 4096, 1_048_576
 REPEATS = {"cuda": 30, "mps": 7, "cpu": 5}
-TILE_SECONDS = 240  # for the table of tiles, compiling included
+SECONDS = 570  # for everything; the trials have what the table leaves
 
 FORWARD_GATE, BACKWARD_GATE, CAUSAL_GATE = 0.9, 0.65, 1.6
 LARGEST_EXTRA = 4  # times the size of the inputs that a call may hold beyond them; L x S is more
 
-# Rows, keys, warps, stages, most registers of a thread (None: the compiler's choice). Triton's blocks
-# are powers of 2, so 192 rows cannot be had. Each tile has a 4- and an 8-warp entry.
-TILES = [
-    (rows, block, warps, stages, registers)
-    for rows, block in ((128, 64), (128, 128), (64, 64), (64, 128), (256, 64), (64, 32))
-    for warps in (8, 4)
-    for stages in (2, 3, 4)
-    for registers in (None,)
-] + [(128, 64, 8, 3, 168), (128, 64, 8, 3, 240), (128, 128, 8, 3, 240), (128, 64, 4, 3, 240)]
-LOOP = "in range(start, stop, BLOCK)"
-SPECIALIZED = "in tl.range(start, stop, BLOCK, warp_specialize=True)"
-
 
 def main() -> None:
+    begun = time.monotonic()
     device = pick_device()
     machine = describe(device)
     print(
-        f"Attention, {HEADS[device.type]} heads of {HEAD_DIM}, {DTYPES[device.type]}: "
+        f"Attention, {HEADS[device.type]} heads of {HEAD_DIM}, {fast_dtype(device)}: "
         + ", ".join(f"{what} {found}" for what, found in machine.items())
     )
     rows = list(measured(device))
     print(text_table(rows))
     gates = list(targets(rows))
     print("\n".join(["", *(line for line, _ in gates)]))
-    tiles = "\n".join(tile_table(device)) if device.type == "cuda" else ""
-    print(f"\n{tiles}" if tiles else "\nTiles are not tried: that needs a CUDA device.")
-    if "--store" in sys.argv[1:]:
+    stores = "--store" in sys.argv[1:]
+    if stores:
         path = store(rows, machine)
         about = "\n".join(f"{what}: {found}" for what, found in machine.items())
-        lines = [about, text_table(rows), *(line for line, _ in gates), tiles]
+        lines = [about, text_table(rows), *(line for line, _ in gates)]
         path.with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(f"\nkept as {path.relative_to(RESULTS.parent.parent)}")
+        print(f"\nkept as {path.relative_to(RESULTS.parent.parent)}", flush=True)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # the trials are processes of their own
+        print(flush=True)
+        gpu_trials.try_all(machine, begun + SECONDS, stores)
+    else:
+        print("\nTrials are left out: they need a CUDA device.")
     if not all(passed for _, passed in gates):
         sys.exit(1)
 
 
 def measured(device: torch.device) -> Iterator[Row]:
     """Measure every variant at every length, then what runs out of memory, then a million."""
-    kind, dtype = device.type, DTYPES[device.type]
+    kind, dtype = device.type, fast_dtype(device)
     torch.manual_seed(0)
     ways = variants(device, dtype, HEAD_DIM)
 
@@ -102,14 +102,33 @@ def measured(device: torch.device) -> Iterator[Row]:
             for way in ways:
                 first = (length, is_causal) == (LENGTHS[kind][0], False)
                 if first or not (way.problem or way.untimed):  # one row says it is not there
-                    yield measure(way, tensors, is_causal, REPEATS[kind])
+                    yield row_of(way, tensors, is_causal, REPEATS[kind])
                 if length <= GATE_LENGTH and not (way.problem or way.untimed):
-                    yield measure(way, tensors, is_causal, REPEATS[kind], is_backward=True)
+                    yield row_of(way, tensors, is_causal, REPEATS[kind], is_backward=True)
     tensors = drawn(HEADS[kind], TOO_LONG[kind])
-    yield from (measure(way, tensors, False, 1) for way in ways if way.holds_scores)
+    yield from (row_of(way, tensors, False, 1) for way in ways if way.holds_scores)
     del tensors
     if kind == "cuda":
-        yield measure(_our_kernel(ways), drawn(1, MILLION), True, 1)
+        yield row_of(_our_kernel(ways), drawn(1, MILLION), True, 1)
+
+
+def row_of(
+    way: Variant,
+    tensors: tuple[torch.Tensor, ...],
+    is_causal: bool,
+    repeats: int,
+    is_backward: bool = False,
+) -> Row:
+    """Measure a variant; one that fails, in its compiler for example, costs no row but its own."""
+    query, key, value = tensors
+    try:
+        return measure(way, (query, key, value), is_causal, repeats, is_backward)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.60}"
+        failed = dataclasses.replace(way, problem=reason)
+        return dataclasses.replace(
+            measure(failed, (query, key, value), is_causal), is_backward=is_backward
+        )
 
 
 def targets(rows: list[Row]) -> Iterator[tuple[str, bool]]:
@@ -164,43 +183,6 @@ def targets(rows: list[Row]) -> Iterator[tuple[str, bool]]:
     else:
         said = million.problem or f"{million.median:.0f} ms"
         yield f"{MILLION:,} tokens: {said}", not million.problem
-
-
-def tile_table(device: torch.device) -> Iterator[str]:
-    """Time the forward kernel at the gates' length with every tile of TILES, as long as time lasts."""
-    begun = time.monotonic()
-    shape = (1, HEADS["cuda"], GATE_LENGTH, HEAD_DIM)
-    tensors = [torch.randn(shape, device=device).to(DTYPES["cuda"]) for _ in range(3)]
-    output = torch.empty_like(tensors[0])
-    plain = Edited("flash_kernel").kernel
-    loops = {"": plain, "specialized": Edited("flash_kernel", (LOOP, SPECIALIZED)).kernel}
-    yield "rows  keys  warps  stages  registers  loop         TFLOP/s no mask, causal"
-    for name, loop in loops.items():
-        for rows, block, warps, stages, registers in TILES:
-            if name and (warps, registers) != (4, None):
-                continue  # specialized warps come on top of the program's own
-            said = f"{rows:4}{block:6}{warps:7}{stages:8}{registers or '-':>11}  {name:12}"
-            options: dict[str, Any] = {"num_warps": warps, "num_stages": stages}
-            if registers:
-                options["maxnreg"] = registers
-            speeds = []
-            for is_causal in (False, True):
-                if time.monotonic() - begun > TILE_SECONDS:
-                    speeds.append("not tried: no time left")
-                    break
-
-                call = functools.partial(
-                    *(launch.launch_forward, *tensors, output, is_causal, loop, (rows, block)),
-                    **options,
-                )
-                try:
-                    taken = median(call_times(call, device, 10))
-                except Exception as error:  # too little shared memory, or no such option: a result
-                    speeds.append(f"{type(error).__name__}: {str(error).splitlines()[0]:.50}")
-                    break
-                work = attention_flops(1, HEADS["cuda"], GATE_LENGTH, HEAD_DIM, is_causal)
-                speeds.append(f"{work / taken / 1e9:.0f}")
-            yield f"{said} {', '.join(speeds)}"
 
 
 def _our_kernel(ways: list[Variant]) -> Variant:

@@ -263,8 +263,11 @@ def launch_forward(
     tile: tuple[int, int] | None = None,
     logsumexp: Tensor | None = None,
     **options: Any,
-) -> None:
-    """Launch `forward`; with a tile, without tuning, and with such options as num_warps."""
+) -> Any:
+    """Launch `forward`; with a tile, without tuning, and with such options as num_warps.
+
+    What Triton compiled is returned, or None by its interpreter.
+    """
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
 
@@ -275,7 +278,7 @@ def launch_forward(
     sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
-        launched[grid](
+        return launched[grid](
             query,
             key,
             value,

@@ -127,7 +127,7 @@ def measure(
     try:
         prepare = _backward_of(variant) if is_backward else variant.prepare
         call = prepare(*tensors, is_causal)
-        times = call_times(call, device, repeats, _other_work(device))
+        times = call_times(call, device, repeats, keep_busy(device))
         return dataclasses.replace(row, milliseconds=times, peak_bytes=peak_bytes(call, device))
     except (RuntimeError, MemoryError) as error:
         if not _out_of_memory(error):
@@ -149,7 +149,7 @@ def _backward_of(variant: Variant) -> Callable[..., Callable[[], Any]]:
     return prepare
 
 
-def _other_work(device: torch.device) -> Callable[[], None]:
+def keep_busy(device: torch.device) -> Callable[[], None]:
     """Return what keeps a CUDA device busy for longer than Python takes to hand over a call."""
     if device.type != "cuda":
         return lambda: None
@@ -241,6 +241,15 @@ def describe(device: torch.device) -> dict[str, str]:
     }
 
 
+def fast_dtype(device: torch.device) -> torch.dtype:
+    """Return the dtype that a device multiplies fastest among those that attention is timed in."""
+    if device.type == "cuda":
+        # Older cards, such as the T4, have no bfloat16 in hardware.
+        modern = torch.cuda.get_device_capability(device) >= (8, 0)
+        return torch.bfloat16 if modern else torch.float16
+    return torch.float16 if device.type == "mps" else torch.float32
+
+
 def _limits(device: torch.device) -> str:
     """Ask NVIDIA's tool for the power limit and the clocks, on which a speed depends."""
     command = (
@@ -261,11 +270,16 @@ def _limits(device: torch.device) -> str:
 def store(rows: Iterable[Row], machine: dict[str, str], folder: Path = RESULTS) -> Path:
     """Keep measured rows as a file; `stored` finds it again."""
     folder.mkdir(parents=True, exist_ok=True)
-    short = "".join(c if c.isalnum() else "-" for c in machine["device"].lower()).strip("-")
-    path = folder / f"gpu-{short}-{machine['date']}.json"
+    path = folder / f"gpu-{name_of_table(machine)}.json"
     kept = {"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}
     path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def name_of_table(machine: dict[str, str]) -> str:
+    """Return the part of a stored table's file name that says where and when it was measured."""
+    device = "".join(c if c.isalnum() else "-" for c in machine["device"].lower()).strip("-")
+    return f"{device}-{machine['date']}"
 
 
 def stored(folder: Path = RESULTS) -> list[tuple[dict[str, str], list[Row]]]:
@@ -285,7 +299,18 @@ def _naive_compiled(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) 
 
 @functools.cache
 def _compiled_naive() -> Any:
-    return torch.compile(torch_attention)
+    return _compiled(torch_attention)
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function so that no call of it falls back on uncompiled code without a word.
+
+    Each dtype, mask, and wish for gradients is compiled anew, as are lengths at first. After 8
+    times torch would give up and run the function as it is; with `fullgraph` that is an error.
+    """
+    config = torch.compiler.config
+    config.recompile_limit = max(config.recompile_limit, 64)
+    return torch.compile(function, fullgraph=True)
 
 
 def _forced(backend: SDPBackend) -> Prepare:
@@ -314,7 +339,7 @@ def _flex(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
 def _compiled_flex() -> Any:
     from torch.nn.attention.flex_attention import flex_attention
 
-    return torch.compile(flex_attention)
+    return _compiled(flex_attention)
 
 
 def _past(_batch: Tensor, _head: Tensor, row: Tensor, column: Tensor) -> Tensor:
