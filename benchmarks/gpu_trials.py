@@ -53,6 +53,7 @@ COMPILE_SECONDS, DEVICE_SECONDS = 90, 20  # for one
 AT_A_TIME = 8  # processes, of which one uses the device
 REPEATS = 20
 ROOT = Path(__file__).parents[1]
+COMMAND = (sys.executable, "-m", "benchmarks.gpu_trials", "--one")  # and a file to lock
 LOOP = "in range(start, stop, BLOCK)"
 SPECIALIZED = "in tl.range(start, stop, BLOCK, warp_specialize=True)"
 PRODUCTS = {FORWARD: 2, GRAD_QUERY: 3, GRAD_KEY_VALUE: 4}
@@ -99,7 +100,7 @@ def all_trials() -> list[Trial]:
         dataclasses.replace(full, change="4 warps, specialized", warps=4, specialized=True)
     )
     for kernel, is_causal in itertools.product((GRAD_QUERY, GRAD_KEY_VALUE), (False, True)):
-        default = Trial(DEFAULT, kernel, is_causal, rows=128, keys=64, warps=4, stages=2)
+        default = Trial(DEFAULT, kernel, is_causal, rows=128, keys=64, warps=8, stages=2)
         trials.append(default)
         trials += _tiles(default, (64, 128), (128, 128), (64, 64), (128, 32), (32, 128))
         trials += _stages(default, 1, 3) + _registers(default, 128, 168)
@@ -119,7 +120,9 @@ def _tiles(default: Trial, *tiles: tuple[int, int]) -> list[Trial]:
 
 
 def _stages(default: Trial, *numbers: int) -> list[Trial]:
-    return [dataclasses.replace(default, change=f"{n} stages", stages=n) for n in numbers]
+    return [
+        dataclasses.replace(default, change=f"{n} stage{'s'[: n > 1]}", stages=n) for n in numbers
+    ]
 
 
 def _registers(default: Trial, *numbers: int) -> list[Trial]:
@@ -141,25 +144,23 @@ def run_apart(trial: Trial, lock: Path, deadline: float) -> Trial:
     remaining = deadline - time.monotonic()
     if remaining <= 0:
         return dataclasses.replace(trial, problem="not tried: no time left")
-    command = [sys.executable, "-m", "benchmarks.gpu_trials", "--one", str(lock)]
-    process = subprocess.Popen(
-        command,
+    with subprocess.Popen(
+        [*COMMAND, str(lock)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
         start_new_session=True,  # to end a compiler that it started, too
-    )
-    try:
-        asked = json.dumps(dataclasses.asdict(trial))
-        answer, errors = process.communicate(asked, timeout=remaining)
-    except subprocess.TimeoutExpired:
-        return dataclasses.replace(trial, problem="not tried: no time left")
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    ) as process:
+        try:
+            asked = json.dumps(dataclasses.asdict(trial))
+            answer, errors = process.communicate(asked, timeout=remaining)
+        except subprocess.TimeoutExpired:
+            return dataclasses.replace(trial, problem="not tried: no time left")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(IndexError, ValueError, TypeError):
         return Trial(**json.loads(answer.splitlines()[-1]))
     return dataclasses.replace(trial, problem=reason(process.returncode, errors))

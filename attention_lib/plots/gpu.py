@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullLocator
@@ -28,6 +29,7 @@ __all__ = [
     "cost_by_length",
     "errors_by_dtype",
     "inside_a_gpu",
+    "measured_speeds",
     "published_speeds",
     "tile_budget",
     "tiles_of_a_launch",
@@ -157,6 +159,78 @@ def cost_by_length(
 
 def _thousands(value: float) -> str:
     return f"{value / 1024:g}k" if value >= 1024 else f"{value:g}"
+
+
+@lesson_style
+def measured_speeds(
+    by_length: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]],
+    by_tile: Mapping[tuple[int, int], Mapping[int, float]],
+    title: str,
+) -> LessonFigure:
+    """Draw TFLOP/s against the length, a panel for each direction, and against tile and warps.
+
+    `by_length` maps a direction, such as "forward", to variants and their ``(length, tflops)``;
+    `by_tile` maps ``(rows, keys)`` to numbers of warps and their speeds. It may be empty.
+    """
+    curves = "; ".join(
+        f"{direction}, {name}: {points[-1][1]:.3g} at {points[-1][0]:,} tokens"
+        for direction, variants in by_length.items()
+        for name, points in variants.items()
+    )
+    bars = "; ".join(
+        f"{rows} × {keys} with {warps} warps {speed:.3g}"
+        for (rows, keys), speeds in by_tile.items()
+        for warps, speed in speeds.items()
+    )
+    panels = [*by_length, *(["our kernel's tiles"] if by_tile else [])]
+    figure, axes = new_figure(
+        f"TFLOP/s, {title}, in {len(panels)} panels: {'; '.join(filter(None, (curves, bars)))}.",
+        height=4.2,
+        ncols=len(panels),
+        squeeze=False,
+    )
+    names = dict.fromkeys(name for variants in by_length.values() for name in variants)
+    looks = dict(zip(names, zip(CYCLE * 2, "osD^vPX*" * 2, strict=False), strict=False))
+    for panel, (direction, variants) in zip(axes[0], by_length.items(), strict=False):
+        for name, points in variants.items():
+            color, mark = looks[name]
+            panel.plot(*zip(*points, strict=True), color=color, marker=mark, markersize=5)
+        panel.set_xscale("log", base=2)
+        panel.xaxis.set_major_formatter(lambda value, _position: _thousands(value))
+        panel.set(xlabel="tokens", ylim=(0, None))
+        panel.set_title(direction, fontsize=10)
+        panel.grid()
+    handles = [
+        Line2D([], [], marker=mark, color=color, label=name)
+        for name, (color, mark) in looks.items()
+    ]
+    if by_tile:
+        handles += _bars_of_tiles(axes[0][-1], by_tile)
+    axes[0][0].set_ylabel("TFLOP/s")
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def _bars_of_tiles(
+    panel: Axes, by_tile: Mapping[tuple[int, int], Mapping[int, float]]
+) -> list[Rectangle]:
+    """Draw a bar for each tile and number of warps; return what the legend shows."""
+    numbers = sorted({warps for speeds in by_tile.values() for warps in speeds})
+    colors = dict(zip(numbers, (SKY, ORANGE, GREEN), strict=False))
+    width = 0.8 / len(numbers)
+    for place, speeds in enumerate(by_tile.values()):
+        for warps, speed in speeds.items():
+            shift = (numbers.index(warps) - (len(numbers) - 1) / 2) * width
+            panel.barh(place + shift, speed, width, color=colors[warps])
+    panel.set_yticks(range(len(by_tile)), [f"{rows} × {keys}" for rows, keys in by_tile])
+    panel.set_ylim(len(by_tile) - 0.5, -0.5)
+    panel.set(xlabel="TFLOP/s", ylabel="rows × keys")
+    panel.set_title("our kernel's tiles", fontsize=10)
+    return [
+        Rectangle((0, 0), 1, 1, color=color, label=f"{warps} warps")
+        for warps, color in colors.items()
+    ]
 
 
 @lesson_style

@@ -14,7 +14,6 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import attention_lib
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons import gpu
 from attention_lib.lessons.gpu import launch, variants
 from attention_lib.lessons.gpu.backward import (
@@ -648,11 +647,6 @@ class TestGatesOfTheBenchmark:
 
     def test_without_a_gpu_no_gate_is_missed(self):
         assert [passed for _, passed in benchmark.targets([])] == [True]
-
-    @needs_triton
-    def test_specialized_loop_replaces_text_that_the_kernel_has(self):
-        loop = Edited("flash_kernel", (benchmark.LOOP, benchmark.SPECIALIZED))
-        assert loop.kernel is not None
 
 
 @pytest.mark.gpu

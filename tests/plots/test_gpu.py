@@ -3,7 +3,7 @@
 import pytest
 
 from attention_lib import plots
-from tests.plots.samples.gpu import FIGURES, budget, clocks, costs, errors, published, tiles
+from tests.plots.samples.gpu import FIGURES, budget, clocks, costs, errors, published, speeds, tiles
 
 
 @pytest.mark.parametrize("draw", FIGURES)
@@ -71,3 +71,20 @@ def test_points_of_one_intensity_share_a_dashed_line():
     dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == [4, 64]
     assert dashed[0].get_ydata()[0] == 10.0
+
+
+def test_measured_speeds_name_every_curve_and_every_bar():
+    figure = speeds()
+    assert "forward, ours: 400 at 1,024 tokens" in figure.alt
+    assert "backward, ours: 250 at 1,024 tokens" in figure.alt
+    assert (
+        "128 × 64 with 8 warps 390; 128 × 64 with 4 warps 310; 64 × 64 with 4 warps 280"
+        in figure.alt
+    )
+    assert len(figure.axes[2].patches) == 3
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["naive torch", "ours", "4 warps", "8 warps"]
+
+
+def test_without_trials_there_is_no_panel_of_tiles():
+    assert len(speeds(tiles=False).axes) == 2

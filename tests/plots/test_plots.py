@@ -100,6 +100,7 @@ SAMPLES = {
     "inside_a_gpu": gpu.chip,
     "tile_budget": gpu.budget,
     "published_speeds": gpu.published,
+    "measured_speeds": gpu.speeds,
     # lesson 05; tests/test_plots_attention.py holds these to their numbers
     "number_tables": lambda: plots.number_tables({"x": SCORES, "w": SHARES}, ["here", "there"]),
     "mask_grids": lambda: plots.mask_grids({"m": SHARES > 0.2}, ["here", "there"], KEYS),

@@ -49,4 +49,16 @@ def published():
     return plots.published_speeds({"ours": (400, 363), "another": (321, None)}, "H100")
 
 
-FIGURES = [clocks, errors, costs, tiles, chip, budget, far_over_budget, published]
+def speeds(tiles=True):
+    by_length = {
+        "forward": {
+            "naive torch": [(512, 70.0), (1024, 75.0)],
+            "ours": [(512, 300.0), (1024, 400.0)],
+        },
+        "backward": {"ours": [(512, 200.0), (1024, 250.0)]},
+    }
+    by_tile = {(128, 64): {8: 390.0, 4: 310.0}, (64, 64): {4: 280.0}}
+    return plots.measured_speeds(by_length, by_tile if tiles else {}, "made up")
+
+
+FIGURES = [clocks, errors, costs, tiles, chip, budget, far_over_budget, published, speeds]
