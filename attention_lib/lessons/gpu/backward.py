@@ -40,7 +40,9 @@ if triton:
         key=["HEAD", "IS_CAUSAL", "length_class"],
         prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
     )
-    fused = functools.partial(triton.jit, do_not_specialize=["length_class"])
+    fused = functools.partial(
+        triton.jit, do_not_specialize=["query_length", "key_length", "length_class"]
+    )
 else:
     tuned = fused = jit
 

@@ -68,7 +68,10 @@ if triton:
         key=["HEAD", "IS_CAUSAL", "length_class"],
         prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
     )
-    fused = functools.partial(triton.jit, do_not_specialize=["length_class"])
+    # No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
+    fused = functools.partial(
+        triton.jit, do_not_specialize=["query_length", "key_length", "length_class"]
+    )
 else:
     tuned = fused = jit
 

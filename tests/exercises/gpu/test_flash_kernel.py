@@ -89,3 +89,9 @@ def test_mistake_that_replaces_missing_text_names_the_text_and_its_file():
     with pytest.raises(ValueError, match="replaces 'no such line'") as caught:
         _ = Edited(("no such line", "")).kernel
     assert kernel.__file__ in str(caught.value)
+
+
+def test_file_name_of_an_edited_kernel_can_stand_in_quotes():
+    edited = Edited((RESULTS, 'return output, total, maximum + float("-inf")'))
+    code = getattr(edited.kernel, "fn", edited.kernel).__code__
+    assert not set(code.co_filename) & set("\"'\\\n")
