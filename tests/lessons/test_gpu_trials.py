@@ -279,10 +279,13 @@ class TestRowsOfTheBenchmark:
         variants._compiled_naive.cache_clear()
         limit = torch.compiler.config.recompile_limit
         try:
-            for dtype, is_causal, with_gradient in itertools.product(
-                (torch.float32, torch.float16, torch.bfloat16), (False, True), (False, True)
+            for dtype, is_causal, with_gradient, length in itertools.product(
+                (torch.float32, torch.float16, torch.bfloat16),
+                (False, True),
+                (False, True),
+                (9, 12),
             ):
-                tensors = [torch.ones(1, 2, 9, 16, dtype=dtype) for _ in range(3)]
+                tensors = [torch.ones(1, 2, length, 16, dtype=dtype) for _ in range(3)]
                 tensors[0].requires_grad_(with_gradient)
                 variants._naive_compiled(*tensors, is_causal)()
         finally:
@@ -290,6 +293,26 @@ class TestRowsOfTheBenchmark:
             torch.compiler.reset()
             variants._compiled_naive.cache_clear()
         assert len(compiled) == 12
+
+
+@pytest.mark.gpu
+@needs_triton
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize(
+    "change",
+    [
+        DEFAULT,
+        "tensor descriptors",
+        "128 × 64, 4 warps, descriptors, specialized",
+        "4 warps, specialized",
+    ],
+)
+def test_trial_runs_on_the_device(change, tmp_path):
+    trial = next(trial for trial in TRIALS if trial.change == change)
+    tried = gpu_trials.run_apart(trial, tmp_path / "lock", time.monotonic() + 120)
+    assert not tried.problem
+    assert tried.tflops > 0
+    assert tried.registers > 0
 
 
 def test_made_up_tables_say_that_they_are():

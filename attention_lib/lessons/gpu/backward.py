@@ -15,7 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_lib.lessons.gpu.launch import attend_with_logsumexp
+from attention_lib.lessons.gpu.launch import (
+    TUNED_ON,
+    attend_with_logsumexp,
+    is_short,
+    require_grid,
+    uses_tensor_cores,
+)
 from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
 
 __all__ = ["flash_attention_backward", "flash_attention_with_gradients"]
@@ -33,7 +39,8 @@ if triton:
 
     def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
         # Number by number, without tensor cores, large tiles compile for minutes.
-        return SMALL if arguments["query"].dtype == torch.float32 else configs
+        fitting = configs if uses_tensor_cores(arguments["query"]) else SMALL
+        return fitting[-1:] if is_short(arguments["length_class"]) else fitting
 
     tuned = triton.autotune(
         INTERPRETERS if INTERPRETED else TUNED,
@@ -187,7 +194,7 @@ def flash_attention_backward(
     Raises
     ------
     ValueError
-        If shapes or devices do not fit.
+        If shapes or devices do not fit, or there are more than 65,535 heads in all.
 
     Notes
     -----
@@ -213,6 +220,16 @@ def flash_attention_backward(
             )
     if query.numel() == 0 or key.numel() == 0:
         return torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+    require_grid(math.prod(leading))
+    wanted = (query.dtype, query.shape[-1], bool(is_causal), query.device)
+    longest = max(query.shape[-2], key.shape[-2])
+    if longest > TUNED_ON and not INTERPRETED and wanted not in _tuned_for:
+        _tuned_for.add(wanted)  # the tuning runs every configuration: on the first rows only
+        inputs = (query, key, value, output)
+        first = [tensor[..., :TUNED_ON, :] for tensor in inputs]
+        flash_attention_backward(
+            *first, logsumexp[..., :TUNED_ON], grad_output[..., :TUNED_ON, :], is_causal
+        )
     arrays = [_flat(tensor) for tensor in (query, key, value, grad_output)]
     dtype = query.dtype
     if INTERPRETED and dtype == torch.bfloat16:  # the interpreter keeps it as bare bits
@@ -222,7 +239,7 @@ def flash_attention_backward(
     gradients = [torch.empty_like(tensor) for tensor in arrays[:3]]
     heads, length, head = arrays[0].shape
     keys = key.shape[-2]
-    numbers = (length, keys, _scale(head), min(max(length, keys), 8192).bit_length())
+    numbers = (length, keys, _scale(head), min(max(length, keys), TUNED_ON).bit_length())
     constants = {
         "HEAD": head,
         "WIDTH": _width(head),
@@ -243,6 +260,9 @@ def flash_attention_backward(
         for gradient, tensor in zip(gradients, like, strict=True)
     )
     return grad_query, grad_key, grad_value
+
+
+_tuned_for: set[tuple[Any, ...]] = set()
 
 
 class _FlashAttention(torch.autograd.Function):

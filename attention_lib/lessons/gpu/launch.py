@@ -34,6 +34,18 @@ IMPORTED_TOO_EARLY = (
     "device to compile for. Restart Python and import attention_lib.lessons.gpu first."
 )
 
+
+def uses_tensor_cores(query: Tensor) -> bool:
+    """Tell whether products run on tensor cores: in 16 bits, and Triton wants Ampere."""
+    modern = torch.cuda.get_device_capability(query.device) >= (8, 0)
+    return modern and query.dtype != torch.float32
+
+
+def is_short(length_class: int) -> bool:
+    """Tell whether there are so few rows and keys that any tile will do: fewer than 256."""
+    return length_class <= 8
+
+
 if triton:
     TUNED = [
         triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
@@ -56,12 +68,8 @@ if triton:
     INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]  # small, to reach every edge
 
     def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-        query = arguments["query"]
-        modern = torch.cuda.get_device_capability(query.device) >= (8, 0)  # Triton wants Ampere
-        tensor_cores = modern and query.dtype != torch.float32
-        fitting = configs[:-3] if tensor_cores else configs[-3:]
-        short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any will do
-        return fitting[-1:] if short else fitting
+        fitting = configs[:-3] if uses_tensor_cores(arguments["query"]) else configs[-3:]
+        return fitting[-1:] if is_short(arguments["length_class"]) else fitting
 
     tuned = triton.autotune(
         INTERPRETERS if INTERPRETED else TUNED,
@@ -338,6 +346,7 @@ def run_program(
             f"The program needs a head size of 16, 32, 64 or 128, and at least one key; it got "
             f"{head}, and {key.shape[-2]} keys."
         )
+    require_grid(heads)
     rows, block = tile
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
@@ -397,6 +406,14 @@ def _require(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise RuntimeError(
             "flash_attention has no backward pass: call it under torch.no_grad(), or train with "
             "flash_attention_with_gradients or torch_attention."
+        )
+
+
+def require_grid(heads: int) -> None:
+    """Refuse more heads than the second dimension of a CUDA grid has room for."""
+    if heads >= 2**16:
+        raise ValueError(
+            f"A grid of (tiles, heads) has room for 65,535 heads; there are {heads:,}."
         )
 
 

@@ -299,18 +299,18 @@ def _naive_compiled(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) 
 
 @functools.cache
 def _compiled_naive() -> Any:
-    return _compiled(torch_attention)
+    return _compiled(torch_attention, dynamic=True)  # once for all lengths
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
+def _compiled(function: Callable[..., Any], dynamic: bool | None = None) -> Any:
     """Compile a function so that no call of it falls back on uncompiled code without a word.
 
-    Each dtype, mask, and wish for gradients is compiled anew, as are lengths at first. After 8
-    times torch would give up and run the function as it is; with `fullgraph` that is an error.
+    Each dtype, mask, and wish for gradients is compiled anew. After 8 times torch would give up
+    and run the function as it is; with `fullgraph` that is an error.
     """
     config = torch.compiler.config
     config.recompile_limit = max(config.recompile_limit, 64)
-    return torch.compile(function, fullgraph=True)
+    return torch.compile(function, fullgraph=True, dynamic=dynamic)
 
 
 def _forced(backend: SDPBackend) -> Prepare:
@@ -360,7 +360,7 @@ def _tried(variant: Variant, device: torch.device, dtype: torch.dtype, head_dim:
     if variant.problem:
         return variant
     try:
-        few = [torch.ones(1, 1, 16, head_dim, device=device, dtype=dtype) for _ in range(3)]
+        few = [torch.ones(1, 2, 16, head_dim, device=device, dtype=dtype) for _ in range(3)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns of each reason, then fails
             variant.prepare(*few, False)()
