@@ -4,16 +4,8 @@
 benchmarks.gpu_trials: what one change to tile, warps, stages, registers or loads brings. `--store`
 keeps both in benchmarks/results/, where lesson 09 finds them. It ends after SECONDS at the latest, if
 the first table does, and exits with 1 where a gate is missed on CUDA. Without an accelerator the
-sizes are small, and the rows of what is not there say so.
-
-With a GPU, these four commands in this order take about 25 minutes, each less than ten:
-
-    .venv/bin/python -m pytest -q -m gpu tests/lessons/test_gpu.py
-    .venv/bin/python -m pytest -q -n 8 tests/exercises --exercise flash_kernel --exercise flash_program
-    .venv/bin/python -m benchmarks.gpu --store
-    .venv/bin/python -m benchmarks.lesson 09_gpu
-
-The last one runs the lesson with its model answers and prints the time of each cell.
+sizes are small, and the rows of what is not there say so. CONTRIBUTING.md lists what else to run on
+a machine with a GPU.
 """
 
 from __future__ import annotations
