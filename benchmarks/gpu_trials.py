@@ -273,6 +273,7 @@ class Backward:
         step = trial.rows if of_queries else trial.keys
         return kernel[(triton.cdiv(length, step), heads)](
             *self._inputs,
+            *([self._output] if of_queries else []),
             self._toward,
             *self._of_rows,
             *(self._results[:1] if of_queries else self._results),
@@ -286,7 +287,10 @@ class Backward:
         )
 
     def launch_all(self) -> None:
-        """Launch a forward pass, for what it leaves of each row, and then the kernel."""
+        """Launch a forward pass, for what it leaves of each row, and then the kernel.
+
+        The other kernel finds in each row's delta what that of the queries would leave there.
+        """
         logsumexp, delta = self._of_rows
         arguments = (*self._inputs, self._output, self._trial.is_causal, flash_kernel, (64, 64))
         launch.launch_forward(*arguments, logsumexp, num_warps=4)

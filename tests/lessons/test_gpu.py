@@ -443,11 +443,11 @@ def compiled(dtype, rows, block, is_causal):
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
 
-def backward(kernel, results, dtype, rows, block):
+def backward(kernel, inputs, results, dtype, rows, block):
     tensor = torch.empty(2, 512, 64, dtype=dtype)
     of_rows = torch.empty(2, 512)
     return kernel.fn.warmup(
-        *[tensor] * 4, of_rows, of_rows, *[tensor] * results, 512, 512, 0.18, 10, HEAD=64, WIDTH=64,
+        *[tensor] * inputs, of_rows, of_rows, *[tensor] * results, 512, 512, 0.18, 10, HEAD=64, WIDTH=64,
         IS_CAUSAL=True, ROWS=rows, BLOCK=block, num_warps=8, num_stages=2,
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
@@ -465,8 +465,8 @@ single = compiled(torch.float32, 32, 32, False).asm["ptx"]
 print("{instruction}" in half, "ex2.approx" in half, "cp.async" in half, "tf32" in single)
 said = assembled(half)
 print("Used" in said, "serialized" in said)
-for kernel, results in ((grad_query_kernel, 1), (grad_key_value_kernel, 2)):
-    ptx = backward(kernel, results, torch.bfloat16, 128, 64).asm["ptx"]
+for kernel, inputs, results in ((grad_query_kernel, 5, 1), (grad_key_value_kernel, 4, 2)):
+    ptx = backward(kernel, inputs, results, torch.bfloat16, 128, 64).asm["ptx"]
     said = assembled(ptx)
     print("{instruction}" in ptx, "ex2.approx" in ptx, "spill" in said and "0 bytes spill" not in said)
 if {capability} == 90:  # what the benchmark tries there: TMA, and warps of their own for the loads

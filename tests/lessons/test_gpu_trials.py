@@ -113,7 +113,7 @@ class TestTrialInItsOwnProcess:
 class TestInterpretedTrials:
     @pytest.fixture(autouse=True)
     def small_size(self, monkeypatch):
-        monkeypatch.setattr(gpu_trials, "HEADS", 2)
+        monkeypatch.setattr(gpu_trials, "HEADS", 1)
         monkeypatch.setattr(gpu_trials, "LENGTH", 64)  # whole tiles of the launches in them
         monkeypatch.setattr(gpu_trials, "HEAD_DIM", 16)
         monkeypatch.setattr(gpu_trials, "REPEATS", 1)
@@ -279,10 +279,9 @@ class TestRowsOfTheBenchmark:
         variants._compiled_naive.cache_clear()
         limit = torch.compiler.config.recompile_limit
         try:
-            for dtype, is_causal, with_gradient, length in itertools.product(
+            for dtype, (is_causal, with_gradient), length in itertools.product(
                 (torch.float32, torch.float16, torch.bfloat16),
-                (False, True),
-                (False, True),
+                ((False, False), (True, False), (True, True)),
                 (9, 12),
             ):
                 tensors = [torch.ones(1, 2, length, 16, dtype=dtype) for _ in range(3)]
@@ -292,7 +291,7 @@ class TestRowsOfTheBenchmark:
             torch.compiler.config.recompile_limit = limit
             torch.compiler.reset()
             variants._compiled_naive.cache_clear()
-        assert len(compiled) == 12
+        assert len(compiled) == 9
 
 
 @pytest.mark.gpu

@@ -57,21 +57,27 @@ else:
 @tuned
 @fused
 def grad_query_kernel(
-    query, key, value, grad_output, logsumexp, delta, grad_query,
+    query, key, value, output, grad_output, logsumexp, delta, grad_query,
     query_length, key_length, scale, length_class,
     HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Compute the gradient of ROWS queries of one head, going through its keys."""
+    """Compute the gradient of ROWS queries of one head, going through its keys.
+
+    Σ_k P_ik ∂P_ik, a number for each row, is the output times its own gradient: it is left in
+    delta, for the other kernel.
+    """
     tile, head = tl.program_id(0), tl.program_id(1).to(tl.int64)
     rows = tile * ROWS + tl.arange(0, ROWS)
     there = rows < query_length
     queries = _load_rows(query + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
     toward = _load_rows(grad_output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
+    mixed = _load_rows(output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
     of_rows = head * query_length + rows
     # +inf, or a weight of 0, where there is no row.
     log_totals = tl.load(logsumexp + of_rows, mask=there, other=float("inf"))
-    deltas = tl.load(delta + of_rows, mask=there, other=0.0)
+    deltas = tl.sum(mixed.to(tl.float32) * toward.to(tl.float32), axis=1)
+    tl.store(delta + of_rows, deltas, mask=there)
     stop = key_length
     if IS_CAUSAL:
         stop = tl.minimum(key_length, tile * ROWS + ROWS)
@@ -230,12 +236,10 @@ def flash_attention_backward(
         flash_attention_backward(
             *first, logsumexp[..., :TUNED_ON], grad_output[..., :TUNED_ON, :], is_causal
         )
-    arrays = [_flat(tensor) for tensor in (query, key, value, grad_output)]
+    arrays = [_flat(tensor) for tensor in (query, key, value, output, grad_output)]
     dtype = query.dtype
     if INTERPRETED and dtype == torch.bfloat16:  # the interpreter keeps it as bare bits
         arrays = [tensor.float() for tensor in arrays]
-    # Σ_k P_ik ∂P_ik, a number for each row: the output times its own gradient.
-    delta = (_flat(output).float() * _flat(grad_output).float()).sum(dim=-1)
     gradients = [torch.empty_like(tensor) for tensor in arrays[:3]]
     heads, length, head = arrays[0].shape
     keys = key.shape[-2]
@@ -246,13 +250,14 @@ def flash_attention_backward(
         "IS_CAUSAL": bool(is_causal),
         "allowed_dot_input_precisions": ("ieee",),
     }
-    of_rows = (logsumexp.reshape(heads, length).contiguous(), delta)
+    logsumexp = logsumexp.reshape(heads, length).contiguous()
+    of_rows = (logsumexp, torch.empty_like(logsumexp))
     with _on(query):
         grad_query_kernel[lambda chosen: (triton.cdiv(length, chosen["ROWS"]), heads)](
             *arrays, *of_rows, gradients[0], *numbers, **constants
         )
         grad_key_value_kernel[lambda chosen: (triton.cdiv(keys, chosen["BLOCK"]), heads)](
-            *arrays, *of_rows, *gradients[1:], *numbers, **constants
+            *arrays[:3], arrays[4], *of_rows, *gradients[1:], *numbers, **constants
         )
     like = (query, key, value)
     grad_query, grad_key, grad_value = (
