@@ -24,6 +24,7 @@ from attention_lib.lessons.gpu.variants import (
     RESULTS,
     Row,
     Variant,
+    ceilings,
     describe,
     fast_dtype,
     measure,
@@ -63,6 +64,11 @@ def main() -> None:
     print("\n".join(["", *(line for line, _ in gates)]))
     stores = "--store" in sys.argv[1:]
     if stores:
+        peak, bandwidth = ceilings(device, fast_dtype(device), 4096)
+        machine |= {
+            "peak": f"{peak:.4g}",
+            "bandwidth": f"{bandwidth:.4g}",
+        }  # of operations, of bytes
         path = store(rows, machine)
         about = "\n".join(f"{what}: {found}" for what, found in machine.items())
         lines = [about, text_table(rows), *(line for line, _ in gates)]

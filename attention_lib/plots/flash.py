@@ -345,7 +345,7 @@ def roofline(
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
-    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.8g}")
     lowest = min(bandwidth * reach[0], *(y for _, y in points.values()))
     axis.set(xlim=reach, ylim=(lowest / 3e9, 3 * peak / 1e9))
     axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+import attention_lib
 from attention_lib import plots
 from attention_lib.lessons.gpu import launch, trials, variants
 from attention_lib.lessons.gpu.trials import DEFAULT, Trial
@@ -190,40 +191,55 @@ def cell_with(text):
 class TestLessonWithStoredTables:
     @pytest.fixture
     def drawn(self):
-        """Return the figure that the lesson draws, and what it prints, from a folder's tables."""
+        """Return the figure that the lesson draws from a folder's tables, the roofline's points,
+        and what the two cells print.
+        """
 
         def draw(folder, monkeypatch, capsys):
             tables, tried = variants.stored(folder), trials.stored_trials(folder)
             monkeypatch.setattr(variants, "stored", lambda: tables)
             monkeypatch.setattr(trials, "stored_trials", lambda: tried)
-            namespace = {"plots": plots, "variants": variants, "trials": trials}
+            namespace = {
+                "plots": plots,
+                "variants": variants,
+                "trials": trials,
+                "lib": attention_lib,
+            }
             curves = cell_with("def curves(")
             exec(curves[: curves.index("plots.cost_by_length")], namespace)
             exec(cell_with("PUBLISHED = {"), namespace)
-            return namespace["figure"], capsys.readouterr().out
+            printed = capsys.readouterr().out
+            exec(cell_with("roof = 989e12"), namespace)
+            printed_of_roof = capsys.readouterr().out
+            return namespace["figure"], printed, namespace["points"], printed_of_roof
 
         return draw
 
     def test_speeds_forward_backward_and_by_tile_are_drawn(self, drawn, monkeypatch, capsys):
-        figure, printed = drawn(MADE_UP, monkeypatch, capsys)
+        figure, printed, points, printed_of_roof = drawn(MADE_UP, monkeypatch, capsys)
         assert printed.startswith("made-up device, torch 0.0, measured 2026-01-02")
         assert [axes.get_title("left") for axes in figure.axes] == [
             "forward",
             "backward",
             "our kernel's tiles",
         ]
-        assert "forward, naive torch: 25 at 2,048 tokens" in figure.alt
-        assert "backward, our Triton kernel: 50 at 2,048 tokens" in figure.alt
+        assert "forward, naive torch: 25 at 4,096 tokens" in figure.alt
+        assert "backward, our Triton kernel: 50 at 4,096 tokens" in figure.alt
         assert "128 × 64 with 4 warps 125" in figure.alt
+        assert printed_of_roof.startswith("measured: made-up device")
+        assert [f"{speed:.3g}" for _, speed in points.values()] == ["2.5e+13", "1e+14"]
 
     def test_without_tables_the_page_says_so_and_shows_published_speeds(
         self, drawn, monkeypatch, capsys, tmp_path
     ):
-        figure, printed = drawn(tmp_path, monkeypatch, capsys)
+        figure, printed, points, printed_of_roof = drawn(tmp_path, monkeypatch, capsys)
         assert printed == (
             "No table measured for this course exists yet: these are published figures.\n"
         )
         assert "as published" in figure.alt
+        assert printed_of_roof.startswith("published: an H100")
+        assert "standard attention       72 of at most  106 TFLOP/s" in printed_of_roof
+        assert points["FlashAttention-3"][1] == 476e12
 
     def test_made_up_tables_are_none_of_the_course(self):
         for tables in (variants.stored(), trials.stored_trials()):
