@@ -159,6 +159,11 @@ class TestCountingAndTiming:
             gpu.time_milliseconds(lambda: None, "cpu", 0)
 
 
+def heads_for(dtype):
+    """Return two heads in one dtype, one in the others: the interpreter takes time for each."""
+    return 2 if dtype == torch.float32 else 1
+
+
 @needs_triton
 @interpreted
 class TestInterpretedKernel:
@@ -171,7 +176,7 @@ class TestInterpretedKernel:
         [(1, 1, 32), (16, 16, 64), (17, 15, 32), (15, 33, 128), (33, 32, 40), (32, 48, 96)],
     )
     def test_agrees_with_numpy(self, length, keys, size, is_causal, dtype):
-        inputs = qkv((1, 2), length, keys, size, dtype)
+        inputs = qkv((1, heads_for(dtype)), length, keys, size, dtype)
         got = flash_attention(*inputs, is_causal)
         assert got.dtype == dtype
         assert error(got, exact(*inputs, is_causal)) < 8 * STEP[dtype]
@@ -278,8 +283,9 @@ class TestInterpretedBackward:
         ("length", "keys", "size"), [(3, 2, 32), (17, 15, 32), (15, 40, 40), (32, 32, 64)]
     )
     def test_gradients_agree_with_float64(self, length, keys, size, is_causal, dtype):
-        inputs = qkv((1, 2), length, keys, size, dtype)
-        toward = drawn(1, 2, length, size, dtype=dtype, seed=4)
+        heads = heads_for(dtype)
+        inputs = qkv((1, heads), length, keys, size, dtype)
+        toward = drawn(1, heads, length, size, dtype=dtype, seed=4)
         assert max(errors_of_gradients(inputs, toward, is_causal)) < 8 * STEP[dtype]
 
     def test_keys_that_no_query_sees_get_no_gradient(self):
