@@ -71,10 +71,10 @@ def main() -> None:
 
 
 def try_all(machine: dict[str, str], deadline: float, stores: bool) -> None:
-    """Run every trial until a deadline of time.monotonic(); print the table, and store it if asked."""
+    """Run every trial until a deadline of time.monotonic(); print the table, and store it if asked and measured."""
     trials = run_all(deadline)
     print(text_table_of_trials(trials))
-    if stores:
+    if stores and any(trial.tflops for trial in trials):
         path = store_trials(trials, machine)
         print(f"\nkept as {path.relative_to(RESULTS.parent.parent)}")
 

@@ -108,6 +108,19 @@ class TestTrialInItsOwnProcess:
         assert [trial.tflops for trial in tried] == [1.5, None, 1.5]
         assert tried[1].problem == "failed: AssertionError"
 
+    @pytest.mark.parametrize(("tflops", "tables"), [(None, 0), (1.5, 1)])
+    def test_table_in_which_nothing_was_measured_is_not_stored(self, tflops, tables, monkeypatch):
+        tried = dataclasses.replace(SMALL, tflops=tflops, milliseconds=tflops)
+        stored = []
+        monkeypatch.setattr(gpu_trials, "run_all", lambda _deadline: [tried])
+        monkeypatch.setattr(
+            gpu_trials,
+            "store_trials",
+            lambda *table: stored.append(table) or variants.RESULTS / "t",
+        )
+        gpu_trials.try_all({"device": "any"}, 0.0, stores=True)
+        assert len(stored) == tables
+
 
 @needs_triton
 @interpreted
