@@ -251,7 +251,7 @@ class TestLessonWithStoredTables:
         )
         assert "as published" in figure.alt
         assert printed_of_roof.startswith("published: an H100")
-        assert "standard attention       72 of at most  106 TFLOP/s" in printed_of_roof
+        assert "standard attention        32 operations a byte,  72 of 106 TFLOP/s" in printed_of_roof
         assert points["FlashAttention-3"][1] == 476e12
 
     def test_made_up_tables_are_none_of_the_course(self):
