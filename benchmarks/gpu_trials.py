@@ -188,19 +188,17 @@ def run_one(trial: Trial, lock: Path) -> Trial:
     tensors = [torch.randn(shape, device=device).to(fast_dtype(device)) for _ in range(4)]
     of_kernel = Forward if trial.kernel == FORWARD else Backward
     work = of_kernel(trial, *tensors)
-    signal.alarm(COMPILE_SECONDS)
-    with compiling_only():
+    with ended_after(COMPILE_SECONDS), compiling_only():
         work.launch_all()
-    signal.alarm(0)
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        signal.alarm(DEVICE_SECONDS)
-        error = work.error()
-        if not error <= LARGEST_ERROR:  # NaN is no better
-            return dataclasses.replace(trial, problem=f"wrong by {error:.2g} of the largest number")
-        milliseconds = median(call_times(work.launch, device, REPEATS, keep_busy(device)))
-        compiled = work.launch()
-        signal.alarm(0)
+        with ended_after(DEVICE_SECONDS):
+            error = work.error()
+            if not error <= LARGEST_ERROR:  # NaN is no better
+                wrong = f"wrong by {error:.2g} of the largest number"
+                return dataclasses.replace(trial, problem=wrong)
+            milliseconds = median(call_times(work.launch, device, REPEATS, keep_busy(device)))
+            compiled = work.launch()
     operations = attention_flops(1, HEADS, LENGTH, HEAD_DIM, trial.is_causal)
     return dataclasses.replace(
         trial,
@@ -209,6 +207,16 @@ def run_one(trial: Trial, lock: Path) -> Trial:
         registers=getattr(compiled, "n_regs", None),
         spills=getattr(compiled, "n_spills", None),
     )
+
+
+@contextlib.contextmanager
+def ended_after(seconds: int) -> Iterator[None]:
+    """End this process by a signal if the body takes longer, wherever it hangs."""
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -131,6 +132,8 @@ class TestInterpretedTrials:
         monkeypatch.setattr(gpu_trials, "LENGTH", 64)  # whole tiles of the launches in them
         monkeypatch.setattr(gpu_trials, "HEAD_DIM", 16)
         monkeypatch.setattr(gpu_trials, "REPEATS", 1)
+        for limit in ("COMPILE_SECONDS", "DEVICE_SECONDS"):  # of this process, on a busy machine
+            monkeypatch.setattr(gpu_trials, limit, 600)
 
     @pytest.mark.parametrize("is_causal", [False, True])
     @pytest.mark.parametrize(
@@ -147,6 +150,7 @@ class TestInterpretedTrials:
         tried = gpu_trials.run_one(trial, tmp_path / "lock")
         assert not tried.problem
         assert tried.tflops > 0
+        assert signal.alarm(0) == 0
 
     def test_wrong_numbers_are_a_problem_and_no_speed(self, monkeypatch, tmp_path):
         monkeypatch.setattr(gpu_trials, "SPECIALIZED", "in range(start, stop - BLOCK, BLOCK)")
@@ -154,6 +158,7 @@ class TestInterpretedTrials:
         tried = gpu_trials.run_one(trial, tmp_path / "lock")
         assert tried.problem.startswith("wrong by")
         assert tried.milliseconds is None
+        assert signal.alarm(0) == 0  # nothing is left that would end this process
 
     @pytest.mark.parametrize("tile", [(16, 16), (16, 32), (32, 16)])
     @pytest.mark.parametrize("is_causal", [False, True])
@@ -251,7 +256,9 @@ class TestLessonWithStoredTables:
         )
         assert "as published" in figure.alt
         assert printed_of_roof.startswith("published: an H100")
-        assert "standard attention        32 operations a byte,  72 of 106 TFLOP/s" in printed_of_roof
+        assert (
+            "standard attention        32 operations a byte,  72 of 106 TFLOP/s" in printed_of_roof
+        )
         assert points["FlashAttention-3"][1] == 476e12
 
     def test_made_up_tables_are_none_of_the_course(self):
