@@ -185,6 +185,8 @@ def differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
             or any(map(differ_in_numbers, value, expected, allowed))
         )
     value = as_numbers(value)
+    if hasattr(value, "differs"):  # kept as a checksum
+        return value.differs(expected.values, allowed)
     return (
         not isinstance(value, NUMERIC)
         or np.asarray(value).dtype.kind not in "biuf"
@@ -203,6 +205,10 @@ def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
     if value is None:
         return other is None
     value, other = as_numbers(value), as_numbers(other)
+    if isinstance(value, NUMERIC) and hasattr(other, "differs"):  # kept as a checksum
+        value = np.asarray(value)
+        numeric = value.dtype.kind in "biuf"
+        return numeric and not other.differs(value, _rounding(value, allowed, precision))
     if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
         return type(value) is type(other) and value.__hash__ is not None and value == other
     value, other = np.asarray(value), np.asarray(other)
@@ -212,14 +218,23 @@ def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
         or other.dtype.kind not in "biuf"
     ):
         return False
-    size = np.abs(np.where(np.isfinite(other), other, 0.0))
+    both_nan = np.isnan(value) & np.isnan(other)
+    rounding = _rounding(other, allowed, precision)
+    return not (differing(value, other, rounding) & ~both_nan).any()
+
+
+def _rounding(numbers: NDArray, allowed: Any, precision: Any) -> Any:
+    """Return by how much each number of two results that are alike may differ."""
+    size = np.abs(np.where(np.isfinite(numbers), numbers, 0.0))
     rounding = 8 * SLACK * float(precision.eps) * size
     for part in allowed if isinstance(allowed, tuple) else (allowed,):
-        if part is not None and _broadcasts(part, other.shape):
-            rounding = rounding + part
-            break
-    both_nan = np.isnan(value) & np.isnan(other)
-    return not (differing(value, other, rounding) & ~both_nan).any()
+        if part is not None and _broadcasts(part, numbers.shape):
+            return rounding + part
+    if not size.ndim:
+        return rounding
+    # Of another shape than the right one: a sum that nearly cancels has the rounding of its terms,
+    # which are of the size of its neighbors.
+    return rounding + SLACK * float(precision.eps) * size.max(axis=-1, keepdims=True, initial=0.0)
 
 
 def _broadcasts(array: Any, shape: tuple[int, ...]) -> bool:

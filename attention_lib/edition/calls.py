@@ -10,7 +10,7 @@ from typing import Any
 
 from attention_lib.edition import storage
 from attention_lib.edition.keys import Undescribed, key_of
-from attention_lib.edition.lookups import NotRecorded, value_of
+from attention_lib.edition.lookups import NotRecorded, table_of, value_of
 from attention_lib.edition.packing import Unpacker
 from attention_lib.lessons import LESSONS, modules_of
 from attention_lib.record import learner_folder
@@ -27,6 +27,11 @@ own: dict[str, Callable[..., Any]] = {}
 @functools.cache
 def _calls() -> Unpacker:
     return Unpacker(RECORDS / "calls.bin")
+
+
+@functools.cache
+def _table(name: str) -> dict[str, int]:
+    return table_of(_calls(), name)
 
 
 def remember(name: str, function: Callable[..., Any]) -> str:
@@ -57,7 +62,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     own_function = _own(name) if module.startswith(OF_LESSONS) else None
     if own_function is not None:
         return own_function(*_without_defaults(function, arguments))
-    table = _calls().content["tables"].get(f"{module}.{name}", {})
+    table = _table(f"{module}.{name}")
     try:
         number = table.get(key_of(arguments))
     except Undescribed:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.edition import calls
-from attention_lib.edition.lookups import Lookup
+from attention_lib.edition.lookups import Lookup, table_of
 from attention_lib.edition.packing import Unpacker
 
 __all__ = ["recorded_exercise"]
@@ -62,7 +62,7 @@ def recorded_exercise(
 
 def _deferred(records: Callable[[], Unpacker], table: str, signature: Any = None) -> Any:
     """Return a look-up that reads the file with the first call."""
-    lookup = functools.cache(lambda: Lookup(records(), records().content["tables"].get(table, {})))
+    lookup = functools.cache(lambda: Lookup(records(), table_of(records(), table)))
 
     def looked_up(*args: Any, **kwargs: Any) -> Any:
         return lookup()(*args, **kwargs)

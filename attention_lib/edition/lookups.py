@@ -10,7 +10,7 @@ from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.edition.keys import Undescribed, key_of
 from attention_lib.edition.packing import Unpacker
 
-__all__ = ["Lookup", "NotRecorded", "outcome_of", "value_of"]
+__all__ = ["Lookup", "NotRecorded", "outcome_of", "table_of", "value_of"]
 
 
 class NotRecorded(Unavailable):
@@ -41,6 +41,13 @@ def outcome_of(value: Any = None, error: BaseException | None = None) -> tuple[s
         return "value", value
     names = [kind.__name__ for kind in type(error).__mro__ if kind not in (object, BaseException)]
     return "error", (names, str(error), repr(error))
+
+
+def table_of(records: Unpacker, name: str) -> dict[str, int]:
+    """Return the numbers of a table's outcomes by key; empty if there is none of that name."""
+    keys = records.content["keys"]
+    places, numbers = records.content["tables"].get(name, ((), ()))
+    return {keys[place]: number for place, number in zip(places, numbers, strict=True)}
 
 
 def value_of(records: Unpacker, number: int) -> Any:

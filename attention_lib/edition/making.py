@@ -6,13 +6,18 @@ import ast
 import importlib
 import inspect
 import json
+import multiprocessing
+import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from nbformat import NotebookNode
 
 import attention_lib
 from attention_lib.checks import changed_arguments
@@ -20,6 +25,7 @@ from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
 from attention_lib.edition.imports import missing_modules
+from attention_lib.edition.packing import Unpacker
 from attention_lib.edition.recording import SEED, recorded
 from attention_lib.edition.slicing import Module, names_in, withheld_function
 from attention_lib.edition.tracing import Tracer, run_cells, run_probes
@@ -30,10 +36,11 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.lesson.markdown import read_lesson
 from attention_lib.lessons import BESIDE, LESSONS, module_of
 
-__all__ = ["EditionError", "make_edition"]
+__all__ = ["EditionError", "make_edition", "visible_code"]
 
 LIBRARY = Path(attention_lib.__file__).parent
 WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
 # Of a docstring: some examples solve an exercise.
 EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
 # What lesson 01 says of open exercises, and what holds in an edition.
@@ -104,10 +111,19 @@ def make_edition(
     exercises = [one for one in EXERCISES.values() if one.lesson in given]
     slices = _slices(exercises, graded)
     tracer = Tracer()
-    with tracer.replacing([(changed_arguments, "_softmax")]):
-        _record_exercises(exercises, package, report)
-    _trace_probes(exercises, slices, tracer)
-    _trace_lessons(course, given, graded, tracer, report)
+    with tempfile.TemporaryDirectory() as folder, _pool() as pool:
+        runs = {
+            Path(folder) / lesson: pool.submit(trace_cells, course.root, lesson, [*graded], folder)
+            for lesson in reversed(given)  # the longest first
+            if lesson in graded
+        }
+        with tracer.replacing([(changed_arguments, "_softmax")]):
+            _record_exercises(exercises, package, tracer, report)
+        _trace_probes(exercises, slices, tracer)
+        for path, run in sorted(runs.items()):
+            report(f"running the cells of {path.name}")
+            run.result()
+            tracer.tables.add_all(Unpacker(path))
     tracer.tables.packer.write(package / "records" / "calls.bin", tracer.tables.content())
     (package / "records" / "graded.json").write_text(json.dumps(dict(graded)), encoding="utf-8")
     _write_exercises(package, given, slices)
@@ -202,11 +218,12 @@ def _value(value: object, distance: float, is_over: bool) -> str:
 
 
 def _record_exercises(
-    exercises: Sequence[Exercise], package: Path, report: Callable[[str], None]
+    exercises: Sequence[Exercise], package: Path, tracer: Tracer, report: Callable[[str], None]
 ) -> None:
     for exercise in exercises:
         if exercise.kind == "function":
             report(f"recording {exercise.name}")
+            tracer.begin_cell()
             packer, content = recorded(exercise)
             packer.write(package / "records" / f"{exercise.name}.bin", content)
 
@@ -234,26 +251,29 @@ def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer)
                 run_probes(exercise, importlib.import_module(name), declared)
 
 
-def _trace_lessons(
-    course: Course,
-    given: Sequence[str],
-    graded: Mapping[str, str],
-    tracer: Tracer,
-    report: Callable[[str], None],
-) -> None:
+def _pool() -> ProcessPoolExecutor:
+    """Return processes for the cells of lessons, while this one records exercises."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(max(1, (os.cpu_count() or 1) - 1), mp_context=context)
+
+
+def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> None:
+    """Run the cells of a lesson, and write the calls of withheld functions to a file of its name."""
     places = [
         (attention_lib, name)
-        for lesson in given
-        if lesson in graded
-        for name in importlib.import_module(_lesson_module(lesson)).__all__
+        for withheld in graded
+        for name in importlib.import_module(_lesson_module(withheld)).__all__
     ]
+    course, tracer = Course(root), Tracer()
     with tracer.replacing(places):
-        for lesson in given:
-            if lesson in graded:
-                report(f"running the cells of {lesson}")
-                cells = read_lesson(course.written(lesson), EXERCISES).cells
-                code = [cell.source for cell in cells if cell.cell_type == "code"]
-                run_cells(code, course.root, tracer.begin_cell)
+        cells = read_lesson(course.written(lesson), EXERCISES).cells
+        run_cells(visible_code(cells), course.root, tracer.begin_cell)
+    tracer.tables.packer.write(Path(folder) / lesson, tracer.tables.content())
+
+
+def visible_code(cells: Iterable[NotebookNode]) -> list[str]:
+    """Return the code of a lesson's cells, without the hidden tests that no edition has."""
+    return [HIDDEN.sub("", cell.source) for cell in cells if cell.cell_type == "code"]
 
 
 def _write(path: Path, text: str) -> None:

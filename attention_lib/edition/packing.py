@@ -1,5 +1,7 @@
 """A serializer for recorded calls: JSON for what is nested, one block of bytes for all arrays.
 
+Both are compressed, each as fits it.
+
 Nothing in it can be code: a function goes by its name.
 """
 
@@ -8,18 +10,22 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import lzma
 import struct
 import types
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attention_lib.checks.calls.case import Stream
+from attention_lib.edition.checksums import Checksum
 from attention_lib.edition.keys import Undescribed, parts_of_function
 
 __all__ = ["Packer", "Unpacker"]
+
+# For bytes that repeat every 8, as those of float64 do.
+NUMBERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 3, "pb": 3}]
 
 
 class Packer:
@@ -46,6 +52,8 @@ class Packer:
             key = array.dtype.str, array.shape, axes, array.tobytes()
             place = self._places.setdefault(key, len(self._places))
             return {"n" if isinstance(value, np.generic) else "a": place}
+        if isinstance(value, Checksum):
+            return {"c": [value.shape, value.total]}
         if isinstance(value, tuple):
             return {"t": [self.encoded(item) for item in value]}
         if isinstance(value, list):
@@ -65,25 +73,27 @@ class Packer:
 
     def write(self, path: Path, content: Any) -> None:
         """Write what was encoded with this packer."""
-        index, blocks, start = [], [], 0
-        for dtype, shape, axes, block in self._places:
-            index.append([dtype, shape, axes, start])
+        index: list[Any] = [None] * len(self._places)
+        blocks, start = [], 0
+        by_size = sorted(self._places.items(), key=lambda item: -np.dtype(item[0][0]).itemsize)
+        for (dtype, shape, axes, block), place in by_size:
+            index[place] = [dtype, shape, axes, start]
             blocks.append(block)
             start += len(block)
-        text = json.dumps([index, content], separators=(",", ":")).encode()
-        packed = struct.pack("<Q", len(text)) + text + b"".join(blocks)
+        text = lzma.compress(json.dumps([index, content], separators=(",", ":")).encode())
+        numbers = lzma.compress(b"".join(blocks), filters=NUMBERS)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(zlib.compress(packed, 9))
+        path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
 
 
 class Unpacker:
     """Reads what a packer has written."""
 
     def __init__(self, path: Path) -> None:
-        packed = zlib.decompress(path.read_bytes())
+        packed = path.read_bytes()
         (length,) = struct.unpack_from("<Q", packed)
-        self._index, self.content = json.loads(packed[8 : 8 + length])
-        self._blocks = memoryview(packed)[8 + length :]
+        self._index, self.content = json.loads(lzma.decompress(packed[8 : 8 + length]))
+        self._blocks = lzma.decompress(packed[8 + length :])
 
     def decoded(self, value: Any) -> Any:
         """Return a new copy of a value that was encoded."""
@@ -95,6 +105,8 @@ class Unpacker:
             count = int(np.prod(shape, dtype=np.int64))
             array = np.frombuffer(self._blocks, dtype, count, start).reshape(shape).copy()
             return array.transpose(np.argsort(axes).astype(int)) if kind == "a" else array[()]
+        if kind == "c":
+            return Checksum(tuple(content[0]), content[1])
         if kind == "t":
             return tuple(map(self.decoded, content))
         if kind == "l":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import functools
 import inspect
 import io
@@ -25,7 +26,8 @@ from attention_lib.edition.recording import SEED, Tables
 
 __all__ = ["Tracer", "run_cells", "run_probes"]
 
-# Of one function in one cell: what goes beyond is not recorded, such as a training loop's calls.
+# Of one function in one cell: where it is called more, as in a training loop, no call is recorded.
+# The cell would stop with the first that is not.
 MOST_BYTES = 1 << 20
 MOST_CALLS = 2000
 
@@ -36,13 +38,18 @@ class Tracer:
     def __init__(self) -> None:
         self.tables = Tables()
         self._depth = 0
-        self._calls: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
+        self._of_cell: dict[str, dict[str, tuple[str, Any]]] = {}  # outcomes by table and key
+        self._left_out: set[str] = set()  # tables of which the cell has too much
 
     def begin_cell(self) -> None:
-        """Count anew how much is recorded of each function."""
-        self._calls.clear()
+        """Keep what the last cell has called, but for functions that it called too much."""
+        for table, outcomes in self._of_cell.items():
+            for key, outcome in outcomes.items():
+                self.tables.add(table, key, *outcome)
+        self._of_cell.clear()
         self._bytes.clear()
+        self._left_out.clear()
 
     def wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, its calls recorded under its module's name and its own."""
@@ -51,25 +58,33 @@ class Tracer:
 
         @functools.wraps(function)
         def recording(*args: Any, **kwargs: Any) -> Any:
-            wanted = self._depth == 0 and self._calls[table] < MOST_CALLS
+            wanted = self._depth == 0 and table not in self._left_out
             key = self._key(signature, args, kwargs) if wanted else None
             self._depth += 1
             try:
                 result = function(*args, **kwargs)
             except Exception as error:
                 if key:
-                    self.tables.add(table, key, *outcome_of(error=error))
+                    self._add(table, key, *outcome_of(error=error))
                 raise
             finally:
                 self._depth -= 1
-            if key and key not in self.tables.tables.get(table, ()):
-                self._calls[table] += 1
-                self._bytes[table] += _bytes_of(result)
-                if self._bytes[table] <= MOST_BYTES:
-                    self.tables.add(table, key, *outcome_of(result))
+            if key:
+                self._add(table, key, *outcome_of(result))
             return result
 
         return recording
+
+    def _add(self, table: str, key: str, kind: str, outcome: Any) -> None:
+        outcomes = self._of_cell.setdefault(table, {})
+        if key in outcomes or key in self.tables.tables.get(table, ()):
+            return
+        self._bytes[table] += _bytes_of(outcome)
+        if len(outcomes) == MOST_CALLS or self._bytes[table] > MOST_BYTES:
+            self._left_out.add(table)
+            del self._of_cell[table]
+        else:
+            outcomes[key] = kind, copy.deepcopy(outcome)
 
     def _key(self, signature: inspect.Signature, args: Any, kwargs: Any) -> str | None:
         try:
@@ -90,6 +105,7 @@ class Tracer:
         finally:
             for module, name, function in before:
                 setattr(module, name, function)
+            self.begin_cell()
 
 
 def _bytes_of(value: Any) -> int:

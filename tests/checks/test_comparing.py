@@ -8,6 +8,8 @@ import torch
 
 import attention_lib
 from attention_lib.checks.calls.case import Case
+from attention_lib.checks.cases import EXACT
+from attention_lib.checks.comparing import alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES
@@ -33,6 +35,18 @@ from tests.checks.judged import WITHOUT_SOURCE, right, sentence_of
 )
 def test_wrong_results_have_their_sentence(change, expected):
     assert expected in sentence_of(lambda scores, axis=-1: change(right(scores, axis)))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ([[1.0, 3e-16], [0.0, 0.0]], True),
+        ([[1.0, 1e-13], [0.0, 0.0]], False),
+        ([[1.0, 0.0], [0.0, 3e-16]], False),
+    ],
+)
+def test_sum_that_nearly_cancels_has_the_rounding_of_its_neighbors(other, same):
+    assert alike(np.array(other), np.array([[1.0, 0.0], [0.0, 0.0]]), None, EXACT) is same
 
 
 def test_float32_must_stay_float32():

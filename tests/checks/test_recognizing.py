@@ -32,6 +32,11 @@ def positive_sum_of_everything(weights, axis=-1):
     return (weights * np.log(np.where(weights > 0, weights, 1))).sum()
 
 
+def softmax_of_weights_and_dot(weights, values):
+    weights = np.exp(weights) / np.exp(weights).sum(axis=-1, keepdims=True)
+    return np.dot(weights, values)  # some of its sums nearly cancel
+
+
 def softmax_down_the_columns_over_all_classes(scores, targets):
     one_hot = np.eye(scores.shape[-1])[targets]
     return (softmax(scores, axis=0) - one_hot) / scores.size
@@ -63,6 +68,7 @@ def uphill_one_step_ahead(
     ("exercise", "answer", "first", "second"),
     [
         ("entropy", positive_sum_of_everything, "The sign is missing", "axis=None"),
+        ("weighted_sum", softmax_of_weights_and_dot, "np.dot pairs every", "softmax of weights"),
         (
             "cross_entropy_grad",
             softmax_down_the_columns_over_all_classes,

@@ -12,7 +12,7 @@ from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.edition.contents import Slices, WithheldError
 from attention_lib.edition.keys import Undescribed, key_of
-from attention_lib.edition.lookups import Lookup, NotRecorded, outcome_of
+from attention_lib.edition.lookups import Lookup, NotRecorded, outcome_of, table_of
 from attention_lib.edition.packing import Packer, Unpacker
 from attention_lib.edition.recording import Tables
 from attention_lib.edition.slicing import Module, names_in
@@ -119,7 +119,7 @@ def test_look_up_returns_and_raises_what_was_recorded_and_nothing_else(tmp_path)
     ):
         tables.add("function", key_of((argument,)), *outcome)
     records = stored(tmp_path, tables.content(), tables.packer)
-    function = Lookup(records, records.content["tables"]["function"])
+    function = Lookup(records, table_of(records, "function"))
     np.testing.assert_equal(function(1), ARRAY)
     function(1)[:] = 0.0
     np.testing.assert_equal(function(1), ARRAY)
