@@ -29,11 +29,6 @@ def _calls() -> Unpacker:
     return Unpacker(RECORDS / "calls.bin")
 
 
-@functools.cache
-def _table(name: str) -> dict[str, int]:
-    return table_of(_calls(), name)
-
-
 def remember(name: str, function: Callable[..., Any]) -> str:
     """Call this function from now on, in later kernels too; if only in this one, say why."""
     own[name] = function
@@ -62,7 +57,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     own_function = _own(name) if module.startswith(OF_LESSONS) else None
     if own_function is not None:
         return own_function(*_without_defaults(function, arguments))
-    table = _table(f"{module}.{name}")
+    table = table_of(_calls(), f"{module}.{name}")
     try:
         number = table.get(key_of(arguments))
     except Undescribed:

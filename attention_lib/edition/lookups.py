@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from typing import Any
 
 from attention_lib.checks.calls.observation import Unavailable
@@ -43,10 +44,13 @@ def outcome_of(value: Any = None, error: BaseException | None = None) -> tuple[s
     return "error", (names, str(error), repr(error))
 
 
+@functools.cache
 def table_of(records: Unpacker, name: str) -> dict[str, int]:
     """Return the numbers of a table's outcomes by key; empty if there is none of that name."""
+    if name not in records.content["tables"]:
+        return {}
     keys = records.content["keys"]
-    places, numbers = records.content["tables"].get(name, ((), ()))
+    places, numbers = records.content["tables"][name]
     return {keys[place]: number for place, number in zip(places, numbers, strict=True)}
 
 

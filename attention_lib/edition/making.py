@@ -268,7 +268,7 @@ def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> 
     with tracer.replacing(places):
         cells = read_lesson(course.written(lesson), EXERCISES).cells
         run_cells(visible_code(cells), course.root, tracer.begin_cell)
-    tracer.tables.packer.write(Path(folder) / lesson, tracer.tables.content())
+    tracer.tables.packer.write(Path(folder) / lesson, tracer.tables.content(), preset=0)
 
 
 def visible_code(cells: Iterable[NotebookNode]) -> list[str]:

@@ -25,7 +25,7 @@ from attention_lib.edition.keys import Undescribed, parts_of_function
 __all__ = ["Packer", "Unpacker"]
 
 # For bytes that repeat every 8, as those of float64 do.
-NUMBERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 3, "pb": 3}]
+NUMBERS = {"id": lzma.FILTER_LZMA2, "lc": 0, "lp": 3, "pb": 3}
 
 
 class Packer:
@@ -71,8 +71,8 @@ class Packer:
             return {"f": [partial, *map(self.encoded, parts_of_function(value))]}
         raise Undescribed(f"Values of type {type(value).__name__} are not recorded.")
 
-    def write(self, path: Path, content: Any) -> None:
-        """Write what was encoded with this packer."""
+    def write(self, path: Path, content: Any, preset: int = 6) -> None:
+        """Write what was encoded with this packer; `preset` is the level of compression."""
         index: list[Any] = [None] * len(self._places)
         blocks, start = [], 0
         by_size = sorted(self._places.items(), key=lambda item: -np.dtype(item[0][0]).itemsize)
@@ -80,8 +80,9 @@ class Packer:
             index[place] = [dtype, shape, axes, start]
             blocks.append(block)
             start += len(block)
-        text = lzma.compress(json.dumps([index, content], separators=(",", ":")).encode())
-        numbers = lzma.compress(b"".join(blocks), filters=NUMBERS)
+        text = json.dumps([index, content], separators=(",", ":")).encode()
+        text = lzma.compress(text, preset=preset)
+        numbers = lzma.compress(b"".join(blocks), filters=[NUMBERS | {"preset": preset}])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
 
