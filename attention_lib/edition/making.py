@@ -7,7 +7,6 @@ import importlib
 import inspect
 import json
 import multiprocessing
-import os
 import re
 import secrets
 import shutil
@@ -111,7 +110,8 @@ def make_edition(
     exercises = [one for one in EXERCISES.values() if one.lesson in given]
     slices = _slices(exercises, graded)
     tracer = Tracer()
-    with tempfile.TemporaryDirectory() as folder, _pool() as pool:
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(mp_context=context) as pool:
         runs = {
             Path(folder) / lesson: pool.submit(trace_cells, course.root, lesson, [*graded], folder)
             for lesson in reversed(given)  # the longest first
@@ -249,12 +249,6 @@ def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer)
                 name = exercise_module(exercise)
                 declared = dict(declaration(slices.module(name)))
                 run_probes(exercise, importlib.import_module(name), declared)
-
-
-def _pool() -> ProcessPoolExecutor:
-    """Return processes for the cells of lessons, while this one records exercises."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(max(1, (os.cpu_count() or 1) - 1), mp_context=context)
 
 
 def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> None:
