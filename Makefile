@@ -56,12 +56,13 @@ release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions
 	    $(if $(CHANGED_POINTS),--changed-points) \
 	    $(if $(CHANGED_EXERCISES),--changed-exercises) $(if $(OVERWRITE),--overwrite)
 
-# LESSON: the last that the class has. OVER: lessons whose answers may be seen, such as
-# 01_softmax,02_stability:2026-12-01, each at once or from a day on. OUT: the folder to make.
+# LESSON: the last that the class has. FROM: the first whose notebook is in it, 01_softmax if not
+# said. OVER: lessons whose answers may be seen, such as 01_softmax,02_stability:2026-12-01, each at
+# once or from a day on. OUT: the folder to make.
 edition: $(READY) ## make a class's package, without answers: make edition LESSON=03_scaling
 	@test -n "$(LESSON)" || { echo "Up to which lesson? For example: make edition LESSON=03_scaling"; exit 2; }
-	@$(VENV_PYTHON) -m attention_lib.edition "$(LESSON)" $(if $(OVER),--over "$(OVER)") \
-	    $(if $(OUT),--target "$(OUT)")
+	@$(VENV_PYTHON) -m attention_lib.edition "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
+	    $(if $(OVER),--over "$(OVER)") $(if $(OUT),--target "$(OUT)")
 
 SITE_READY := .venv/.installed-site
 

@@ -47,19 +47,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--over", default="", help="lessons whose answers may be seen: 01_softmax,..."
     )
+    parser.add_argument(
+        "--from", dest="first", default=LESSONS[0], help="the first lesson whose notebook is in it"
+    )
     parser.add_argument("--target", type=Path, help="the folder; build/edition/LESSON if not said")
     options = parser.parse_args(arguments)
     try:
         course = Course.here()
-        last = course.require(options.lesson)
+        last, first = course.require(options.lesson), course.require(options.first)
+        if LESSONS.index(first) > LESSONS.index(last):
+            raise EditionError(f"FROM must not come after {last}; it is {first}.")
         graded = graded_lessons(last, options.over, datetime.date.today())
         target = options.target or course.root / "build" / "edition" / last
-        make_edition(course, last, graded, target, print)
+        make_edition(course, last, graded, target, print, first)
     except (CourseError, EditionError) as problem:
         print(problem, file=sys.stderr)
         return 1
     withheld = f"withholds the answers to {', '.join(graded)}" if graded else "withholds nothing"
-    print(f"{target} has the lessons up to {last}, and {withheld}.")
+    lessons = f"the lessons {first} to {last}" if first != last else f"lesson {last}"
+    print(f"{target} has {lessons}, and {withheld}.")
     return 0
 
 

@@ -9,13 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from attention_lib.edition import storage
-from attention_lib.edition.keys import Undescribed, key_of
+from attention_lib.edition.curves import value_at
+from attention_lib.edition.keys import Undescribed, key_of_call
 from attention_lib.edition.lookups import NotRecorded, table_of, value_of
 from attention_lib.edition.packing import Unpacker
 from attention_lib.lessons import LESSONS, modules_of
 from attention_lib.record import learner_folder
 
-__all__ = ["RECORDS", "call", "own", "remember"]
+__all__ = [
+    "RECORDS",
+    "advice",
+    "call",
+    "call_on_machine",
+    "curve",
+    "own",
+    "own_function",
+    "remember",
+]
 
 RECORDS = Path(__file__).parents[1] / "records"
 OF_LESSONS = "attention_lib.lessons."
@@ -53,26 +63,46 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     NotRecorded
         If the learner has not written it yet, and no such call is recorded.
     """
-    name, module = function.__name__, function.__module__
-    own_function = _own(name) if module.startswith(OF_LESSONS) else None
-    if own_function is not None:
-        return own_function(*_without_defaults(function, arguments))
-    table = table_of(_calls(), f"{module}.{name}")
-    try:
-        number = table.get(key_of(arguments))
-    except Undescribed:
-        number = None
-    if number is not None:
-        return value_of(_calls(), number)
-    raise NotRecorded(_advice(name, module))
+    if function.__module__.startswith(OF_LESSONS):
+        own_one = own_function(function.__name__)
+        if own_one is not None:
+            return own_one(*_without_defaults(function, arguments))
+    return _looked_up(function, arguments)
 
 
-def _own(name: str) -> Callable[..., Any] | None:
+def call_on_machine(function: Callable[[], Any]) -> Any:
+    """Call a withheld function of no arguments that goes by the devices of this machine."""
+    import torch
+
+    own_one = own_function(function.__name__)
+    if own_one is not None:
+        return own_one()
+    return _looked_up(function, (torch.cuda.is_available(), torch.backends.mps.is_available()))
+
+
+def curve(function: Callable[..., float], of: Any, number: Any) -> float:
+    """Return what a function of something recorded is at a number."""
+    return value_at(_looked_up(function, (of,)), float(number))
+
+
+def own_function(name: str) -> Callable[..., Any] | None:
     """Return the learner's own function; another notebook may have stored it just now."""
     if name in own:
         return own[name]
     folder = learner_folder()
     return storage.load(folder, name) if folder else None
+
+
+def _looked_up(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    name = function.__name__
+    table = table_of(_calls(), f"{function.__module__}.{name}")
+    try:
+        number = table.get(key_of_call(arguments))
+    except Undescribed:
+        number = None
+    if number is None:
+        raise NotRecorded(advice(name, function.__module__))
+    return value_of(_calls(), number)
 
 
 def _without_defaults(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -84,7 +114,7 @@ def _without_defaults(function: Callable[..., Any], arguments: tuple[Any, ...]) 
     return arguments[:count]
 
 
-def _advice(name: str, module: str) -> str:
+def advice(name: str, module: str = OF_LESSONS) -> str:
     """Say what must come before a call that is not recorded."""
     from attention_lib.exercises import EXERCISES  # in an edition, it imports this module
 
@@ -96,7 +126,7 @@ def _advice(name: str, module: str) -> str:
             f"{name} is an exercise of lesson {EXERCISES[name].lesson[:2]}: once "
             f"check({name!r}, {name}) has passed {where}, lib.{name} is your own function."
         )
-    file = module.removeprefix(OF_LESSONS)
+    file = module.removeprefix(OF_LESSONS).partition(".")[0]
     lesson = next(one for one in LESSONS if file in modules_of(one))
     return (
         f"{name} has no recorded result for these arguments: this edition of the course withholds "

@@ -23,6 +23,16 @@ STAYS: dict[str, tuple[str, ...]] = {
     "flash.tiled_attention": ("holds_the_matrix", "keeps_every_block"),
     "flash.tiled_attention_backward": ("holds_the_matrix", "keeps_every_block"),
     "flash.tiled_causal_attention": ("computes_the_future", "holds_strips", "marked", "positions"),
+    "gpu.flash_kernel": (
+        "draw_heads",
+        "launched",
+        "remark_on_finite_mask",
+        "remark_on_mask_without_need",
+    ),
+    "gpu.flash_program": ("launched", "problem_with_work"),
+    "gpu.pick_device": ("problem_with",),
+    "gpu.time_milliseconds": ("problem_with",),
+    "gpu.torch_attention": ("leaves_its_device", "problem_with_gradients"),
     "gradients.numerical_gradient": (
         "fails_on_a_strided_array",
         "loss_with",
@@ -49,7 +59,9 @@ STAYS: dict[str, tuple[str, ...]] = {
         "takes_block_size_for_a_count",
     ),
     "parts.hidden_nan": ("remark_on_hidden_nan",),
-    "scaling.temperature_for_entropy": ("entropy_at", "problem_with"),
+    "parts.kernels": ("Edited", "as_kernel", "calls_the_library"),
+    "parts.tensors": ("LazyReference", "cuda_is_available", "draw_inputs", "draw_tensors"),
+    "scaling.temperature_for_entropy": ("problem_with",),
     "stability.largest_exponent": ("problem_with",),
 }
 
@@ -57,7 +69,13 @@ STAYS: dict[str, tuple[str, ...]] = {
 LOOKED_UP: dict[str, tuple[str, ...]] = {
     "flash.online_softmax_stats": ("stats",),
     "flash.tiled_attention_backward": ("with_saved",),
+    "gpu.flash_kernel": ("exact_attention",),
+    "gpu.flash_program": ("right_counts",),
+    "gpu.torch_attention": ("right_gradients",),
 }
+
+# Functions of a case's first argument and of a number that only the answer gives: tables of curves.
+CURVES: dict[str, tuple[str, ...]] = {"scaling.temperature_for_entropy": ("entropy_at",)}
 
 # What an exercise's declaration says beside the answers.
 DECLARED = (
@@ -135,6 +153,10 @@ class Slices:
             assert isinstance(node, ast.FunctionDef)
             self.looked_up.add((module_name, name))
             self._replaced[module_name][name] = withheld_function(node, "")
+            return
+        if name in CURVES.get(module_name.removeprefix(SLICED), ()):
+            assert isinstance(node, ast.FunctionDef)
+            self._replaced[module_name][name] = withheld_function(node, "", by="curve")
             return
         if _holds_code(node) and name not in STAYS.get(module_name.removeprefix(SLICED), ()):
             self.unsaid.add((module_name, name))

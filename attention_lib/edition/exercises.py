@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib
-import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,26 +30,33 @@ def recorded_exercise(
     has_magnitude: bool,
     is_over: bool,
     folder: Path | None = None,
+    lazy: Callable[..., Any] | None = None,
+    run: Callable[[Any], Any] | None = None,
     **declared: Any,
 ) -> Exercise:
     """Make an exercise from what was recorded; `module` has the function with its signature.
 
-    If the lesson is over, that function is the reference itself. The cases are the same for every
+    If the lesson is over, that function is the reference itself. Where the module needs torch,
+    `lazy` makes a reference that imports it when it is used. The cases are the same for every
     seed: others are not recorded.
     """
     path = (folder or calls.RECORDS) / f"{name}.bin"
     records = functools.cache(lambda: Unpacker(path))
-    function = getattr(importlib.import_module(module), name)
-    signature = inspect.signature(function)
+    if lazy:
+        reference = lazy(name, truth=_deferred(records, "reference"))
+    else:
+        function = getattr(importlib.import_module(module), name)
+        reference = function if is_over else _deferred(records, "reference", function)
     return Exercise(
         name=name,
-        reference=function if is_over else _deferred(records, "reference", signature),
+        reference=reference,
+        run=functools.partial(_run, run) if run else None,
         magnitude=_deferred(records, "magnitude") if has_magnitude else None,
         cases=lambda rng: _cases(records(), rng),
         mistakes=tuple(
             Mistake(
                 sentence,
-                *(_deferred(records, f"{number}.{place}") for place in range(count)),
+                *(_variant(records, f"{number}.{place}") for place in range(count)),
                 measured=measured,
                 id=id,
             )
@@ -60,15 +66,29 @@ def recorded_exercise(
     )
 
 
-def _deferred(records: Callable[[], Unpacker], table: str, signature: Any = None) -> Any:
-    """Return a look-up that reads the file with the first call."""
+def _run(run: Callable[[Any], Any], answer: Any) -> Any:
+    """Run an answer on the cases; what known mistakes did there is recorded as it was run."""
+    return answer if getattr(answer, "is_recorded", False) else run(answer)
+
+
+def _deferred(records: Callable[[], Unpacker], table: str, wrapped: Any = None) -> Any:
+    """Return a look-up that reads the file with the first call.
+
+    Signature and source are those of the function that it wraps.
+    """
     lookup = functools.cache(lambda: Lookup(records(), table_of(records(), table)))
 
     def looked_up(*args: Any, **kwargs: Any) -> Any:
         return lookup()(*args, **kwargs)
 
-    if signature is not None:
-        looked_up.__signature__ = signature  # type: ignore[attr-defined]
+    if wrapped is not None:
+        looked_up.__wrapped__ = wrapped  # type: ignore[attr-defined]
+    return looked_up
+
+
+def _variant(records: Callable[[], Unpacker], table: str) -> Any:
+    looked_up = _deferred(records, table)
+    looked_up.is_recorded = True
     return looked_up
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import types
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls.case import Stream
+from attention_lib.checks.calls.simulated import Work
+from attention_lib.edition.tensors import array_of, is_plain_tensor
 
-__all__ = ["Undescribed", "key_of", "parts_of_function"]
+__all__ = ["Undescribed", "is_device", "key_of", "key_of_call", "parts_of_function"]
 
 # The last bits of a float64 that is computed may differ from machine to machine.
 LOST_BITS = np.uint64(12)
@@ -36,6 +39,20 @@ def key_of(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> str:
     return digest.hexdigest()
 
 
+def key_of_call(arguments: Sequence[Any]) -> str:
+    """Return the digest of a call that a notebook makes.
+
+    A function of the notebook as the first argument goes by what it returns for the second one.
+    """
+    try:
+        return key_of(arguments)
+    except Undescribed:
+        if len(arguments) < 2 or not callable(arguments[0]):
+            raise
+    value = arguments[0](copy.deepcopy(arguments[1]))
+    return key_of(("of a function", value, *arguments[1:]))
+
+
 def _describe(value: Any, digest: hashlib.blake2b) -> None:
     kind: str = type(value).__name__
     if isinstance(value, (tuple, list)):
@@ -55,6 +72,15 @@ def _describe(value: Any, digest: hashlib.blake2b) -> None:
             raise Undescribed(f"Arrays of dtype {value.dtype} are not recorded.")
         digest.update(f"array{value.dtype.str}{value.shape}".encode())
         digest.update(_rounded(np.asarray(value)).tobytes())
+    elif is_plain_tensor(value):
+        dtype, array = array_of(value)
+        digest.update(f"tensor:{dtype}".encode())
+        _describe(array, digest)
+    elif isinstance(value, Work):
+        digest.update(b"work")
+        _describe((value.first, value.then), digest)
+    elif is_device(value):
+        digest.update(f"device:{value};".encode())
     elif isinstance(value, float):
         digest.update(b"float")
         digest.update(_rounded(np.asarray(value)).tobytes())
@@ -67,6 +93,11 @@ def _describe(value: Any, digest: hashlib.blake2b) -> None:
         _describe(parts_of_function(value), digest)
     else:
         raise Undescribed(f"Arguments of type {kind} are not recorded.")
+
+
+def is_device(value: Any) -> bool:
+    """Tell torch's devices, without importing torch."""
+    return (type(value).__module__, type(value).__name__) == ("torch", "device")
 
 
 def _rounded(array: np.ndarray) -> np.ndarray:

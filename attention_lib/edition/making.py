@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
+import importlib.util
 import inspect
 import json
 import multiprocessing
@@ -11,7 +13,8 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -22,10 +25,15 @@ import attention_lib
 from attention_lib.checks import changed_arguments
 from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
-from attention_lib.edition.contents import DECLARED, Slices, declaration, exercise_module
+from attention_lib.edition import gpu
+from attention_lib.edition.contents import CURVES, DECLARED, Slices, declaration, exercise_module
+from attention_lib.edition.curves import sampled
 from attention_lib.edition.imports import missing_modules
+from attention_lib.edition.keys import key_of
+from attention_lib.edition.lookups import outcome_of
+from attention_lib.edition.overlaps import answered_by, functions_of, shown_by, stand_in
 from attention_lib.edition.packing import Unpacker
-from attention_lib.edition.recording import SEED, recorded
+from attention_lib.edition.recording import SEED, Tables, recorded
 from attention_lib.edition.slicing import Module, names_in, withheld_function
 from attention_lib.edition.tracing import Tracer, run_cells, run_probes
 from attention_lib.edition.values import hashed
@@ -38,7 +46,6 @@ from attention_lib.lessons import BESIDE, LESSONS, module_of
 __all__ = ["EditionError", "make_edition", "visible_code"]
 
 LIBRARY = Path(attention_lib.__file__).parent
-WITHOUT = ("09_gpu",)  # lessons that no edition can be made of yet
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
 # Of a docstring: some examples solve an exercise.
 EXAMPLES = re.compile(r'\n\n +Examples\n +-{8}\n.*?(?=\n +""")', re.DOTALL)
@@ -49,12 +56,19 @@ READ_ON = (
     "same holds in every lesson. Until then it has the results of the lessons' own cells, but not "
     "of long loops and much data: such a cell stops, and says which exercise comes first.",
 )
+ENGINE = '''\
+"""In place of the tuned engine, the learner's own functions."""
+
+from attention_lib.edition.engine import attend
+
+__all__ = ["attend"]
+'''
 README = """\
 # {title}
 
 A students' edition of the attention course: lessons {lessons}. Install it and begin:
 
-    python -m pip install --editable .
+    python -m pip install --editable {package}
     python -m attention_lib.learn
 
 Checks and hints are those of the course. In place of its own solutions to {graded}, the package has
@@ -75,6 +89,7 @@ def make_edition(
     graded: Mapping[str, str],
     target: Path,
     report: Callable[[str], None] = lambda line: None,
+    first: str = LESSONS[0],
 ) -> None:
     """Write an edition into a folder, in place of what is there.
 
@@ -91,6 +106,9 @@ def make_edition(
         The folder.
     report
         Called with a line on what is being recorded.
+    first
+        The first lesson whose notebook is in it. The library and the exercises of earlier ones are
+        there all the same: later lessons call them, and a class may have their notebooks already.
 
     Raises
     ------
@@ -108,7 +126,8 @@ def make_edition(
         shutil.rmtree(target)
     package = target / "attention_lib"
     exercises = [one for one in EXERCISES.values() if one.lesson in given]
-    slices = _slices(exercises, graded)
+    answers = _answers_in_lessons_over(given, graded)
+    slices = _slices(exercises, graded, answers)
     tracer = Tracer()
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(mp_context=context) as pool:
@@ -122,23 +141,25 @@ def make_edition(
         _trace_probes(exercises, slices, tracer)
         for path, run in sorted(runs.items()):
             report(f"running the cells of {path.name}")
-            run.result()
+            for note in run.result():
+                report(note)
             tracer.tables.add_all(Unpacker(path))
     tracer.tables.packer.write(package / "records" / "calls.bin", tracer.tables.content())
     (package / "records" / "graded.json").write_text(json.dumps(dict(graded)), encoding="utf-8")
     _write_exercises(package, given, slices)
-    _write_lessons(package, given, graded, slices)
-    _write_rest(package, given)
+    _write_lessons(package, given, graded, slices, answers)
+    _write_rest(package, given, graded)
     if graded.keys() & {"01_softmax", "02_stability"}:
         _withhold_softmax(package / "checks" / "changed_arguments.py")
     _write_imported(package, given)
-    _write_around(course, target, given, graded)
+    _write_around(course, target, given, graded, first)
 
 
 def _refuse(given: Sequence[str], graded: Mapping[str, str]) -> None:
-    for lesson in given:
-        if lesson in WITHOUT:
-            raise EditionError(f"No edition can be made of {lesson} yet: choose an earlier lesson.")
+    if gpu.LESSON in given and not all(map(importlib.util.find_spec, ("torch", "triton"))):
+        raise EditionError(
+            f"An edition of {gpu.LESSON} needs torch and Triton where it is made: run make lab TRITON=1 first."
+        )
     over = [lesson for lesson in given if lesson not in graded]
     if over != list(given[: len(over)]):
         first = next(lesson for lesson in given if lesson in graded)
@@ -152,11 +173,40 @@ def _lesson_module(lesson: str) -> str:
     return f"attention_lib.lessons.{module_of(lesson)}"
 
 
-def _slices(exercises: Sequence[Exercise], graded: Mapping[str, str]) -> Slices:
+def _answers_in_lessons_over(
+    given: Sequence[str], graded: Collection[str]
+) -> dict[Path, dict[str, ast.FunctionDef]]:
+    """Return what is to stand for functions of lessons that are over, by file and name.
+
+    These functions are answers to exercises that are graded still. In place of each stands the model
+    answer of its own lesson, or a look-up where that is an answer, too.
+    """
+    exercises = [one for one in EXERCISES.values() if one.lesson in graded]
+    found: dict[Path, dict[str, ast.FunctionDef]] = {}
+    for lesson in given if exercises else ():
+        for module, name in functions_of(lesson) if lesson not in graded else ():
+            if any(answered_by(getattr(module, name), exercises)):
+                original = Module(module.__name__)
+                node = stand_in(module, name, EXERCISES, exercises)
+                if node is None:
+                    function = original.definitions[name]
+                    assert isinstance(function, ast.FunctionDef)
+                    node = withheld_function(function, "")
+                found.setdefault(original.path, {})[name] = node
+    return found
+
+
+def _slices(
+    exercises: Sequence[Exercise],
+    graded: Mapping[str, str],
+    answers: Mapping[Path, Collection[str]],
+) -> Slices:
+    replaced = {name for names in answers.values() for name in names}
     slices = Slices(map(_lesson_module, graded))
     for exercise in exercises:
         name = exercise_module(exercise)
-        declared = _declared(exercise, slices.module(name), exercise.lesson not in graded)
+        as_in_course = exercise.lesson not in graded and exercise.name not in replaced
+        declared = _declared(exercise, slices.module(name), as_in_course)
         slices.replace(name, "EXERCISE", declared)
         for module, function in _functions_in_cases(exercise):
             slices.keep(module, function)
@@ -186,13 +236,14 @@ def _declared(exercise: Exercise, module: Module, is_over: bool) -> ast.stmt:
         text = (
             f"EXERCISE = recorded_exercise({exercise.name!r}, "
             f"module={_lesson_module(exercise.lesson)!r}, mistakes={tuple(known)!r}, "
-            f"has_magnitude={exercise.magnitude is not None}, is_over={is_over})"
+            f"has_magnitude={exercise.magnitude is not None}, is_over={is_over}"
+            f"{', lazy=LazyReference' if exercise.accelerated else ''})"
         )
     else:
         values = ""
         if exercise.kind == "value":
             values = (
-                f", reference={_value(exercise.reference, exercise.tolerance, is_over)}, mistakes=("
+                f", reference={_value(exercise.reference, exercise.tolerance, is_over, False)}, mistakes=("
                 + "".join(
                     f"Mistake({one.sentence!r}, "
                     + "".join(
@@ -212,9 +263,11 @@ def _declared(exercise: Exercise, module: Module, is_over: bool) -> ast.stmt:
     return ast.fix_missing_locations(node)
 
 
-def _value(value: object, distance: float, is_over: bool) -> str:
+def _value(value: object, distance: float, is_over: bool, jointly: bool = True) -> str:
     numbers = np.asarray(value, float)
-    return repr(numbers.tolist() if is_over else hashed(numbers, distance, secrets.token_hex(8)))
+    if is_over:
+        return repr(numbers.tolist())
+    return repr(hashed(numbers, distance, secrets.token_hex(8), jointly=jointly))
 
 
 def _record_exercises(
@@ -249,20 +302,49 @@ def _trace_probes(exercises: Sequence[Exercise], slices: Slices, tracer: Tracer)
                 name = exercise_module(exercise)
                 declared = dict(declaration(slices.module(name)))
                 run_probes(exercise, importlib.import_module(name), declared)
+                _record_curves(exercise, name, tracer.tables)
+    if any(exercise.lesson == gpu.LESSON for exercise in exercises):
+        gpu.trace_kernels(tracer)
 
 
-def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> None:
-    """Run the cells of a lesson, and write the calls of withheld functions to a file of its name."""
+def _record_curves(exercise: Exercise, module: str, tables: Tables) -> None:
+    for name in CURVES.get(module.removeprefix("attention_lib.exercises."), ()):
+        function = getattr(importlib.import_module(module), name)
+        for case in cases_of(exercise, SEED):
+            if case.verify:
+                of = case.args[0]
+                table = sampled(functools.partial(function, of), float(np.ptp(of)))
+                tables.add(f"{module}.{name}", key_of((of,)), *outcome_of(table))
+
+
+def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> list[str]:
+    """Run the cells of a lesson, and write the calls of withheld functions to a file of its name.
+
+    Returns
+    -------
+    list of str
+        A sentence on each function of the cells that shows how a graded exercise is done.
+    """
     places = [
         (attention_lib, name)
         for withheld in graded
+        if withheld != gpu.LESSON
         for name in importlib.import_module(_lesson_module(withheld)).__all__
     ]
+    if lesson == gpu.LESSON:
+        places += gpu.places_of_cells()
     course, tracer = Course(root), Tracer()
     with tracer.replacing(places):
         cells = read_lesson(course.written(lesson), EXERCISES).cells
-        run_cells(visible_code(cells), course.root, tracer.begin_cell)
+        defined = run_cells(visible_code(cells), course.root, tracer.begin_cell)
     tracer.tables.packer.write(Path(folder) / lesson, tracer.tables.content(), preset=0)
+    own = (function for function in defined if function.__name__ not in EXERCISES)
+    earlier = (one for one in EXERCISES.values() if one.lesson in graded and one.lesson < lesson)
+    return [
+        f"Note: {name} in the notebook of {lesson} shows how {exercise.name} of {exercise.lesson} is "
+        "done. Collect that lesson first."
+        for name, exercise in shown_by(own, earlier)
+    ]
 
 
 def visible_code(cells: Iterable[NotebookNode]) -> list[str]:
@@ -295,22 +377,57 @@ def _write_exercises(package: Path, given: Sequence[str], slices: Slices) -> Non
 
 
 def _write_lessons(
-    package: Path, given: Sequence[str], graded: Mapping[str, str], slices: Slices
+    package: Path,
+    given: Sequence[str],
+    graded: Mapping[str, str],
+    slices: Slices,
+    answers: Mapping[Path, Mapping[str, ast.FunctionDef]],
 ) -> None:
     folder = LIBRARY / "lessons"
     for lesson in given:
-        modules = [module_of(lesson), *BESIDE.get(lesson, ())]
-        for module in modules:
-            path = package / "lessons" / f"{module}.py"
-            if lesson in graded:
-                _write(path, _withheld_module(f"attention_lib.lessons.{module}", slices))
-            else:
-                _copy(folder / f"{module}.py", path)
+        if lesson not in graded:
+            for path in _files_of(lesson):
+                text = _with_replaced(path, answers.get(path, {}))
+                _write(package / path.relative_to(LIBRARY), text)
+        elif lesson == gpu.LESSON:
+            texts = (_withheld_module(name, slices) for name in (_lesson_module(lesson), gpu.PLANS))
+            for name, text in gpu.withheld_modules(*texts).items():
+                _write(package / Module(name).path.relative_to(LIBRARY), text)
+            for name in gpu.HANDED_OUT:
+                path = LIBRARY / "lessons" / "gpu" / f"{name}.py"
+                _copy(path, package / path.relative_to(LIBRARY))
+        else:
+            for path in _files_of(lesson):
+                name = f"attention_lib.lessons.{path.stem}"
+                text = ENGINE if path.stem == "fast_flash" else _withheld_module(name, slices)
+                _write(package / path.relative_to(LIBRARY), text)
     text = (folder / "__init__.py").read_text(encoding="utf-8")
     for lesson in LESSONS:
         if lesson not in given:
             text = re.sub(rf'^    "{lesson}",\n', "", text, flags=re.MULTILINE)
     _write(package / "lessons" / "__init__.py", text)
+
+
+def _files_of(lesson: str) -> list[Path]:
+    """Return the files that do the work of a lesson's answers."""
+    folder = LIBRARY / "lessons"
+    modules = [module_of(lesson), *BESIDE.get(lesson, ())]
+    files = [folder / f"{module}.py" for module in modules]
+    return [*filter(Path.is_file, files), *sorted((folder / module_of(lesson)).glob("*.py"))]
+
+
+def _with_replaced(path: Path, functions: Mapping[str, ast.FunctionDef]) -> str:
+    """Return a module's text with other functions in place of some of its own."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name in functions:
+            original = ast.get_source_segment(text, node)
+            assert original
+            text = text.replace(original, ast.unparse(functions[node.name]))
+    if any("calls.call(" in ast.unparse(function) for function in functions.values()):
+        first = "from __future__ import annotations\n"
+        text = text.replace(first, f"{first}\nfrom attention_lib.edition import calls", 1)
+    return text
 
 
 def _withheld_module(name: str, slices: Slices) -> str:
@@ -346,7 +463,7 @@ def _withhold_softmax(path: Path) -> None:
     path.write_text(text.replace(mark, f"{mark}from attention_lib.edition import calls\n"), "utf-8")
 
 
-def _write_rest(package: Path, given: Sequence[str]) -> None:
+def _write_rest(package: Path, given: Sequence[str], graded: Collection[str]) -> None:
     _write_plain(package, "learn.py")
     for path in (LIBRARY / "checks").rglob("*.py"):
         _copy(path, package / path.relative_to(LIBRARY))
@@ -365,6 +482,10 @@ def _write_rest(package: Path, given: Sequence[str]) -> None:
             text = text.replace(
                 f'"{command}": "attention_lib.commands"',
                 f'"{command}": "attention_lib.edition.commands"',
+            )
+        if gpu.LESSON in graded:
+            text = text.replace(
+                '": "attention_lib.lessons.gpu.kernel"', '": "attention_lib.edition.kernels"'
             )
         _write(package / name, text)
 
@@ -393,26 +514,36 @@ def _write_imported(package: Path, given: Sequence[str]) -> None:
 
 
 def _write_around(
-    course: Course, target: Path, given: Sequence[str], graded: Mapping[str, str]
+    course: Course, target: Path, given: Sequence[str], graded: Mapping[str, str], first: str
 ) -> None:
+    shown = given[given.index(first) :]
     for lesson in given:
-        notebook = course.released(lesson).read_text(encoding="utf-8")
-        if lesson in graded:
-            notebook = notebook.replace(*READ_ON)
-        _write(target / "notebooks" / lesson / f"{lesson}.ipynb", notebook)
+        if lesson in shown:
+            notebook = course.released(lesson).read_text(encoding="utf-8")
+            if lesson in graded:
+                notebook = notebook.replace(*READ_ON)
+            _write(target / "notebooks" / lesson / f"{lesson}.ipynb", notebook)
         if lesson not in graded:
             _copy(course.written(lesson), target / "solutions" / f"{lesson}.md")
     project = (course.root / "pyproject.toml").read_text(encoding="utf-8")
     head = project.partition("[project.optional-dependencies]")[0]
+    extras = tomllib.loads(project)["project"]["optional-dependencies"]
+    lines = [f"{name} = {json.dumps(extras[name])}\n" for name in ("torch", "triton")]
     _write(
         target / "pyproject.toml",
-        f'{head}[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
+        f"{head}[project.optional-dependencies]\n{''.join(lines)}\n"
+        '[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
         '[tool.setuptools.package-data]\nattention_lib = ["records/*"]\n',
     )
     for name in ("LICENSE", "LICENSE-text"):
         _copy(course.root / name, target / name)
-    names = f"{given[0]} to {given[-1]}" if len(given) > 1 else given[0]
+    names = f"{first} to {given[-1]}" if len(shown) > 1 else first
     _write(
         target / "README.md",
-        README.format(title="The attention course", lessons=names, graded=", ".join(graded)),
+        README.format(
+            title="The attention course",
+            lessons=names,
+            graded=", ".join(graded),
+            package='".[torch,triton]"' if gpu.LESSON in given else ".",
+        ),
     )

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls.case import Stream
+from attention_lib.checks.calls.simulated import Work
 from attention_lib.edition.checksums import Checksum
-from attention_lib.edition.keys import Undescribed, parts_of_function
+from attention_lib.edition.keys import Undescribed, is_device, parts_of_function
+from attention_lib.edition.tensors import array_of, is_plain_tensor, tensor_of
 
 __all__ = ["Packer", "Unpacker"]
 
@@ -62,6 +64,12 @@ class Packer:
             return {"d": {name: self.encoded(item) for name, item in value.items()}}
         if isinstance(value, Stream):
             return {"s": [self.encoded(item) for item in value.items]}
+        if is_plain_tensor(value):
+            return {"tensor": list(map(self.encoded, array_of(value)))}
+        if isinstance(value, Work):
+            return {"work": self.encoded((value.first, value.then))}
+        if is_device(value):
+            return {"device": str(value)}
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
         if isinstance(value, type) and value.__module__ == "numpy":
@@ -116,6 +124,12 @@ class Unpacker:
             return {name: self.decoded(item) for name, item in content.items()}
         if kind == "s":
             return Stream(map(self.decoded, content))
+        if kind == "tensor":
+            return tensor_of(*map(self.decoded, content))
+        if kind == "work":
+            return Work(*self.decoded(content))
+        if kind == "device":
+            return importlib.import_module("torch").device(content)
         if kind == "dtype":
             return np.dtype(content)
         if kind == "type":

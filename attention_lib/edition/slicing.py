@@ -12,6 +12,8 @@ __all__ = ["Module", "names_in", "withheld_function"]
 # What code that is put in place of a definition may use beside the module's own imports.
 IMPORTS = {
     "calls": ("attention_lib.edition", "calls"),
+    "kernels": ("attention_lib.edition", "kernels"),
+    "stepping": ("attention_lib.edition", "stepping"),
     "HashedValue": ("attention_lib.edition.values", "HashedValue"),
     "recorded_exercise": ("attention_lib.edition.exercises", "recorded_exercise"),
 }
@@ -96,14 +98,16 @@ def names_in(node: ast.AST) -> set[str]:
     return names
 
 
-def withheld_function(function: ast.FunctionDef, docstring: str) -> ast.FunctionDef:
-    """Return a function of the same first line whose body looks its result up."""
+def withheld_function(
+    function: ast.FunctionDef, docstring: str, by: str = "call"
+) -> ast.FunctionDef:
+    """Return a function of the same first line whose body looks its result up, `by` a function."""
     arguments = function.args
     if arguments.vararg or arguments.kwarg:
         raise ValueError(f"{function.name} takes arguments that a look-up cannot name.")
     every = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
     names = ", ".join([function.name, *(one.arg for one in every)])
-    (body,) = ast.parse(f"def f():\n    return calls.call({names})").body
+    (body,) = ast.parse(f"def f():\n    return calls.{by}({names})").body
     assert isinstance(body, ast.FunctionDef)
     first = [ast.Expr(ast.Constant(docstring))] if docstring else []
     return ast.fix_missing_locations(

@@ -1,6 +1,7 @@
 """A students' edition of two lessons: what it says, what it holds, and how the lesson goes on."""
 
 import datetime
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attention_lib.edition import making
-from attention_lib.edition.__main__ import graded_lessons
+from attention_lib.edition.__main__ import graded_lessons, main
 from attention_lib.edition.making import EditionError, make_edition
 from attention_lib.edition.packing import Packer
 from attention_lib.exercises import EXERCISES
@@ -22,15 +23,16 @@ from tests.edition.searching import answers_in, functions_that_compute, hidden_c
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 OVER, GRADED = "01_softmax", "02_stability"
-# The library's softmax is stable too, and the check refuses it by name as an answer of lesson 02.
+# The lesson's own softmax, which overflows, divides as that of lesson 02 does.
 OF_OVER = ("attention_lib/lessons/softmax.py:", "solutions/01_softmax.md:")
+DIVISION = "returnexponentials/exponentials.sum(axis=axis,keepdims=True)"
 
 
 @pytest.fixture(scope="module")
 def edition(tmp_path_factory):
     """Make an edition of two lessons, of which the first is over."""
     folder = tmp_path_factory.mktemp("edition")
-    make_edition(Course(ROOT), GRADED, {GRADED: "2026-12-01"}, folder)
+    make_edition(Course(ROOT), GRADED, {GRADED: "2026-12-01"}, folder, first=GRADED)
     return folder
 
 
@@ -56,7 +58,7 @@ def test_same_is_said_of_every_kind_of_answer(edition):
 
 def test_no_line_of_an_answer_is_in_any_file(edition):
     found = answers_in(edition, [GRADED], ROOT)
-    assert [line for line in found if not line.startswith(OF_OVER)] == []
+    assert [line for line in found if not (line.startswith(OF_OVER) and DIVISION in line)] == []
     assert [path for path in edition.rglob("*") if path.suffix in (".pyc", ".so")] == []
 
 
@@ -69,6 +71,7 @@ def test_no_function_computes_an_answer(edition, tmp_path):
     packer, calls = Packer(), hidden_calls([GRADED], seed=1)
     packer.write(tmp_path / "calls.bin", packer.encoded(calls))
     found = json.loads(run(edition, searching.__file__, tmp_path / "calls.bin").splitlines()[-1])
+    # One call does not tell the two apart; that of lesson 01 overflows, as another test sees.
     assert found == ["stable_softmax: attention_lib.lessons.softmax.softmax"]
 
 
@@ -88,7 +91,9 @@ import attention_lib as lib
 from attention_lib import check
 
 scores = np.array([2.0, 4.0, 5.5])
-assert abs(lib.softmax(scores).sum() - 1) < 1e-9  # its lesson is over
+assert abs(lib.softmax(scores).sum() - 1) < 1e-9  # its lesson is over,
+with np.errstate(all="ignore"):  # but the stable one is that of lesson 02
+    assert not np.isfinite(lib.softmax(np.array([1000.0, 999.0]))).any()
 print(round(lib.largest_exponent("float16"), 2))  # its lesson's cells make this call
 try:
     lib.largest_exponent(float)
@@ -230,6 +235,16 @@ def test_model_answer_shows_from_a_day_on_and_at_once_where_the_lesson_is_over(e
     assert (first, last) == ("def weighted_sum(weights, values):", "    return weights @ values")
 
 
+def test_edition_has_notebooks_of_its_range_and_functions_of_earlier_lessons(edition):
+    assert [path.stem for path in edition.rglob("*.ipynb")] == [GRADED]
+    assert (edition / "attention_lib" / "records" / "weighted_sum.bin").exists()
+
+
+def test_range_that_ends_before_it_begins_is_refused(capsys):
+    assert main(["01_softmax", "--from", GRADED]) == 1
+    assert "FROM must not come after 01_softmax; it is 02_stability." in capsys.readouterr().err
+
+
 def test_docstrings_of_commands_have_no_solved_exercise(edition):
     text = (edition / "attention_lib" / "commands.py").read_text("utf-8")
     assert "Raises" in text
@@ -246,6 +261,12 @@ def test_docstrings_say_what_a_function_does(edition):
 def test_lesson_that_is_over_after_a_graded_one_is_refused(tmp_path):
     with pytest.raises(EditionError, match="would show the answers to the earlier one"):
         make_edition(Course(ROOT), GRADED, {OVER: ""}, tmp_path)
+
+
+def test_lesson_that_needs_torch_is_refused_where_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EditionError, match="needs torch and Triton where it is made"):
+        make_edition(Course(ROOT), "09_gpu", {}, tmp_path)
 
 
 def test_folder_with_other_files_is_left_alone(tmp_path):

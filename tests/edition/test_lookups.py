@@ -10,8 +10,9 @@ import pytest
 
 from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.timeouts import OutOfTime
+from attention_lib.edition import values
 from attention_lib.edition.contents import Slices, WithheldError
-from attention_lib.edition.keys import Undescribed, key_of
+from attention_lib.edition.keys import Undescribed, key_of, key_of_call
 from attention_lib.edition.lookups import Lookup, NotRecorded, outcome_of, table_of
 from attention_lib.edition.packing import Packer, Unpacker
 from attention_lib.edition.recording import Tables
@@ -51,6 +52,16 @@ def test_functions_go_by_what_they_close_over():
     assert key_of((first,)) == key_of((same,)) != key_of((other,))
     with pytest.raises(Undescribed, match="is not recorded"):
         key_of((lambda x: x,))
+
+
+def test_function_of_a_notebook_goes_by_what_it_returns_for_the_next_argument():
+    x = np.array([1.0, 2.0])
+    keys = [key_of_call((function, x, 1e-5)) for function in (np.sum, lambda y: y[0] + y[1], max)]
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0] != key_of_call((np.sum, x, 1e-6))
+    assert key_of_call((x, 1)) == key_of((x, 1))
+    with pytest.raises(Undescribed):
+        key_of_call((lambda: 0,))
 
 
 def stored(tmp_path, content, packer):
@@ -133,15 +144,28 @@ def test_look_up_returns_and_raises_what_was_recorded_and_nothing_else(tmp_path)
             function(argument)
 
 
+@pytest.fixture
+def quick_hash(monkeypatch):
+    monkeypatch.setitem(values.COST, "n", 2)
+
+
+@pytest.mark.usefixtures("quick_hash")
 def test_hashed_value_tells_what_is_near_and_holds_no_number():
-    numbers, distance = np.array([0.0634, 0.4683, -2.0]), 6e-4
+    numbers, distance = np.array([0.0634, 0.4683, -2.0, 1e-5]), 6e-4
     value = hashed(numbers, distance, "salt")
     for by, off in ((0.0, False), (0.99, False), (-0.99, False), (1.01, True), (-1.01, True)):
-        assert value.off(numbers + by * distance).tolist() == [off] * 3
-    assert value.off(np.array([0.0634, np.inf, 1e300])).tolist() == [False, True, True]
-    assert not any(str(number)[:5] in repr(value) for number in numbers)
+        assert value.off(numbers + by * distance).tolist() == [off] * 4
+    assert value.off(np.array([0.0634, np.inf, 1e300, 0.0])).tolist() == [False, True, True, False]
+    assert not any(str(number)[:5] in repr(value) for number in numbers[:3])
     assert not value.sums_to_one
     assert hashed(np.array([0.25, 0.75]), distance, "salt").sums_to_one
+
+
+@pytest.mark.usefixtures("quick_hash")
+def test_value_with_one_hash_does_not_tell_which_number_is_near():
+    value = hashed(np.array([0.25, 0.75]), 1e-3, "salt", jointly=True)
+    assert value.off(np.array([0.2505, 0.7495])).tolist() == [False, False]
+    assert value.off(np.array([0.25, 0.7])).tolist() == [True, True]
 
 
 def test_names_of_a_function_are_those_it_takes_from_outside():

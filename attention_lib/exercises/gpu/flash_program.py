@@ -90,19 +90,25 @@ def problem_with_work(answer: Any) -> str | None:
         (60, 40, True, (16, 32)),
     ):
         counts = counted(*draw_heads(rng, 1, length, keys, 16), is_causal, (rows, block))
-        first_rows = np.arange(length) // rows * rows
-        seen_by_all, stop = np.full(length, keys), np.full(length, keys)
-        if is_causal:
-            seen_by_all = np.minimum(keys, first_rows + 1)
-            stop = np.minimum(keys, first_rows + rows)
+        whole, rounded_up = right_counts(length, keys, is_causal, rows, block)
         unmasked, masked = counts[..., 0].numpy(), counts[..., 1].numpy()
-        whole = seen_by_all // block * block
         if (unmasked < whole).any():
             return ALL_MASKED
-        rounded_up = np.minimum(keys, -(-stop // block) * block)
         if (unmasked + masked > rounded_up).any():
             return FUTURE if is_causal and (unmasked + masked <= keys).all() else TWICE
     return None
+
+
+def right_counts(
+    length: int, keys: int, is_causal: bool, rows: int, block: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count for each row the keys of whole blocks that its tile sees, and of all it may be handed."""
+    first_rows = np.arange(length) // rows * rows
+    seen_by_all, stop = np.full(length, keys), np.full(length, keys)
+    if is_causal:
+        seen_by_all = np.minimum(keys, first_rows + 1)
+        stop = np.minimum(keys, first_rows + rows)
+    return seen_by_all // block * block, np.minimum(keys, -(-stop // block) * block)
 
 
 Edited = functools.partial(kernels.Edited, "flash_program")

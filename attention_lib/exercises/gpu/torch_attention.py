@@ -86,7 +86,7 @@ def problem_with_gradients(answer: Answer) -> str | None:
             raise
         if got is None:
             return NO_GRADIENT
-        right = staging.gradients(EXERCISE.reference, inputs, toward, is_causal=is_causal)
+        right = right_gradients(*inputs, toward, is_causal)
         for name, one, other in zip(("query", "key", "value"), got, right, strict=True):
             if one is None:
                 return f"{NO_GRADIENT} Here it is {name} that gets no gradient."
@@ -96,6 +96,10 @@ def problem_with_gradients(answer: Answer) -> str | None:
                     "nothing of the calculation out of autograd's sight."
                 )
     return None
+
+
+def right_gradients(query: Any, key: Any, value: Any, toward: Any, is_causal: bool) -> Any:
+    return staging.gradients(EXERCISE.reference, (query, key, value), toward, is_causal=is_causal)
 
 
 WRONG_DEVICE = (
