@@ -37,8 +37,10 @@ def store(folder: Path, name: str, function: Callable[..., Any]) -> None:
     Raises
     ------
     NotStored
-        If it uses too much, or something that has no copy, such as an open file.
+        If it uses too much, or something that has no copy, such as an open file, or is a kernel.
     """
+    if hasattr(function, "fn"):  # what Triton makes of a function
+        raise NotStored("Triton reads the text of a kernel in its own notebook")
     path = _path(folder, name)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -153,9 +153,9 @@ def nothing_over(edition, tmp_path):
     """Withhold the first lesson's functions too, of which no calls are recorded."""
     folder, graded = tmp_path / "edition", dict.fromkeys((OVER, GRADED), "")
     shutil.copytree(edition, folder)
-    slices = making._slices([one for one in EXERCISES.values() if one.lesson in graded], graded)
+    slices = making._slices([one for one in EXERCISES.values() if one.lesson in graded], graded, {})
     making._write_exercises(folder / "attention_lib", [*graded], slices)
-    making._write_lessons(folder / "attention_lib", [*graded], graded, slices)
+    making._write_lessons(folder / "attention_lib", [*graded], graded, slices, {})
     making._write_imported(folder / "attention_lib", [*graded])
     return folder
 

@@ -14,7 +14,7 @@ from attention_lib.checks.calls.simulated import Work
 from attention_lib.checks.cases import cases_of
 from attention_lib.checks.judging import judge
 from attention_lib.checks.panel import as_text
-from attention_lib.edition import calls, gpu, kernels, making, stepping
+from attention_lib.edition import calls, gpu, kernels, making, stepping, storage
 from attention_lib.edition.exercises import recorded_exercise
 from attention_lib.edition.keys import Undescribed, key_of
 from attention_lib.edition.lookups import NotRecorded
@@ -193,6 +193,12 @@ def test_kernel_is_the_own_one_after_its_check_and_a_sentence_before(monkeypatch
     assert kernels.flash_kernel is withheld
     assert kernels.flash_program is not withheld
     assert kernels.own_attention(None, None, None, False) is None
+
+
+@needs_triton
+def test_kernel_is_not_stored_since_its_text_would_be_missing(tmp_path):
+    with pytest.raises(storage.NotStored, match="text of a kernel"):
+        storage.store(tmp_path, "flash_kernel", attention_lib.flash_kernel)
 
 
 @needs_triton
