@@ -17,9 +17,9 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from nbformat import NotebookNode
 
 import attention_lib
 from attention_lib.checks import changed_arguments
@@ -347,7 +347,7 @@ def trace_cells(root: Path, lesson: str, graded: Sequence[str], folder: str) -> 
     ]
 
 
-def visible_code(cells: Iterable[NotebookNode]) -> list[str]:
+def visible_code(cells: Iterable[Any]) -> list[str]:
     """Return the code of a lesson's cells, without the hidden tests that no edition has."""
     return [HIDDEN.sub("", cell.source) for cell in cells if cell.cell_type == "code"]
 

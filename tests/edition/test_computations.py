@@ -22,12 +22,7 @@ HARMLESS = {
     "checks/changed_arguments.py": {"np.exp(x - x.max(axis=-1, keepdims=True))"},  # withheld
     "checks/sizes.py": {"math.log(10)", "math.log(2)", "math.log(value)"},  # digits of a number
     "exercises/gradients/numerical_gradient.py": {"np.tanh(x)"},  # to be differentiated
-    "exercises/scaling/temperature_for_entropy.py": {  # the entropy that verifies a temperature
-        "math.log(2)",
-        "np.exp(exponents)",
-        "np.log(shares.sum())",
-        "shares @ exponents",
-    },
+    "exercises/scaling/temperature_for_entropy.py": {"math.log(2)"},  # bits in nats
     "plots/gradients.py": {"np.average(gradient, weights=weights)"},  # the height of a line
     "plots/scaling.py": {
         "arrow @ one",  # the foot of a perpendicular

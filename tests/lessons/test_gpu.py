@@ -622,6 +622,14 @@ class TestVariants:
         assert row.problem == "out of memory"
         assert "out of memory" in variants.text_table([row])
 
+    def test_way_without_gradients_is_a_row(self):
+        def prepare(*_):
+            raise NotImplementedError("The gradients come later.")
+
+        way = variants.Variant("half done", prepare)
+        row = variants.measure(way, qkv((1, 1), 2, 2, 4, torch.float32), is_backward=True)
+        assert row.problem == "NotImplementedError: The gradients come later."
+
     def test_other_failures_are_not_hidden(self):
         def prepare(*_):
             raise RuntimeError("something else")

@@ -129,6 +129,8 @@ def measure(
         call = prepare(*tensors, is_causal)
         times = call_times(call, device, repeats, keep_busy(device))
         return dataclasses.replace(row, milliseconds=times, peak_bytes=peak_bytes(call, device))
+    except NotImplementedError as error:  # such as a way that has no gradients
+        return dataclasses.replace(row, problem=_short_reason(error, device))
     except (RuntimeError, MemoryError) as error:
         if not _out_of_memory(error):
             raise
