@@ -27,7 +27,7 @@ lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 ad
 # One BLAS thread each: the workers share the two cores of a small machine. Of all tests many wait,
 # for a time limit or another process, so that four workers keep two cores busy.
 PYTEST := OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
-IN_PARALLEL := --dist loadgroup -n
+IN_PARALLEL := --dist loadgroup --no-loadscope-reorder -n
 
 check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
