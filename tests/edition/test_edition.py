@@ -21,7 +21,7 @@ from tests.edition import searching
 from tests.edition.searching import answers_in, functions_that_compute, hidden_calls
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("edition")]
 OVER, GRADED = "01_softmax", "02_stability"
 # The lesson's own softmax, which overflows, divides as that of lesson 02 does.
 OF_OVER = ("attention_lib/lessons/softmax.py:", "solutions/01_softmax.md:")
