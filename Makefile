@@ -25,7 +25,7 @@ lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 ad
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
 # One BLAS thread each: the workers share the two cores of a small machine. Of all tests many wait,
-# for a time limit or another process, so that four workers keep two cores busy.
+# for a time limit or another process, so that three workers keep two cores busy.
 PYTEST := OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
 IN_PARALLEL := --dist loadgroup --no-loadscope-reorder -n
 
@@ -37,7 +37,7 @@ quick: $(READY) style ## check the style and run the tests that take little time
 	@$(PYTEST) $(IN_PARALLEL) 2 -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
-	@$(PYTEST) $(IN_PARALLEL) 4 $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) 3 $(TEST_FLAGS)
 
 style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .

@@ -123,12 +123,13 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
             return
     package = name.partition(".")[0]
     whose, write_it = f"{package}'s work", "write it with NumPy"
-    if package == "attention_lib":
-        whose = "the course's own solution"
-        write_it += " and functions of earlier lessons"
-    if exercise.accelerated:
-        whose = "fused attention" if package == "torch" else whose
+    if exercise.accelerated and package == "torch":
+        whose = "fused attention"
         write_it = "write it with matrix products and other plain tensor operations"
+    elif package == "attention_lib":
+        whose = "the course's own solution"
+        tools = "PyTorch" if exercise.accelerated else "NumPy"
+        write_it = f"write it with {tools} and functions of earlier lessons"
     sentence = f"{exercise.name} calls {known_name(name)}, {whose}: {write_it}."
     yield Report(exercise, "wrong", sentence)
 

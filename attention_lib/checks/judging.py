@@ -53,7 +53,11 @@ FUSED = (  # attention that torch has ready
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.modules.activation.MultiheadAttention",
 )
-RECORDED = ("attention_lib.edition.exercises",)
+RECORDED = (  # in a students' edition
+    "attention_lib.edition.exercises",
+    "attention_lib.edition.lookups.Lookup",
+    "attention_lib.edition.timing.call_times",
+)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 

@@ -119,7 +119,7 @@ def advice(name: str, module: str = OF_LESSONS) -> str:
     from attention_lib.exercises import EXERCISES  # in an edition, it imports this module
 
     if not module.startswith(OF_LESSONS):
-        return f"{name} has no recorded result for these arguments."
+        return f"This edition of the course has no recorded result of {name} for these arguments."
     if name in EXERCISES:
         where = "there" if learner_folder() else "in this notebook"
         return (
@@ -130,5 +130,5 @@ def advice(name: str, module: str = OF_LESSONS) -> str:
     lesson = next(one for one in LESSONS if file in modules_of(one))
     return (
         f"{name} has no recorded result for these arguments: this edition of the course withholds "
-        f"it until lesson {lesson[:2]} is over."
+        f"it until lesson {lesson[:2]} is over, and records the calls of the lesson's own cells and checks."
     )

@@ -74,8 +74,8 @@ A students' edition of the attention course: lessons {lessons}. Install it and b
 Checks and hints are those of the course. In place of its own solutions to {graded}, the package has
 recorded results of the calls that the lessons make. `lib.X` is your own function once `check("X", X)`
 has passed, in every notebook of `learn/`: it is stored in `learn/.functions`, on this machine only.
-Cells that need an open exercise run on the recorded results; where these do not reach, they stop and
-say which exercise comes first.
+Cells that need an open exercise run on the recorded results. Where these do not reach, a cell stops and
+says which exercise comes first; cells below that use its results stop too.
 """
 
 

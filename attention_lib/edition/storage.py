@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import io
 import os
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,11 +46,7 @@ def store(folder: Path, name: str, function: Callable[..., Any]) -> None:
     path = _path(folder, name)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        import cloudpickle  # a browser's Python may not have it
-
-        file = _LimitedFile()
-        cloudpickle.dump(function, file)
-        content = file.getvalue()
+        content = _pickled(function)
         path.parent.mkdir(exist_ok=True)
         part.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(part, path)
@@ -56,6 +54,21 @@ def store(folder: Path, name: str, function: Callable[..., Any]) -> None:
         raise
     except Exception as error:  # objects of a notebook may refuse in any way
         raise NotStored(f"{type(error).__name__}: {error}") from error
+
+
+def _pickled(function: Callable[..., Any]) -> bytes:
+    import cloudpickle  # a browser's Python may not have it
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, value: Any) -> Any:
+            # Some modules, such as torch.backends.mps, are objects that have no copy.
+            if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
+                return importlib.import_module, (value.__name__,)
+            return super().reducer_override(value)
+
+    file = _LimitedFile()
+    Pickler(file).dump(function)
+    return file.getvalue()
 
 
 def load(folder: Path, name: str) -> Callable[..., Any] | None:

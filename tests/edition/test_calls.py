@@ -39,7 +39,7 @@ def test_function_that_is_no_exercise_is_withheld_until_its_lesson_is_over():
         calls.call(attend, 1.0)
     assert str(caught.value) == (
         "attend has no recorded result for these arguments: this edition of the course withholds "
-        "it until lesson 07 is over."
+        "it until lesson 07 is over, and records the calls of the lesson's own cells and checks."
     )
 
 

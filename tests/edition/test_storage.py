@@ -40,6 +40,12 @@ def test_function_comes_back_with_its_helpers_imports_and_data(tmp_path, functio
     assert np.array_equal(loaded(np.array([1.0, 3.0]), 5.0), [3.0, 4.0])
 
 
+def test_function_that_names_a_module_without_a_copy_comes_back(tmp_path):
+    code = "import torch\ndef on_mac(): return torch.backends.mps.is_available()"
+    storage.store(tmp_path, "on_mac", cell(code)["on_mac"])
+    assert storage.load(tmp_path, "on_mac")() is False
+
+
 def test_newer_function_takes_the_place_of_the_older_and_leaves_one_file(tmp_path, function):
     storage.store(tmp_path, "mean", function)
     storage.store(tmp_path, "mean", cell("def newer():\n    return 2")["newer"])
