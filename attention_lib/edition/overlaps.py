@@ -7,8 +7,6 @@ import contextlib
 import copy
 import importlib
 import inspect
-import io
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -20,6 +18,7 @@ from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judges import results
 from attention_lib.checks.judging import Policy, judge
+from attention_lib.checks.source.cell import silenced
 from attention_lib.edition.recording import SEED
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import modules_of
@@ -36,10 +35,10 @@ def answered_by(function: Callable[..., Any], exercises: Iterable[Exercise]) -> 
     """Yield the exercises whose check a function passes, as far as values go."""
     for exercise in exercises:
         if exercise.kind == "function" and not exercise.run and _fits(function, exercise):
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                if judge(exercise, function, SEED, VALUES).outcome == "right":
-                    yield exercise
+            with silenced():
+                is_right = judge(exercise, function, SEED, VALUES).outcome == "right"
+            if is_right:
+                yield exercise
 
 
 def shown_by(
@@ -78,7 +77,7 @@ def _right_calls(function: Callable[..., Any], exercise: Exercise) -> int:
         args, kwargs = copy.deepcopy((trial.case.args, trial.case.kwargs))
         if trial.case.raises or trial.case.verify or not all(map(_is_finite, args)):
             continue
-        with contextlib.suppress(Exception, OutOfTime), _quietly():
+        with contextlib.suppress(Exception, OutOfTime), silenced(), time_limit(SECONDS):
             count += _is_near(function(*args, **kwargs), trial.expected)
         if place == FIRST_CALLS and not count:
             return 0
@@ -97,23 +96,11 @@ def _is_near(value: Any, expected: Any) -> bool:
     return same and bool(np.allclose(value, expected.values, 1e-5, 1e-6))
 
 
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-        time_limit(SECONDS),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
-
 def _fits(function: Callable[..., Any], exercise: Exercise) -> bool:
     """Call a function on one case: the many that take other arguments need not be judged."""
     case = next(case for case in cases_of(exercise, SEED) if not case.raises)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
-    with contextlib.suppress(Exception, OutOfTime), _quietly():
+    with contextlib.suppress(Exception, OutOfTime), silenced(), time_limit(SECONDS):
         function(*args, **kwargs)
         return True
     return False
