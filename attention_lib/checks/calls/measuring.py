@@ -20,6 +20,7 @@ from attention_lib.checks.calls.remote import remote_measurement
 
 MIB = 1 << 20
 TIMES_MEASURED_AGAIN = 3
+DOUBLINGS_COMPARED = range(4, 7)  # between two sizes
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
 
 
@@ -119,33 +120,38 @@ def grows_faster_than_its_input(
     arguments: Callable[[int], tuple[Any, ...]],
     sizes: Sequence[int],
     tolerance: float = 2.0,
-) -> tuple[int, float] | None:
-    """Find a size, 16 times an earlier one, whose call took far more than 16 times as long.
+) -> tuple[int, int, float] | None:
+    """Find a size whose call took far longer than in proportion to a smaller size.
 
-    `arguments(size)` are what the function is called with; `sizes` double from one to the next.
-    CPU time is compared, so a busy machine changes little, and only once it is long enough to be
-    measured well. What looks slow is measured again, several times, beside 16 calls of the smaller
-    size: these take as long if the work is linear, however coarse the clock is. Linear work shows a factor
-    of 16, quadratic work up to 256.
+    `arguments(size)` are what the function is called with; `sizes` double from one to the next, and
+    are compared over four doublings at least, and six at most: what each step costs by itself hides
+    quadratic work for a while. CPU time is compared, so a busy machine changes little, and only
+    once it is long enough to be measured well. What looks slow is measured again, several times,
+    beside as many calls of the smaller size as would take as long if the work were linear, however
+    coarse the clock is. Over six doublings linear work shows a factor of 64, quadratic work up to
+    4096.
 
     Returns
     -------
-    tuple of int and float, or None
-        The size, and the factor by which its CPU time exceeds that of a 16th of the size.
+    tuple of int, int and float, or None
+        The smaller size, the size, and the factor between their CPU times.
     """
     seconds: list[float] = []
     for number, size in enumerate(sizes):
         given = arguments(size)
         seconds.append(cpu_seconds(function, *given))
-        if number < 4 or seconds[-1] < ENOUGH_TO_MEASURE:
+        if number < DOUBLINGS_COMPARED.start or seconds[-1] < ENOUGH_TO_MEASURE:
             continue
-        small = seconds[-5]
+        before = max(0, number - DOUBLINGS_COMPARED[-1])
+        in_proportion = 2 ** (number - before)
+        small = seconds[before]
         for _ in range(TIMES_MEASURED_AGAIN):
-            if seconds[-1] <= 16 * tolerance * small:
+            if seconds[-1] <= in_proportion * tolerance * small:
                 break
             seconds[-1] = min(seconds[-1], cpu_seconds(function, *given))
-            small = cpu_seconds(function, *arguments(sizes[number - 4]), calls=16) / 16
+            small = cpu_seconds(function, *arguments(sizes[before]), calls=in_proportion)
+            small /= in_proportion
         else:
-            if seconds[-1] > 16 * tolerance * small:
-                return size, seconds[-1] / max(small, 1e-6)
+            if seconds[-1] > in_proportion * tolerance * small:
+                return sizes[before], size, seconds[-1] / max(small, 1e-6)
     return None

@@ -93,11 +93,11 @@ def does_quadratic_work(answer: Answer) -> str | None:
     growth = grows_faster_than_its_input(answer, lambda length: long_rows(1, length), sizes)
     if growth is None:
         return None
-    length, factor = growth
+    shorter, length, factor = growth
     return (
         f"softmax_vjp returns the right values in too much work: a row of {length} weights took "
-        f"{factor:.0f} times as long as one of {length // 16}, and 16 times would be in "
-        f"proportion. {NO_ROW_BY_ROW}"
+        f"{factor:.0f} times as long as one of {shorter}, and {length // shorter} times would be "
+        f"in proportion. {NO_ROW_BY_ROW}"
     )
 
 

@@ -16,6 +16,7 @@ from attention_lib.checks.calls.measuring import (
 from tests.checks.calls.by_value import ByValue
 
 SIZES = [2**power for power in range(4, 14)]
+LONGER = [2**power for power in range(6, 16)]
 
 
 def test_peak_counts_what_is_held_at_once():
@@ -134,9 +135,18 @@ def test_quadratic_work_is_found_as_soon_as_it_can_be_measured(work, seconds_eac
     def quadratic(size):
         work(seconds_each * size**2)
 
-    size, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
-    assert factor == pytest.approx(256)
+    smaller, size, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
+    assert factor == pytest.approx((size / smaller) ** 2)
     assert size == next(n for n in SIZES[4:] if seconds_each * n**2 > measuring.ENOUGH_TO_MEASURE)
+
+
+def test_quadratic_work_is_found_behind_what_each_step_costs(work):
+    def row_by_row(size):
+        work(size * (7.5e-6 + 5e-10 * size))
+
+    smaller, size, _ = grows_faster_than_its_input(row_by_row, only_the_size, LONGER)
+    assert size == 2**14
+    assert smaller == 2**8
 
 
 @pytest.mark.parametrize("begun", [0.0, 0.001, 0.003])
@@ -157,8 +167,8 @@ def test_the_clock_of_the_thread_goes_on_where_that_of_the_process_ticks(work):
     def quadratic(size):
         work(1e-8 * size**2)
 
-    _, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
-    assert factor == pytest.approx(256, rel=0.2)
+    smaller, size, factor = grows_faster_than_its_input(quadratic, only_the_size, SIZES)
+    assert factor == pytest.approx((size / smaller) ** 2, rel=0.2)
 
 
 class Recording(ByValue):
