@@ -74,7 +74,7 @@ def attend(
         If no plan is recorded for these sizes.
     """
     rows, block = tile
-    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    leading = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     plan = plans.plan_of(query.shape[-2], key.shape[-2], is_causal, rows, block)
     dtype = query.dtype
     if INTERPRETED and dtype == torch.bfloat16:  # the interpreter keeps it as bare bits

@@ -1,9 +1,11 @@
 """The course of the repository, released into a folder of its own."""
 
 import functools
+import os
 import shutil
 
 import pytest
+from filelock import FileLock
 from nbgrader import api
 from sqlalchemy import Engine, event
 
@@ -47,6 +49,14 @@ def _no_gradebook_but_the_tests():
 
 @pytest.fixture(scope="session")
 def released_course(tmp_path_factory) -> Course:
-    course = make_course(tmp_path_factory.mktemp("course"), *LESSONS)
-    quietly(release, course, LESSONS)
-    return course
+    """Return the course with all lessons released, which the first worker that asks for it makes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # of all workers
+    root, done = folder / "released_course", folder / "released_course.done"
+    with FileLock(folder / "released_course.lock"):
+        if not done.exists():
+            root.mkdir()
+            quietly(release, make_course(root, *LESSONS), LESSONS)
+            done.touch()
+    return Course(root)

@@ -1,4 +1,4 @@
-"""Grade hostile and careless submissions, each between two honest ones.
+"""Grade hostile and careless submissions, with honest ones among them.
 
 Everyone gets the points they deserve; the instructor's files are unchanged, no process survives, and
 no secret is shown. The submissions are in hostile/, one file each.
@@ -17,7 +17,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 import attention_lib
@@ -33,6 +34,8 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
 from attention_lib.grading.grade import table
 from attention_lib.grading.judge import execution, stand_in
+from attention_lib.grading.judge.execution import marks_lost
+from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.release import release
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
@@ -41,6 +44,7 @@ CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 1.2  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
+HOSTILE_IN_A_ROW = 3  # submissions, between two honest ones
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.
@@ -133,6 +137,7 @@ def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
         "@NOTE@": planted["note"],
     }
     students = submit_all(room, known, planted["neighbor"])
+    patch.setattr(execution, "marks_lost", lost_by_an_honest_one(planted["neighbor"]))
     running = processes()
     require_a_working_sandbox(room)
     patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
@@ -198,17 +203,28 @@ def submit_all(
     """Submit everything; the students' names give the order in which they are graded."""
     honest = room.key()
     honest.cells.append(new_code_cell(f"# {honest_secret}"))
-    mine = [one for one in CORPUS.values() if room.lesson == one.LESSON]
+    row: list[Submission | None] = [one for one in CORPUS.values() if room.lesson == one.LESSON]
+    for place in reversed(range(0, len(row), HOSTILE_IN_A_ROW)):
+        row.insert(place, None)
     students: dict[str, Submission | None] = {}
-    for number in range(len(mine) + 1):
-        students[f"s{2 * number:03d}_honest"] = None
-        room.seat(f"s{2 * number:03d}_honest", honest, room.most)
-    for number, submission in enumerate(mine):
-        student = f"s{2 * number + 1:03d}_{submission.NAME}"
+    for number, submission in enumerate([*row, None]):
+        student = f"s{number:03d}_{submission.NAME if submission else 'honest'}"
         students[student] = submission
-        room.deserved[student] = submission.points(room)
-        submission.hand_in(room, student, known)
+        if submission is None:
+            room.seat(student, honest, room.most)
+        else:
+            room.deserved[student] = submission.points(room)
+            submission.hand_in(room, student, known)
     return students
+
+
+def lost_by_an_honest_one(honest_secret: str) -> Callable[[NotebookNode, Ran], bool]:
+    """Return what tells whether marks were lost, and says no of hostile ones: they lose them again."""
+
+    def lost(notebook: NotebookNode, ran: Ran) -> bool:
+        return honest_secret in str(notebook.cells) and marks_lost(notebook, ran)
+
+    return lost
 
 
 def require_a_working_sandbox(room: Classroom) -> None:

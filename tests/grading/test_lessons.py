@@ -1,6 +1,7 @@
 """Each lesson as it is: solved, run from top to bottom; as it is given out, what answers change."""
 
 import ast
+import symtable
 
 import nbformat
 import pytest
@@ -25,46 +26,52 @@ def run(path, cells_to_run=lambda cells: cells):
 def concerned_by_answers(cells):
     """Leave out the cells that do the same whatever the answers are.
 
-    An answer, a check, and a cell that mentions a name which an answer binds stay, and so on with
-    the names that such a cell binds; and so do cells above them which bind or may change what they use.
+    An answer, a check, and a cell that takes a name which an answer binds stay, and so on with the
+    names that such a cell binds; and so do cells above them which bind or may change what they use.
     """
     named = [names_in(cell.source) for cell in cells]
     imported_or_defined = set().union(
         *(fixed for cell, (_, _, fixed) in zip(cells, named, strict=True) if not name_of(cell))
     )
     stays, by_answers = [], set()
-    for cell, (mentioned, assigned, fixed) in zip(cells, named, strict=True):
-        stays.append(bool(name_of(cell) or mentioned & by_answers))
+    for cell, (taken, assigned, fixed) in zip(cells, named, strict=True):
+        stays.append(bool(name_of(cell) or taken & by_answers))
         if stays[-1]:
             by_answers |= assigned | fixed
     used = set()
     for place in reversed(range(len(cells))):
-        mentioned, assigned, fixed = named[place]
-        if ((mentioned - imported_or_defined) | assigned | fixed) & used:
+        taken, assigned, fixed = named[place]
+        if ((taken - imported_or_defined) | assigned | fixed) & used:
             stays[place] = True
         if stays[place]:
-            used |= mentioned
+            used = (used - assigned - fixed) | taken
     return [cell for cell, needed in zip(cells, stays, strict=True) if needed]
 
 
 def names_in(source):
-    """Return the names that a cell mentions, those it assigns, and those it imports or defines."""
-    tree = ast.parse(source)
-    fixed = {
-        (alias.asname or alias.name).partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    assigned = set()
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            fixed.add(statement.name)
-        else:
-            names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-            assigned |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    mentioned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return mentioned | assigned | fixed, assigned, fixed
+    """Return the names that a cell takes from above, those it assigns, and those it imports or defines."""
+    taken, assigned, fixed = set(), set(), set()
+    for statement in ast.parse(source).body:
+        globals_of = list(tables_in(symtable.symtable(ast.unparse(statement), "cell", "exec")))
+        loops = [node.target for node in ast.walk(statement) if isinstance(node, ast.For)]
+        bound_first = {n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)}
+        used = {symbol.get_name() for symbol in globals_of if symbol.is_referenced()}
+        taken |= used - bound_first - assigned - fixed
+        for symbol in globals_of:
+            if symbol.is_imported() or symbol.is_namespace():
+                fixed.add(symbol.get_name())
+            elif symbol.is_assigned():
+                assigned.add(symbol.get_name())
+    return taken, assigned, fixed
+
+
+def tables_in(table):
+    """Yield the module's own names in a symbol table, and in those of the functions in it."""
+    for symbol in table.get_symbols():
+        if table.get_type() == "module" or symbol.is_global():
+            yield symbol
+    for inner in table.get_children():
+        yield from tables_in(inner)
 
 
 def name_of(cell):

@@ -87,7 +87,7 @@ class Workers:
         if not self._jobs:
             return _made_here(call)
         if self._pool is None:
-            self._pool = ProcessPool(self._jobs, initializer=_set_up_worker, context=_context())
+            self._pool = ProcessPool(self._jobs, initializer=set_up_worker, context=_context())
         with sigint_blocked():
             return self._pool.schedule(call.function, call.arguments, timeout=call.seconds)
 
@@ -192,7 +192,7 @@ def sigint_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _set_up_worker() -> None:
+def set_up_worker() -> None:
     """Set up a worker's process: its gradebook, its warnings, its signals, its end."""
     from attention_lib.grading.nbgrader_plugins.shared_engine import shared_engine
 

@@ -89,10 +89,10 @@ def _run_and_check(
         _run_cells(notebook, cells, session, task, ran)
     finally:
         session.close()
-    return dataclasses.replace(ran, waited=session.waited and _marks_lost(notebook, ran))
+    return dataclasses.replace(ran, waited=session.waited and marks_lost(notebook, ran))
 
 
-def _marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
+def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
     """Tell whether a check found anything but a right answer."""
     checks = (cell.id for cell in notebook.cells if checked_exercise(cell))
     return any(output["output_type"] == "error" for id in checks for output in ran.outputs[id])

@@ -95,9 +95,9 @@ class Session:
             try:
                 return self._reply(callbacks, seconds)
             except TimeoutError:
-                self.waited = True
                 self._supervisor.send(INTERRUPT)
                 reply = self._reply(callbacks, limits.INTERRUPT_GRACE_SECONDS)
+                self.waited |= not _worked(reply, seconds)
                 return {**reply, "interrupted": True}
         except TimeoutError:
             self.waited = True
@@ -128,6 +128,15 @@ class Session:
         """End the process, and all that it has started."""
         self._supervisor.close()
         self._channel.close()
+
+
+def _worked(reply: Message, seconds: float) -> bool:
+    """Tell whether the processor worked for a request all the time, as the student's process says.
+
+    One that lies is run a second time, or not.
+    """
+    worked = reply.get("worked")
+    return isinstance(worked, float) and worked >= 0.9 * seconds
 
 
 def call_back(callbacks: list[Any], question: Message) -> Message:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -246,7 +247,7 @@ def _attend(
     if kernel is None:
         from attention_lib.lessons.gpu.kernel import flash_kernel as kernel
     _require(query, key, value)
-    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    leading = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     shape = (*leading, *query.shape[-2:])
     logsumexp = None
     if keeps_logsumexp:
@@ -440,8 +441,9 @@ def require_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
         got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
         raise ValueError(f"Attention needs (..., L, d_k), (..., S, d_k), (..., S, d_v); got {got}.")
     try:
-        torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in named.values()))
-    except RuntimeError:
+        # PyTorch's function of this name imports SymPy when it is first called, which takes a second.
+        np.broadcast_shapes(*(tensor.shape[:-2] for tensor in named.values()))
+    except ValueError:
         got = ", ".join(f"{name} {tuple(t.shape)}" for name, t in named.items())
         raise ValueError(
             f"The dimensions before the last two must be equal, or 1, to broadcast; got {got}."

@@ -17,10 +17,11 @@ import psutil
 import pytest
 from sqlalchemy import text
 
-from attention_lib.grading.batch import recording
+from attention_lib.checks.calls import timeouts
+from attention_lib.grading.batch import recording, workers
 from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
-from attention_lib.grading.batch.workers import Workers
+from attention_lib.grading.batch.workers import Workers, set_up_worker
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
@@ -443,22 +444,33 @@ for _ in range(29):
             pass
         while True:
             pass
-time.sleep(30)
+time.sleep(8)
 """
 SLOW = """
+import time
+time.sleep(3)  # until the other submission keeps all cores busy
+calls = []
+
 def normalize_by_sum(scores):
-    import time
-    if scores.ndim == 1:
-        end = time.process_time() + 2
+    calls.append(scores)
+    if len(calls) == 1:
+        end = time.process_time() + 0.4
         while time.process_time() < end:
             pass
     return scores / scores.sum(axis=-1, keepdims=True)
 """
 
 
+def set_up_impatient_worker():
+    """Let a call take a second of the processor's time, and four altogether."""
+    set_up_worker()
+    timeouts.CALL_SECONDS = 1.0
+
+
 @pytest.mark.slow
-def test_submission_that_keeps_all_cores_busy_costs_nobody_a_mark(room):
+def test_submission_that_keeps_all_cores_busy_costs_nobody_a_mark(room, monkeypatch):
     """Twenty-nine processes, each in a session of its own, beside an answer that is slow but right."""
+    monkeypatch.setattr(workers, "set_up_worker", set_up_impatient_worker)
     key = room.key()
     cell_of(key, "normalize_by_sum").source = SLOW
     key.cells.append(nbformat.v4.new_markdown_cell("slow"))

@@ -291,6 +291,19 @@ def test_time_of_all_cells_together_is_limited(sandbox, monkeypatch):
     assert session.waited
 
 
+@pytest.mark.parametrize(
+    ("cell", "waited"),
+    [
+        ("import time; time.sleep(60)", True),
+        ("import time; time.process_time = lambda: 1e9\nwhile True: pass", False),
+    ],
+)
+def test_interrupted_cell_was_lost_to_wall_clock_time_unless_it_worked(sandbox, cell, waited):
+    with contextlib.closing(sandbox.open({})) as session:
+        assert session.ask({"do": "run", "source": cell}, 0.3)["interrupted"]
+        assert session.waited == waited
+
+
 def test_number_of_processes_is_limited(run):
     bomb = (
         "import os, time\nstarted = 0\ntry:\n    for _ in range(500):\n"
