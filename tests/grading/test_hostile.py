@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 import os
 import platform
 import re
@@ -140,7 +139,6 @@ def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
     patch.setattr(execution, "marks_lost", lost_by_an_honest_one(planted["neighbor"]))
     running = processes()
     require_a_working_sandbox(room)
-    patch.setattr(logging.getLogger(), "handlers", [])  # pytest's cannot take strange names
     watched = [room.course.root, home, LIBRARY]
     before = snapshot(watched)
     room.grade()

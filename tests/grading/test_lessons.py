@@ -54,7 +54,9 @@ def names_in(source):
     for statement in ast.parse(source).body:
         globals_of = list(tables_in(symtable.symtable(ast.unparse(statement), "cell", "exec")))
         loops = [node.target for node in ast.walk(statement) if isinstance(node, ast.For)]
-        bound_first = {n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)}
+        bound_first = {
+            n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)
+        }
         used = {symbol.get_name() for symbol in globals_of if symbol.is_referenced()}
         taken |= used - bound_first - assigned - fixed
         for symbol in globals_of:

@@ -14,7 +14,7 @@ from attention_lib.grading.intake.rebuild import rebuild
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
-SECONDS_A_CELL = 4  # which one of the students uses up twice
+SECONDS_A_CELL = 2  # which one of the students uses up twice
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("strange_class")]
 
 
@@ -155,7 +155,7 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
         ("sly", "The check cell of normalize_by_sum had lost or changed its settings"),
         ("sly", "The check cell of softmax had been changed; the lesson's own decides."),
         ("ends_python", "The check could not run: Python had ended above."),
-        ("never_ends", "still running after 4 seconds"),
+        ("never_ends", f"still running after {SECONDS_A_CELL} seconds"),
         ("noisy", "careful"),
         ("noisy", "A remark: softmax returns the right values but warns"),
     ],
