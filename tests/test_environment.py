@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -371,6 +372,12 @@ def undeclared(
                 yield f"{path.name} imports {package}: declare {names} in pyproject.toml"
 
 
+@cache
+def installed_packages() -> dict[str, list[str]]:
+    """Return the names of the distributions that each package comes from."""
+    return {**metadata.packages_distributions(), "triton": ["triton"]}
+
+
 def declared_names(*lists: list[str]) -> set[str]:
     return {canonicalize_name(Requirement(text).name) for texts in lists for text in texts}
 
@@ -388,8 +395,7 @@ def test_every_package_that_is_imported_is_declared(files, extras):
     project = PYPROJECT["project"]
     optional = [project["optional-dependencies"][extra] for extra in extras]
     declared = declared_names(project["dependencies"], *optional)
-    distributions = {**metadata.packages_distributions(), "triton": ["triton"]}
-    problems = {one for path in files for one in undeclared(path, declared, distributions)}
+    problems = {one for path in files for one in undeclared(path, declared, installed_packages())}
     assert sorted(problems) == []
 
 

@@ -41,7 +41,7 @@ from tests.grading.sample_class import Classroom, make_course, quietly, without_
 
 CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call
-PATIENCE_SECONDS = 1.2  # for each call, with a process that does not answer any more
+PATIENCE_SECONDS = 0.8  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
 HOSTILE_IN_A_ROW = 3  # submissions, between two honest ones
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
