@@ -24,20 +24,20 @@ LAB_READY := $(firstword $(wildcard $(READY)) $(if $(TRITON),$(LEARN_READY)-trit
 lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 adds PyTorch
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
-# One BLAS thread each: the workers share the two cores of a small machine. Of all tests many wait,
-# for a time limit or another process, so that three workers keep two cores busy.
-PYTEST := OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
-IN_PARALLEL := --dist loadgroup --no-loadscope-reorder -n
+# Two workers, with one BLAS thread each, share the two cores of a small machine. The tests start a
+# hundred processes, each of which would compile the course again if its bytecode were not kept.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest
+IN_PARALLEL := --dist loadgroup --no-loadscope-reorder -n 2
 
 check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
 	@$(PYTEST) -q --tb=short --maxfail=3 --exercise "$(EXERCISE)" $(TEST_FLAGS)
 
 quick: $(READY) style ## check the style and run the tests that take little time
-	@$(PYTEST) $(IN_PARALLEL) 2 -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
-	@$(PYTEST) $(IN_PARALLEL) 3 $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)
 
 style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .

@@ -1,6 +1,7 @@
 """Collect quickly, start long tests first, and with --exercise collect what concerns one exercise."""
 
 import gc
+import os
 import sys
 import traceback
 from functools import cache
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
+WITHOUT_GRAMMARS = ROOT / "tests" / "without_grammars"
+collect_ignore = [str(WITHOUT_GRAMMARS)]
 LONG = ("hostile", "batch", "browser", "slow")
 
 
@@ -19,8 +22,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # With it, jsonschema compiles forty grammars for formats that no notebook has: three seconds.
+    # With it, jsonschema compiles forty grammars for formats that no notebook has: a second and more,
+    # here and in each process that the tests start.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    paths = [str(WITHOUT_GRAMMARS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     gc.disable()  # collecting makes millions of objects that stay
     name = config.getoption("--exercise")
     if name is not None:

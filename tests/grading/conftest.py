@@ -3,6 +3,7 @@
 import functools
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -29,11 +30,26 @@ def _wait_for_no_disk(connection, _):
         connection.execute("PRAGMA synchronous=OFF")
 
 
+@pytest.fixture(scope="session")
+def folder_of_all_workers(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _ask_alembic_once():
+def _ask_alembic_once(folder_of_all_workers):
     """Keep the version that each new gradebook is given: nbgrader starts a process to ask for it."""
+    ask, kept = api.get_alembic_version, folder_of_all_workers / "alembic_version"
+
+    @functools.cache
+    def kept_version() -> str:
+        with FileLock(f"{kept}.lock"):
+            if not kept.exists():
+                kept.write_text(ask())
+            return kept.read_text()
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "get_alembic_version", functools.cache(api.get_alembic_version))
+        patch.setattr(api, "get_alembic_version", kept_version)
         yield
 
 
@@ -48,13 +64,11 @@ def _no_gradebook_but_the_tests():
 
 
 @pytest.fixture(scope="session")
-def released_course(tmp_path_factory) -> Course:
+def released_course(folder_of_all_workers) -> Course:
     """Return the course with all lessons released, which the first worker that asks for it makes."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # of all workers
-    root, done = folder / "released_course", folder / "released_course.done"
-    with FileLock(folder / "released_course.lock"):
+    root = folder_of_all_workers / "released_course"
+    done = root.with_suffix(".done")
+    with FileLock(root.with_suffix(".lock")):
         if not done.exists():
             root.mkdir()
             quietly(release, make_course(root, *LESSONS), LESSONS)

@@ -43,7 +43,7 @@ CELL_SECONDS = 3.0
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 0.8  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
-HOSTILE_IN_A_ROW = 3  # submissions, between two honest ones
+HOSTILE_IN_A_ROW = 5  # submissions, between two honest ones
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.

@@ -14,7 +14,7 @@ from attention_lib.grading.intake.rebuild import rebuild
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
 LESSON = LESSONS[0]
-SECONDS_A_CELL = 2  # which one of the students uses up twice
+SECONDS_A_CELL = 1  # which one of the students uses up twice
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("strange_class")]
 
 
