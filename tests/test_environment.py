@@ -126,6 +126,7 @@ def disagreements(
     return sorted(problems)
 
 
+@cache
 def installed_requires(name: str) -> list[str]:
     """Return what an installed package says it needs."""
     try:

@@ -274,6 +274,7 @@ def test_missing_parameters_show_the_first_line_to_write():
     assert "its first line should be def softmax(scores, axis=-1):" in sentence
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_stopped(monkeypatch):
     monkeypatch.setattr(timeouts, "CALL_SECONDS", 0.2)
 

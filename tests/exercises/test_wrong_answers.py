@@ -31,10 +31,10 @@ def test_every_function_has_wrong_answers(name):
     assert answers_of(name, "WRONG"), write_answers(name, "WRONG answers")
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_wrong_answer_fails(exercise, answer, seed):
-    report = judge(EXERCISES[exercise], answer, seed, VERDICT_ALONE)
-    assert report.outcome in ("wrong", "error"), report.sentence
+def test_wrong_answer_fails(exercise, answer):
+    for seed in range(2):
+        report = judge(EXERCISES[exercise], answer, seed, VERDICT_ALONE)
+        assert report.outcome in ("wrong", "error"), f"seed {seed}: {report.sentence}"
 
 
 def test_wrong_answer_stays_wrong_when_it_is_explained(name):

@@ -583,6 +583,7 @@ class TestVariants:
         assert row.operations == 5 * 2 * 2 * 64 * 64 * 64
         assert "back" in variants.text_table([row])
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process held")
     def test_memory_that_is_used_again_counts_again(self):
         """In a process of its own, as a notebook's: other tests may have changed how memory is kept."""

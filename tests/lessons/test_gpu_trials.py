@@ -78,6 +78,7 @@ ENDED = [
 ]
 
 
+@pytest.mark.slow
 class TestTrialInItsOwnProcess:
     @pytest.mark.parametrize(("code", "problem"), ENDED)
     def test_process_that_ends_badly_is_a_row_that_says_so(self, code, problem, monkeypatch):

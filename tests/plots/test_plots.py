@@ -6,6 +6,7 @@ import html
 import inspect
 import sys
 
+import matplotlib
 import nbclient
 import nbformat
 import numpy as np
@@ -177,16 +178,20 @@ SAMPLES = {
     "roofline": lambda: plots.roofline(1e11, 1e10, {"one": (2.0, 1e10), "two": (500.0, 6e10)}),
 }
 
-
+OTHER_SAMPLES = {
+    "tile_budget_far_over": gpu.far_over_budget,
+    "reading_path_of_a_long_sequence": learning.path_of_a_long_sequence,
+}
 in_one_worker = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"figure_{name}"), id=name) for name in SAMPLES
+    pytest.param(draw, marks=pytest.mark.xdist_group(f"figure_{name}"), id=name)
+    for name, draw in {**SAMPLES, **OTHER_SAMPLES}.items()
 ]
 
 
 @pytest.fixture(scope="module", params=in_one_worker)
 def figure(request):
     """Draw one of the samples once for all the rules; a warning while drawing is an error."""
-    drawn = SAMPLES[request.param]()
+    drawn = request.param()
     drawn.markup = drawn._repr_html_()
     return drawn
 
@@ -213,6 +218,16 @@ def test_a_figure_leaves_nothing_open_and_fits_the_page(figure):
     width, height = figure.get_size_inches()
     assert width == plots.WIDTH
     assert height <= 5
+
+
+def test_nothing_is_cut_off_at_the_edge(figure):
+    with matplotlib.rc_context(plots.STYLE):
+        drawn = figure.get_tightbbox()  # in inches
+    width, height = figure.get_size_inches()
+    half_a_letter = 0.05  # by which a line's length differs between two resolutions
+    assert min(drawn.x0, drawn.y0) > -half_a_letter
+    assert drawn.x1 < width + half_a_letter
+    assert drawn.y1 < height + half_a_letter
 
 
 def test_numbers_on_an_axis_come_with_a_label(figure):
@@ -307,6 +322,7 @@ def test_before_a_reader_explore_redraws_as_the_slider_moves(monkeypatch, kernel
     assert [repr(item) for item in shown[1:]] == ["One line, factor 1.", "One line, factor 2."]
 
 
+@pytest.mark.slow
 def test_an_executed_notebook_stores_the_figure_and_no_widget():
     cell = (
         "from attention_lib import plots\n"

@@ -78,6 +78,7 @@ def test_the_whole_causal_matrix_is_recognized():
     assert "holds the whole L × L matrix" in sentence_of("tiled_causal_attention", masked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 8])
 def test_blocks_of_a_fixed_size_are_recognized(size):
     def stubborn(query, key, value, block_size):

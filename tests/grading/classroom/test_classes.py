@@ -20,6 +20,7 @@ def course(tmp_path, monkeypatch) -> Course:
     return make_course(tmp_path, LESSON)
 
 
+@pytest.mark.slow
 def test_all_folders_of_a_class_are_those_of_its_name(course, monkeypatch):
     monkeypatch.setenv(CLASS, NAME)
     course = Course.here(begin=True)
@@ -47,6 +48,7 @@ def test_all_folders_of_a_class_are_those_of_its_name(course, monkeypatch):
     assert not (course.root / "classroom").exists()
 
 
+@pytest.mark.slow
 def test_a_class_that_has_not_begun_is_told_everywhere(course, monkeypatch, capsys):
     (course.root / "classroom-autumn").mkdir()
     monkeypatch.setenv(CLASS, NAME)

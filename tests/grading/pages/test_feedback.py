@@ -88,6 +88,7 @@ def too_deep(*_):
     return too_deep()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [endless, huge, too_deep])
 def test_notebook_that_takes_too_much_gets_a_page_without_it(monkeypatch, broken):
     monkeypatch.setattr(limits, "PAGE_CPU_SECONDS", 1.0)

@@ -181,6 +181,7 @@ def test_files_of_the_course_and_the_instructor_are_hidden(run):
     )
 
 
+@pytest.mark.slow
 def test_exchange_of_nbgrader_is_hidden(monkeypatch):
     """It lies among the system's folders; here, among Python's."""
     folder = Path(tempfile.mkdtemp(dir=sys.prefix))
@@ -473,6 +474,7 @@ def change_inside(monkeypatch):
     return change
 
 
+@pytest.mark.slow
 def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside):
     calls = [*RESTRICTIONS, *CHECKED_CALLS]
     change_inside("kernel", f"CALLS = {calls}\n{REFUSE}")
@@ -485,6 +487,7 @@ def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside):
             assert "EPERM" in str(failure.value)
 
 
+@pytest.mark.slow
 def test_processor_without_filter_is_named_and_submissions_are_graded(monkeypatch, change_inside):
     assert missing_protection() == ""
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
@@ -543,6 +546,7 @@ print(output.get("text", output))
 """
 
 
+@pytest.mark.slow
 def test_submissions_run_where_the_virtual_environment_is_a_link_in_tmp():
     """The sandbox mounts a new /tmp, in which the link has to be made again."""
     with tempfile.TemporaryDirectory(dir="/tmp") as clone:

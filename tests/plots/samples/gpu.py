@@ -59,6 +59,3 @@ def speeds(tiles=True):
     }
     by_tile = {(128, 64): {8: 390.0, 4: 310.0}, (64, 64): {4: 280.0}}
     return plots.measured_speeds(by_length, by_tile if tiles else {}, "made up")
-
-
-FIGURES = [clocks, errors, costs, tiles, chip, budget, far_over_budget, published, speeds]

@@ -61,6 +61,3 @@ def steps():
         },
         250,
     )
-
-
-FIGURES = [by_hand, by_layer, drop, path, path_of_a_long_sequence, changes, steps]
