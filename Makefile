@@ -34,7 +34,8 @@ check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@$(PYTEST) -q --tb=short --maxfail=3 --exercise "$(EXERCISE)" $(TEST_FLAGS)
 
 quick: $(READY) style ## check the style and run the tests that take little time
-	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" \
+	    --hypothesis-profile=quick $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
 	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)

@@ -16,6 +16,9 @@ PEERS = {
 
 # The same cases in every run, and no clock: a slow machine is no failure.
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, max_examples=100)
+hypothesis.settings.register_profile(
+    "quick", parent=hypothesis.settings.get_profile("course"), max_examples=25
+)
 hypothesis.settings.load_profile("course")
 
 

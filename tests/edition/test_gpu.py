@@ -124,6 +124,7 @@ def as_in_an_edition(exercise, folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cases"),
     [

@@ -234,6 +234,7 @@ class TestWhatIsHeld:
         assert peak < 8 * length * block_size * 8 + 20_000
         assert peak < length * keys * 8 / 4
 
+    @pytest.mark.slow
     def test_no_strip_that_grows_with_the_length(self):
         for length in (1024, 4096):
             inputs = drawn((length, 4), (length, 4), (length, 4))

@@ -6,18 +6,24 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.calls.by_value import ByValue
 from tests.exercises.answers import answers_of, as_a_learner_writes_it
+from tests.exercises.chosen import in_one_worker
 
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
 # The first mistakes of each, and all that are measured.
 MISTAKES = [
-    pytest.param(exercise, mistake, id=f"{exercise.name}-{number}")
+    pytest.param(
+        *(exercise, mistake), id=f"{exercise.name}-{number}", marks=in_one_worker(exercise.name)
+    )
     for exercise in FUNCTIONS
     for number, mistake in enumerate(exercise.mistakes)
     if number < 2 or mistake.measured
 ]
 
 
-@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize(
+    "exercise",
+    [pytest.param(one, id=one.name, marks=in_one_worker(one.name)) for one in FUNCTIONS],
+)
 def test_a_right_answer_in_another_process_is_right(exercise):
     report = judge(exercise, ByValue(answers_of(exercise.name, "RIGHT")[0]), 0)
     assert report.outcome == "right", report.sentence

@@ -49,6 +49,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.slow
 @needs_triton
 @pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
 @pytest.mark.parametrize(("name", "old", "new", "advice"), TOLD)
@@ -61,6 +62,7 @@ def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, ol
     assert f"{name} stopped in line " in report.sentence
 
 
+@pytest.mark.slow
 @needs_triton
 @pytest.mark.parametrize(
     ("answer", "advice"),
@@ -76,6 +78,7 @@ def test_right_answer_that_masks_poorly_gets_a_remark_and_its_points(answer, adv
     assert report.advice == advice
 
 
+@pytest.mark.slow
 @needs_triton
 def test_store_behind_the_last_row_is_noticed():
     edited = kernels.Edited(
