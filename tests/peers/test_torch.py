@@ -22,6 +22,7 @@ from attention_lib import (
 )
 from tests.peers.adapters import along_axes, attend, attend_backward, over_axes
 
+PROFILE = hypothesis.settings.get_current_profile_name()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch
@@ -29,7 +30,7 @@ with warnings.catch_warnings():
 
 # The import above forbids every later test to set a flag of torch.backends, and has hypothesis
 # draw ten cases where ours draws more. Undo both.
-hypothesis.settings.load_profile("course")
+hypothesis.settings.load_profile(PROFILE)
 torch.backends.__allow_nonbracketed_mutation_flag = True
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16}
