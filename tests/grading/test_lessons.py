@@ -120,13 +120,18 @@ def test_cells_that_use_an_answer_and_what_they_use_stay():
         "softmax": ["def softmax(scores): raise NotImplementedError"],
         "check_softmax": ["check('softmax', softmax)"],
     }
-    below = ["weights = softmax(table)", "np.sum(weights)", "np.sum(other)"]
+    below = [
+        "weights = softmax(table)",
+        "np.sum(weights)",
+        "np.sum(other)",
+        "for weights in range(3):\n    print(weights)",
+    ]
     cells = [
         new_code_cell(source, metadata={"nbgrader": {"grade_id": name}} if name else {})
         for name, texts in [*sources.items(), ("", below)]
         for source in texts
     ]
-    left_out = {"other = np.ones(3)", "np.sum(other)"}
+    left_out = {"other = np.ones(3)", "np.sum(other)", below[-1]}
     assert [cell.source for cell in concerned_by_answers(cells)] == [
         cell.source for cell in cells if cell.source not in left_out
     ]
