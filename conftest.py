@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import traceback
 from functools import cache
@@ -27,6 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     paths = [str(WITHOUT_GRAMMARS), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    # What a shell runs in the background ignores Ctrl-C, and so would all that the tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # collecting makes millions of objects that stay
     name = config.getoption("--exercise")
     if name is not None:
