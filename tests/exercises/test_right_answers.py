@@ -12,7 +12,6 @@ SLOW = {
     "flash_kernel": 1,
     "flash_program": 1,
     "tiled_attention": 2,
-    "tiled_attention_backward": 2,
 }  # most of a second for each answer and seed
 
 
