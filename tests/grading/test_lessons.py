@@ -52,14 +52,14 @@ def names_in(source):
     """Return the names that a cell takes from above, those it assigns, and those it imports or defines."""
     taken, assigned, fixed = set(), set(), set()
     for statement in ast.parse(source).body:
-        globals_of = list(tables_in(symtable.symtable(ast.unparse(statement), "cell", "exec")))
+        symbols = list(symbols_in(symtable.symtable(ast.unparse(statement), "cell", "exec")))
         loops = [node.target for node in ast.walk(statement) if isinstance(node, ast.For)]
         bound_first = {
             n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)
         }
-        used = {symbol.get_name() for symbol in globals_of if symbol.is_referenced()}
+        used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
         taken |= used - bound_first - assigned - fixed
-        for symbol in globals_of:
+        for symbol in symbols:
             if symbol.is_imported() or symbol.is_namespace():
                 fixed.add(symbol.get_name())
             elif symbol.is_assigned():
@@ -67,13 +67,13 @@ def names_in(source):
     return taken, assigned, fixed
 
 
-def tables_in(table):
+def symbols_in(table):
     """Yield the module's own names in a symbol table, and in those of the functions in it."""
     for symbol in table.get_symbols():
         if table.get_type() == "module" or symbol.is_global():
             yield symbol
     for inner in table.get_children():
-        yield from tables_in(inner)
+        yield from symbols_in(inner)
 
 
 def name_of(cell):

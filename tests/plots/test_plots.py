@@ -221,13 +221,13 @@ def test_a_figure_leaves_nothing_open_and_fits_the_page(figure):
 
 
 def test_nothing_is_cut_off_at_the_edge(figure):
+    figure.set_dpi(2 * plots.PIXELS_PER_INCH)  # as drawn: letters are as wide as there
     with matplotlib.rc_context(plots.STYLE):
         drawn = figure.get_tightbbox()  # in inches
     width, height = figure.get_size_inches()
-    half_a_letter = 0.05  # by which a line's length differs between two resolutions
-    assert min(drawn.x0, drawn.y0) > -half_a_letter
-    assert drawn.x1 < width + half_a_letter
-    assert drawn.y1 < height + half_a_letter
+    assert min(drawn.x0, drawn.y0) > -0.01
+    assert drawn.x1 < width + 0.01
+    assert drawn.y1 < height + 0.01
 
 
 def test_numbers_on_an_axis_come_with_a_label(figure):

@@ -20,7 +20,7 @@ from attention_lib.checks.calls.remote import remote_measurement
 
 MIB = 1 << 20
 TIMES_MEASURED_AGAIN = 3
-DOUBLINGS_COMPARED = range(4, 7)  # between two sizes
+FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between two sizes that are compared
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
 
 
@@ -140,9 +140,9 @@ def grows_faster_than_its_input(
     for number, size in enumerate(sizes):
         given = arguments(size)
         seconds.append(cpu_seconds(function, *given))
-        if number < DOUBLINGS_COMPARED.start or seconds[-1] < ENOUGH_TO_MEASURE:
+        if number < FEWEST_DOUBLINGS or seconds[-1] < ENOUGH_TO_MEASURE:
             continue
-        before = max(0, number - DOUBLINGS_COMPARED[-1])
+        before = max(0, number - MOST_DOUBLINGS)
         in_proportion = 2 ** (number - before)
         small = seconds[before]
         for _ in range(TIMES_MEASURED_AGAIN):

@@ -10,6 +10,9 @@ import time
 from collections.abc import Iterator
 
 CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
+WORKED = (
+    0.9  # the share of a limit in which the processor worked, from which on nothing was waited for
+)
 REPEATED_AFTER = 0.5  # seconds, long enough for the first `OutOfTime` to be dealt with
 
 
@@ -47,7 +50,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         worked, begun = time.process_time(), time.monotonic()
 
         def expire_if_it_worked(*_: object) -> None:
-            if time.process_time() - worked >= 0.9 * seconds:
+            if time.process_time() - worked >= WORKED * seconds:
                 raise OutOfTime
             if time.monotonic() - begun >= 4 * seconds:
                 raise OutOfTime(waited=True)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import (
     INTERRUPT,
@@ -136,7 +137,7 @@ def _worked(reply: Message, seconds: float) -> bool:
     One that lies is run a second time, or not.
     """
     worked = reply.get("worked")
-    return isinstance(worked, float) and worked >= 0.9 * seconds
+    return isinstance(worked, float) and worked >= timeouts.WORKED * seconds
 
 
 def call_back(callbacks: list[Any], question: Message) -> Message:
