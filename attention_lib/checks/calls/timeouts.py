@@ -10,9 +10,7 @@ import time
 from collections.abc import Iterator
 
 CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
-WORKED = (
-    0.9  # the share of a limit in which the processor worked, from which on nothing was waited for
-)
+WORKED = 0.9  # of a limit: if the processor worked for so much of it, nothing was waited for
 REPEATED_AFTER = 0.5  # seconds, long enough for the first `OutOfTime` to be dealt with
 
 
