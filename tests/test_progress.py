@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -224,7 +225,9 @@ def test_an_unknown_lesson_is_named():
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_every_lesson_ends_with_the_learners_progress(lesson):
+def test_every_lesson_shows_the_learners_progress_behind_its_summary(lesson):
     path = Path(learn.__file__).parents[1] / "solutions" / f"{lesson}.md"
-    last = f'```python tags=["progress"]\nfrom attention_lib import progress\n\nprogress("{lesson}")\n```\n'
-    assert path.read_text(encoding="utf-8").endswith(last)
+    _, summary, behind = path.read_text(encoding="utf-8").partition("\n## Summary\n")
+    assert summary
+    shown = re.findall(r'^```python tags=\["progress"\]\n(.*?)```$', behind, re.M | re.S)
+    assert [cell.splitlines()[-1] for cell in shown] == [f'progress("{lesson}")']
