@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from dataclasses import dataclass
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.panel import COLORS, panel, with_code
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.ids import current_id
 from attention_lib.lessons import LESSONS
 from attention_lib.record import Record
 
@@ -84,7 +86,9 @@ def sentences(record: Record, lesson: str) -> list[str]:
         told.append(f"Next: {following.name}, in lesson {following.lesson}.")
     for exercise in EXERCISES.values():
         if exercise.lesson == lesson and exercise.name in record.exercises:
-            met = record.exercises[exercise.name].mistakes
+            met: Counter[str] = Counter()
+            for id, times in record.exercises[exercise.name].mistakes.items():
+                met[current_id(f"{exercise.name}-{id}").partition("-")[2]] += times
             told += [
                 f"A known mistake met in {exercise.name}{_times(met[one.id])}: {one.sentence}"
                 for one in exercise.mistakes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,31 +14,60 @@ import numpy as np
 from attention_lib.checks.calls.case import Answer, Case
 
 
+@dataclass(frozen=True, eq=False)
 class Mistake:
     """A mistake known from learners: the sentence that helps, and answers that make it.
 
     Parameters
     ----------
+    id
+        The fault in one to four words, by which reports of several terms know the mistake.
     sentence
         What the learner reads. It says what the numbers are, and what to change.
-    *variants
+    variants
         Wrong answers that make this mistake. An answer that gives the numbers of any of them,
         on every case, has made it too.
     measured
         The numbers are right; one of the exercise's probes catches this mistake, with a
         sentence that contains this one.
-    id
-        By which reports of several terms know the mistake. It is made from the sentence; whoever
-        rewords a sentence gives the id that it had.
     """
 
-    __slots__ = ("id", "measured", "sentence", "variants")
+    id: str
+    sentence: str
+    variants: tuple[Any, ...]
+    measured: bool = False
 
-    def __init__(self, sentence: str, *variants: Any, measured: bool = False, id: str = "") -> None:
-        self.sentence = sentence
-        self.variants = variants
-        self.measured = measured
-        self.id = id or hashlib.sha256(sentence.encode()).hexdigest()[:6]
+
+Table = tuple[Any, ...]  # part of a table of mistakes: headings, and variants below each
+
+
+def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake, ...]:
+    """Read a table of mistakes: headings ``"id: sentence"``, below each the variants that make it.
+
+    Raises
+    ------
+    ValueError
+        A heading has no id, two have the same, or `measured` names none of them.
+    """
+    variants: dict[str, list[Any]] = {}
+    sentences: dict[str, str] = {}
+    for entry in table:
+        if not isinstance(entry, str):
+            variants[list(variants)[-1]].append(entry)
+            continue
+        id, _, sentence = entry.partition(": ")
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id) or not sentence:
+            raise ValueError(f'Begin "{entry}" with the mistake\'s id, as "last-axis-only: ...".')
+        if id in sentences:
+            raise ValueError(f"Two mistakes of one exercise have the id {id}.")
+        sentences[id], variants[id] = sentence, []
+    for id in measured:
+        if id not in sentences:
+            raise ValueError(f"measured names {id}, which is the id of no mistake above.")
+    return tuple(
+        Mistake(id, sentence, tuple(variants[id]), id in measured)
+        for id, sentence in sentences.items()
+    )
 
 
 @dataclass(frozen=True, eq=False)

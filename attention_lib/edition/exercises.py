@@ -55,10 +55,10 @@ def recorded_exercise(
         cases=lambda rng: _cases(records(), rng),
         mistakes=tuple(
             Mistake(
+                id,
                 sentence,
-                *(_variant(records, f"{number}.{place}") for place in range(count)),
-                measured=measured,
-                id=id,
+                tuple(_variant(records, f"{number}.{place}") for place in range(count)),
+                measured,
             )
             for number, (sentence, id, measured, count) in enumerate(mistakes)
         ),

@@ -245,12 +245,12 @@ def _declared(exercise: Exercise, module: Module, is_over: bool) -> ast.stmt:
             values = (
                 f", reference={_value(exercise.reference, exercise.tolerance, is_over, False)}, mistakes=("
                 + "".join(
-                    f"Mistake({one.sentence!r}, "
+                    f"Mistake({one.id!r}, {one.sentence!r}, ("
                     + "".join(
                         f"{_value(variant, 2 * exercise.tolerance, is_over)}, "
                         for variant in one.variants
                     )
-                    + f"id={one.id!r}), "
+                    + ")), "
                     for one in exercise.mistakes
                 )
                 + ")"

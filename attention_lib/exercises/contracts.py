@@ -1,4 +1,4 @@
-"""Write docs/contracts.md: what each exercise asks for, from the docstring of its module."""
+"""Write docs/contracts.md, what each exercise asks for, and the list of known mistakes' ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 from pathlib import Path
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.exercises import EXERCISES
+from attention_lib.exercises import EXERCISES, ids
 from attention_lib.lessons import LESSONS, module_of
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +57,7 @@ def contract_of(exercise: Exercise) -> str:
 
 def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
+    ids.write()
 
 
 if __name__ == "__main__":

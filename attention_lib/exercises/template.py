@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.softmax import cut_to_integers
 
 HINTS = (
@@ -42,29 +42,21 @@ def magnitude(scores: NDArray, axis: int = -1) -> NDArray:
     return np.abs(scores) + np.abs(scores).mean(axis=axis, keepdims=True)
 
 
-# The first mistake that gives a learner's numbers on every case is named: the more exact ones first.
-MISTAKES = (
-    Mistake(
-        "You subtract the mean of the whole array: every row has its own, along axis.",
-        lambda scores, axis=-1: scores - scores.mean(),
-    ),
-    Mistake(
-        "You always take the last axis: use the axis you are given.",
-        lambda scores, axis=-1: centered(scores, -1),
-    ),
-    Mistake(
-        "The means have lost their axis, so they do not line up with the rows: use keepdims=True.",
-        lambda scores, axis=-1: scores - scores.mean(axis=axis),
-    ),
-    Mistake(
-        "You subtract the sum of the row: subtract its mean.",
-        lambda scores, axis=-1: scores - scores.sum(axis=axis, keepdims=True),
-    ),
-    Mistake(
-        "For integer scores the result is cut to whole numbers: np.empty_like and np.zeros_like "
-        "copy the integer dtype. Make a float array.",
-        cut_to_integers(centered),
-    ),
+# "id: sentence", and below it the functions that make the mistake. The first mistake that gives a
+# learner's numbers on every case is named: the more exact ones first.
+MISTAKES = known_mistakes(
+    "one-mean: You subtract the mean of the whole array: every row has its own, along axis.",
+    lambda scores, axis=-1: scores - scores.mean(),
+    "last-axis-only: You always take the last axis: use the axis you are given.",
+    lambda scores, axis=-1: centered(scores, -1),
+    "keepdims-missing: The means have lost their axis, so they do not line up with the rows: use "
+    "keepdims=True.",
+    lambda scores, axis=-1: scores - scores.mean(axis=axis),
+    "sum-subtracted: You subtract the sum of the row: subtract its mean.",
+    lambda scores, axis=-1: scores - scores.sum(axis=axis, keepdims=True),
+    "cut-to-integers: For integer scores the result is cut to whole numbers: np.empty_like and "
+    "np.zeros_like copy the integer dtype. Make a float array.",
+    cut_to_integers(centered),
 )
 
 EXERCISE = Exercise(

@@ -10,7 +10,7 @@ import attention_lib
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.cases import EXACT
 from attention_lib.checks.comparing import alike
-from attention_lib.checks.exercise import Mistake
+from attention_lib.checks.exercise import known_mistakes
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import WITHOUT_SOURCE, right, sentence_of
@@ -110,7 +110,9 @@ def test_a_result_is_verified_once_in_a_judgement():
     exercise = dataclasses.replace(
         EXERCISES["softmax"],
         cases=lambda rng: (Case(np.ones(2), verify=verify),),
-        mistakes=(Mistake("It is 3.", lambda scores: 3), Mistake("It is 4.", lambda scores: 4)),
+        mistakes=known_mistakes(
+            "three: It is 3.", lambda scores: 3, "four: It is 4.", lambda scores: 4
+        ),
     )
     assert judge(exercise, lambda scores: 4, seed=0).sentence == "It is 4."
     assert values == [4]

@@ -3,6 +3,7 @@
 import pytest
 
 from attention_lib.checks.cases import cases_of
+from attention_lib.checks.exercise import known_mistakes
 from attention_lib.exercises import EXERCISES
 
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "function"]
@@ -23,3 +24,16 @@ def test_parameters_name_the_arguments_of_every_case(exercise):
 def test_parameters_of_a_kernel_are_those_of_its_launch():
     parameters = EXERCISES["flash_kernel"].parameters
     assert parameters == ("query", "key", "value", "is_causal", "tile")
+
+
+@pytest.mark.parametrize(
+    ("table", "measured", "said"),
+    [
+        (("You took the last axis: use axis.", len), (), "Begin .* with the mistake's id"),
+        (("one: A.", len, "one: B.", len), (), "Two mistakes of one exercise have the id one"),
+        (("one: A.", len), ("two",), "measured names two"),
+    ],
+)
+def test_table_of_mistakes_with_a_wrong_id_is_refused(table, measured, said):
+    with pytest.raises(ValueError, match=said):
+        known_mistakes(*table, measured=measured)

@@ -8,7 +8,8 @@ import pytest
 import attention_lib
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
-from attention_lib.exercises.contracts import contract_of
+from attention_lib.exercises.contracts import COMMAND, contract_of
+from attention_lib.exercises.ids import FILE, current_id, published_ids
 from attention_lib.lessons import LESSONS, module_of
 from tests.exercises.chosen import chosen
 
@@ -59,6 +60,22 @@ def test_mistake_has_sentence_and_function(exercise):
         assert mistake.sentence.endswith("."), (
             f'End "{mistake.sentence}" in {file_of(exercise)} with a period: learners read it.'
         )
+
+
+def test_published_id_of_a_mistake_is_kept(exercise):
+    listed = {id for id in published_ids() if id.startswith(f"{exercise.name}-")}
+    present = {f"{exercise.name}-{mistake.id}" for mistake in exercise.mistakes}
+    assert listed <= present, (
+        f"{file_of(exercise)} has lost {', '.join(sorted(listed - present))}: give the mistake its id "
+        f"back, or delete its line in {FILE.name}. A new id gets the old one written behind it there."
+    )
+    assert present <= listed, f"Run {COMMAND}: it adds new ids to {FILE.name}."
+
+
+def test_former_id_leads_to_the_present_one():
+    assert current_id("entropy-f01328") == "entropy-bits"
+    assert current_id("entropy-bits") == "entropy-bits"
+    assert current_id("no-such") == "no-such"
 
 
 def test_hints_name_the_library_as_the_notebooks_import_it(exercise):

@@ -12,23 +12,13 @@ from tests.exercises.chosen import chosen, in_one_worker
 SLOW = ("flash_kernel", "flash_program")  # in Triton's interpreter, a second each
 
 
-def label(exercise, mistake):
-    """Return the exercise's name and as many first words of the sentence as no other mistake has."""
-    words = mistake.sentence.split()
-    others = [other.sentence.split() for other in exercise.mistakes if other is not mistake]
-    count = min(6, len(words))
-    while any(other[:count] == words[:count] for other in others) and count < len(words):
-        count += 1
-    return f"{exercise.name}: {' '.join(words[:count])}"
-
-
 def pytest_generate_tests(metafunc):
     if metafunc.function is not test_mistake_is_recognized_as_itself:
         return
     variants = [
         pytest.param(
             *(exercise, mistake, variant, [0] if number or exercise.name in SLOW else [0, 1]),
-            id=f"{label(exercise, mistake)}, variant {number}",
+            id=f"{exercise.name}: {mistake.id}, variant {number}",
             marks=in_one_worker(exercise.name) + [pytest.mark.slow] * (exercise.name in SLOW),
         )
         for exercise in chosen(metafunc.config).values()
@@ -36,11 +26,6 @@ def pytest_generate_tests(metafunc):
         for number, variant in enumerate(mistake.variants)
     ]
     metafunc.parametrize(("exercise", "mistake", "variant", "seeds"), variants)
-
-
-def test_ids_of_mistakes_are_unique():
-    labels = [label(e, mistake) for e in EXERCISES.values() for mistake in e.mistakes]
-    assert len(set(labels)) == len(labels)
 
 
 def test_mistake_is_recognized_as_itself(exercise, mistake, variant, seeds):

@@ -33,7 +33,7 @@ def test_wrong_answers_of_template_are_refused(answer):
     assert judge(EXERCISE, answer, seed=0).outcome == "wrong"
 
 
-@pytest.mark.parametrize("mistake", EXERCISE.mistakes, ids=lambda mistake: mistake.sentence)
+@pytest.mark.parametrize("mistake", EXERCISE.mistakes, ids=lambda mistake: mistake.id)
 def test_mistakes_of_template_are_recognized(mistake):
     for variant in mistake.variants:
         report = judge(EXERCISE, as_a_learner_writes_it(variant), seed=0)

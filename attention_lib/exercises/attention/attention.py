@@ -22,7 +22,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     Masked,
     as_booleans,
@@ -284,327 +284,224 @@ def mixing(choose: Callable[[NDArray, NDArray], NDArray]) -> Answer:
     return answer
 
 
-MISTAKES = (
-    Mistake(
-        "The scores are not scaled when scale is None: multiply them by 1/√d_k.",
-        scaled_by(1.0),
+MISTAKES = known_mistakes(
+    "default-scale-missing: The scores are not scaled when scale is None: multiply them by 1/√d_k.",
+    scaled_by(1.0),
+    "never-scaled: The scores are not scaled at all: multiply them by scale, or by 1/√d_k when it "
+    "is None.",
+    attention_with(choose_scale=lambda default, scale: 1.0),
+    "scaled-twice: The scale is taken twice: multiply by it once.",
+    attention_with(choose_scale=lambda default, scale: (default if scale is None else scale) ** 2),
+    "root-of-d-v: The scores are divided by √d_v: d_k, the length of a query, is query.shape[-1].",
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+    "root-of-keys: The scores are divided by √S, the number of keys: d_k, the length of a query, "
+    "is query.shape[-1].",
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(key))),
+    "root-of-queries: The scores are divided by √L, the number of queries: d_k, the length of a "
+    "query, is query.shape[-1].",
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(query))),
+    "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
+    "last axis, query.shape[-1].",
+    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[1])),
+    "divided-by-d-k: The scores are divided by d_k: divide by its square root.",
+    attention_with(default_scale=lambda query, key, value: 1 / query.shape[-1]),
+    "multiplied-by-root: The scores are multiplied by √d_k: the default scale is 1/√d_k.",
+    attention_with(default_scale=lambda query, key, value: math.sqrt(query.shape[-1])),
+    "constant-scale: The default scale is the same number for every d_k: it is 1/√d_k.",
+    *map(scaled_by, (1 / 2, 1 / 4, 1 / 8, 1 / 64, 2.0, 1 / math.sqrt(2), 512**-0.5)),
+    "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
+    attention_with(choose_scale=lambda default, scale: default),
+    "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
+    "counts as false.",
+    attention_with(choose_scale=lambda default, scale: scale or default),
+    "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
+    attention_with(choose_scale=lambda default, scale: default * (1.0 if scale is None else scale)),
+    "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
+    attention_with(
+        choose_scale=lambda default, scale: default if scale is None else 1 / np.float64(scale)
     ),
-    Mistake(
-        "The scores are not scaled at all: multiply them by scale, or by 1/√d_k when it is None.",
-        attention_with(choose_scale=lambda default, scale: 1.0),
+    attention_with(choose_scale=lambda default, scale: 1 / scale if scale else default),
+    "scaled-after-softmax: The weights are scaled after softmax: the scale belongs on the scores, "
+    "before it.",
+    weights_scaled,
+    "float-mask-scaled: A float mask is scaled along with the scores: scale the scores first, "
+    "then add it.",
+    mask_scaled,
+    "mask-ignored: The mask is ignored: forbidden keys get weight.",
+    attention_with(masked=lambda scores, mask: scores),
+    "mask-inverted: The boolean mask is read the wrong way around: True is where attention is "
+    "allowed.",
+    *zeros_or_nan(masked=masked_by(inverted)),
+    "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
+    attention_with(masked=only_booleans),
+    "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
+    attention_with(masked=only_floats),
+    "float-mask-as-boolean: A float mask is treated as a boolean one, in which 0 counts as False "
+    "and -inf as True: ask for mask.dtype == bool, and add the others to the scores.",
+    *zeros_or_nan(masked=masked_by(as_booleans)),
+    attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
+    "only-inf-of-float-mask: Of a float mask only the -inf is used: its other numbers are added "
+    "to the scaled scores.",
+    attention_with(masked=masked_by(allowed)),
+    attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else mask >= 0)),
+    "float-mask-multiplied: A float mask is multiplied into the scores: add it.",
+    *zeros_or_nan(masked=multiplied),
+    "boolean-mask-added: A boolean mask is added to the scores as 0 and 1: where it is False, the "
+    "score becomes -inf.",
+    *zeros_or_nan(masked=masked_by(as_numbers)),
+    "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
+    attention_with(
+        masked=lambda scores, mask: (
+            scores * mask if is_boolean(mask) else masked_scores(scores, mask)
+        )
     ),
-    Mistake(
-        "The scale is taken twice: multiply by it once.",
-        attention_with(
-            choose_scale=lambda default, scale: (default if scale is None else scale) ** 2
+    "empty-row-nan: A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Its "
+    "weights and its output are zeros.",
+    attention_with(weigh=stable_softmax),
+    "empty-row-weights-nan: In a row with nothing allowed the weights are still NaN: they are "
+    "zeros, like the output.",
+    attention_with(
+        weigh=stable_softmax,
+        result=lambda output, weights, scores: (np.nan_to_num(output), weights),
+    ),
+    "empty-row-equal-weights: A row with nothing allowed gets equal weights: it gets zeros, and "
+    "so does its output.",
+    attention_with(weigh=uniform_where_empty),
+    attention_with(
+        weigh=uniform_where_empty,
+        result=lambda output, weights, scores: (
+            output,
+            np.where(scores > -np.inf, weights, 0.0),
         ),
     ),
-    Mistake(
-        "The scores are divided by √d_v: d_k, the length of a query, is query.shape[-1].",
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
-    ),
-    Mistake(
-        "The scores are divided by √S, the number of keys: d_k, the length of a query, is "
-        "query.shape[-1].",
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(key))),
-    ),
-    Mistake(
-        "The scores are divided by √L, the number of queries: d_k, the length of a query, is "
-        "query.shape[-1].",
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(query))),
-    ),
-    Mistake(
-        "d_k is taken from axis 1, which is right without a batch only: it is the last axis, "
-        "query.shape[-1].",
-        attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[1])),
-    ),
-    Mistake(
-        "The scores are divided by d_k: divide by its square root.",
-        attention_with(default_scale=lambda query, key, value: 1 / query.shape[-1]),
-    ),
-    Mistake(
-        "The scores are multiplied by √d_k: the default scale is 1/√d_k.",
-        attention_with(default_scale=lambda query, key, value: math.sqrt(query.shape[-1])),
-    ),
-    Mistake(
-        "The default scale is the same number for every d_k: it is 1/√d_k.",
-        *map(scaled_by, (1 / 2, 1 / 4, 1 / 8, 1 / 64, 2.0, 1 / math.sqrt(2), 512**-0.5)),
-    ),
-    Mistake(
-        "scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-        attention_with(choose_scale=lambda default, scale: default),
-    ),
-    Mistake(
-        "A scale of 0 is taken for no scale: ask for `scale is None`, since 0 counts as false.",
-        attention_with(choose_scale=lambda default, scale: scale or default),
-    ),
-    Mistake(
-        "scale comes on top of 1/√d_k: when it is given, it takes its place.",
-        attention_with(
-            choose_scale=lambda default, scale: default * (1.0 if scale is None else scale)
+    attention_with(
+        weigh=uniform_where_empty,
+        result=lambda output, weights, scores: (
+            np.where((scores > -np.inf).any(axis=-1, keepdims=True), output, 0.0),
+            weights,
         ),
     ),
-    Mistake(
-        "You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-        attention_with(
-            choose_scale=lambda default, scale: default if scale is None else 1 / np.float64(scale)
-        ),
-        attention_with(choose_scale=lambda default, scale: 1 / scale if scale else default),
+    "large-number-for-inf: A large negative number is not -inf: a row with nothing allowed gives "
+    "weight to forbidden keys. Use -inf, and give such a row zeros.",
+    *(
+        answer
+        for fill in (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12, -1e20, -1e30)
+        for masked in (filled_by(fill), fill_added(fill), clipped_at(fill))
+        for answer in zeros_or_nan(masked=masked)
     ),
-    Mistake(
-        "The weights are scaled after softmax: the scale belongs on the scores, before it.",
-        weights_scaled,
+    *zeros_or_nan(masked=filled_with_smallest),
+    "masked-after-softmax: The mask is applied after softmax: forbidden keys still took their "
+    "share of the sum. Mask the scores.",
+    *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
+    attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
+    "masked-and-divided-again: The mask is applied after softmax, and the weights are divided by "
+    "their sum again: 0/0 where a far larger score was forbidden. Mask the scores.",
+    attention_with(masked=only_floats, after_softmax=renormalized),
+    attention_with(
+        masked=only_floats,
+        after_softmax=lambda weights, mask: np.nan_to_num(renormalized(weights, mask)),
     ),
-    Mistake(
-        "A float mask is scaled along with the scores: scale the scores first, then add it.",
-        mask_scaled,
+    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
+    "last axis.",
+    attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
+    attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    "softmax-over-early-axis: Softmax runs along axis 0 or 1, which is right for some shapes "
+    "only: the keys are the last axis, -1.",
+    attention_with(weigh=lambda scores: stable_softmax(scores, 0)),
+    attention_with(weigh=lambda scores: stable_softmax(scores, 1)),
+    attention_with(weigh=lambda scores: softmax_or_zeros(scores, 0)),
+    attention_with(weigh=lambda scores: softmax_or_zeros(scores, 1)),
+    "softmax-over-everything: All weights together sum to 1: every query needs weights that sum "
+    "to 1, along the last axis.",
+    attention_with(weigh=lambda scores: softmax(scores, None)),
+    attention_with(weigh=lambda scores: plain_softmax(scores, None)),
+    "exp-overflows: exp overflows for large scores: subtract the row's maximum first.",
+    attention_with(weigh=plain_softmax),
+    attention_with(weigh=lambda scores: np.nan_to_num(plain_softmax(scores))),
+    attention_with(weigh=plain_softmax_or_zeros),
+    "one-maximum: One maximum is subtracted from all rows: a row far below it comes to 0/0. Every "
+    "row needs its own.",
+    attention_with(weigh=softmax_with_one_maximum),
+    attention_with(weigh=lambda scores: np.nan_to_num(softmax_with_one_maximum(scores))),
+    "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
+    "score every allowed exponential underflows to 0. Mask the scores first.",
+    attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),
+    attention_with(masked=shifted_before_mask, weigh=plain_softmax),
+    "constant-in-sum: A small constant is added to every sum, so the weights do not sum to 1. "
+    "Treat rows with nothing allowed apart.",
+    *(
+        attention_with(weigh=functools.partial(softmax_with_epsilon, epsilon=epsilon))
+        for epsilon in EPSILONS[1:]
     ),
-    Mistake(
-        "The mask is ignored: forbidden keys get weight.",
-        attention_with(masked=lambda scores, mask: scores),
+    "softmax-twice: Softmax is applied twice: the weights are the softmax of the scores, once.",
+    attention_with(weigh=lambda scores: stable_softmax(softmax_or_zeros(scores))),
+    "no-softmax: There is no softmax: the weights are the softmax of the scores, along the last "
+    "axis.",
+    attention_with(weigh=lambda scores: scores),
+    attention_with(weigh=divided_by_sum),
+    "only-largest: The key with the largest score takes all the weight: softmax gives every "
+    "allowed key its share.",
+    attention_with(weigh=one_hot),
+    "plain-mean: Every output is the plain mean of the values: weigh them, weights @ value.",
+    attention_with(mix=mean_of_values),
+    attention_with(
+        weigh=lambda scores: np.full_like(scores, 1 / scores.shape[-1]),
     ),
-    Mistake(
-        "The boolean mask is read the wrong way around: True is where attention is allowed.",
-        *zeros_or_nan(masked=masked_by(inverted)),
+    "always-causal: Keys after the query are forbidden although no mask says so: attention is "
+    "causal only when it is given a causal mask.",
+    attention_with(masked=causal),
+    attention_with(masked=causal_by_default),
+    "output-alone: Only the output is returned: return the pair (output, weights).",
+    attention_with(result=lambda output, weights, scores: output),
+    "weights-alone: Only the weights are returned: return the pair (output, weights).",
+    attention_with(result=lambda output, weights, scores: weights),
+    "pair-reversed: The pair is reversed: return (output, weights).",
+    attention_with(result=lambda output, weights, scores: (weights, output)),
+    "scores-for-weights: Scores are returned in place of the weights: the second result is their "
+    "softmax.",
+    attention_with(result=lambda output, weights, scores: (output, scores)),
+    "weights-transposed: The weights are transposed before they meet the values: use weights @ "
+    "value.",
+    attention_with(mix=lambda weights, value: weights.mT @ value),
+    attention_with(
+        mix=lambda weights, value: weights.mT @ value,
+        result=lambda output, weights, scores: (output, weights.mT),
     ),
-    Mistake(
-        "A float mask is ignored: its numbers are added to the scaled scores.",
-        attention_with(masked=only_booleans),
+    "product-reversed: The product is reversed: use weights @ value.",
+    attention_with(mix=lambda weights, value: value @ weights),
+    "entry-by-entry: The values are multiplied entry by entry: weights @ value also sums over the "
+    "keys.",
+    attention_with(mix=lambda weights, value: weights * value),
+    "query-or-key-mixed: The queries are mixed, or the keys, in place of the values: use weights "
+    "@ value.",
+    mixing(lambda query, key: key),
+    mixing(lambda query, key: query),
+    "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
+    "query @ np.swapaxes(key, -1, -2).",
+    attention_with(dot=lambda query, key: query @ key),
+    "keys-reshaped: The keys are reshaped, which tears their rows apart: swap their last two "
+    "axes, with key.mT or np.swapaxes(key, -1, -2).",
+    attention_with(dot=lambda query, key: query @ key.reshape(key.mT.shape)),
+    "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
+    "only, with key.mT or np.swapaxes(key, -1, -2).",
+    attention_with(dot=lambda query, key: query @ key.T),
+    "scores-transposed: The scores are transposed: queries are their rows and keys their columns, "
+    "(..., L, S).",
+    attention_with(dot=lambda query, key: key @ query.mT),
+    "cosines: The scores are cosines: dot products keep the lengths of the vectors.",
+    attention_with(
+        dot=cosines, choose_scale=lambda default, scale: 1.0 if scale is None else scale
     ),
-    Mistake(
-        "A boolean mask is ignored: where it is False, the score becomes -inf.",
-        attention_with(masked=only_floats),
+    attention_with(dot=cosines),
+    "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
+    lambda query, key, value, mask=None, scale=None: attention(
+        *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale
     ),
-    Mistake(
-        "A float mask is treated as a boolean one, in which 0 counts as False and -inf as True: "
-        "ask for mask.dtype == bool, and add the others to the scores.",
-        *zeros_or_nan(masked=masked_by(as_booleans)),
-        attention_with(
-            masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))
-        ),
-    ),
-    Mistake(
-        "Of a float mask only the -inf is used: its other numbers are added to the scaled scores.",
-        attention_with(masked=masked_by(allowed)),
-        attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else mask >= 0)),
-    ),
-    Mistake(
-        "A float mask is multiplied into the scores: add it.",
-        *zeros_or_nan(masked=multiplied),
-    ),
-    Mistake(
-        "A boolean mask is added to the scores as 0 and 1: where it is False, the score becomes "
-        "-inf.",
-        *zeros_or_nan(masked=masked_by(as_numbers)),
-    ),
-    Mistake(
-        "Forbidden scores become 0, and exp(0) is 1: make them -inf.",
-        attention_with(
-            masked=lambda scores, mask: (
-                scores * mask if is_boolean(mask) else masked_scores(scores, mask)
-            )
-        ),
-    ),
-    Mistake(
-        "A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Its weights "
-        "and its output are zeros.",
-        attention_with(weigh=stable_softmax),
-    ),
-    Mistake(
-        "In a row with nothing allowed the weights are still NaN: they are zeros, like the output.",
-        attention_with(
-            weigh=stable_softmax,
-            result=lambda output, weights, scores: (np.nan_to_num(output), weights),
-        ),
-    ),
-    Mistake(
-        "A row with nothing allowed gets equal weights: it gets zeros, and so does its output.",
-        attention_with(weigh=uniform_where_empty),
-        attention_with(
-            weigh=uniform_where_empty,
-            result=lambda output, weights, scores: (
-                output,
-                np.where(scores > -np.inf, weights, 0.0),
-            ),
-        ),
-        attention_with(
-            weigh=uniform_where_empty,
-            result=lambda output, weights, scores: (
-                np.where((scores > -np.inf).any(axis=-1, keepdims=True), output, 0.0),
-                weights,
-            ),
-        ),
-    ),
-    Mistake(
-        "A large negative number is not -inf: a row with nothing allowed gives weight to "
-        "forbidden keys. Use -inf, and give such a row zeros.",
-        *(
-            answer
-            for fill in (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12, -1e20, -1e30)
-            for masked in (filled_by(fill), fill_added(fill), clipped_at(fill))
-            for answer in zeros_or_nan(masked=masked)
-        ),
-        *zeros_or_nan(masked=filled_with_smallest),
-    ),
-    Mistake(
-        "The mask is applied after softmax: forbidden keys still took their share of the sum. "
-        "Mask the scores.",
-        *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
-        attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
-    ),
-    Mistake(
-        "The mask is applied after softmax, and the weights are divided by their sum again: 0/0 "
-        "where a far larger score was forbidden. Mask the scores.",
-        attention_with(masked=only_floats, after_softmax=renormalized),
-        attention_with(
-            masked=only_floats,
-            after_softmax=lambda weights, mask: np.nan_to_num(renormalized(weights, mask)),
-        ),
-    ),
-    Mistake(
-        "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
-        attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
-        attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
-    ),
-    Mistake(
-        "Softmax runs along axis 0 or 1, which is right for some shapes only: the keys are the "
-        "last axis, -1.",
-        attention_with(weigh=lambda scores: stable_softmax(scores, 0)),
-        attention_with(weigh=lambda scores: stable_softmax(scores, 1)),
-        attention_with(weigh=lambda scores: softmax_or_zeros(scores, 0)),
-        attention_with(weigh=lambda scores: softmax_or_zeros(scores, 1)),
-    ),
-    Mistake(
-        "All weights together sum to 1: every query needs weights that sum to 1, along the last "
-        "axis.",
-        attention_with(weigh=lambda scores: softmax(scores, None)),
-        attention_with(weigh=lambda scores: plain_softmax(scores, None)),
-    ),
-    Mistake(
-        "exp overflows for large scores: subtract the row's maximum first.",
-        attention_with(weigh=plain_softmax),
-        attention_with(weigh=lambda scores: np.nan_to_num(plain_softmax(scores))),
-        attention_with(weigh=plain_softmax_or_zeros),
-    ),
-    Mistake(
-        "One maximum is subtracted from all rows: a row far below it comes to 0/0. Every row "
-        "needs its own.",
-        attention_with(weigh=softmax_with_one_maximum),
-        attention_with(weigh=lambda scores: np.nan_to_num(softmax_with_one_maximum(scores))),
-    ),
-    Mistake(
-        "The maximum is taken before the mask: under a far larger forbidden score every allowed "
-        "exponential underflows to 0. Mask the scores first.",
-        attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),
-        attention_with(masked=shifted_before_mask, weigh=plain_softmax),
-    ),
-    Mistake(
-        "A small constant is added to every sum, so the weights do not sum to 1. Treat rows "
-        "with nothing allowed apart.",
-        *(
-            attention_with(weigh=functools.partial(softmax_with_epsilon, epsilon=epsilon))
-            for epsilon in EPSILONS[1:]
-        ),
-    ),
-    Mistake(
-        "Softmax is applied twice: the weights are the softmax of the scores, once.",
-        attention_with(weigh=lambda scores: stable_softmax(softmax_or_zeros(scores))),
-    ),
-    Mistake(
-        "There is no softmax: the weights are the softmax of the scores, along the last axis.",
-        attention_with(weigh=lambda scores: scores),
-        attention_with(weigh=divided_by_sum),
-    ),
-    Mistake(
-        "The key with the largest score takes all the weight: softmax gives every allowed key "
-        "its share.",
-        attention_with(weigh=one_hot),
-    ),
-    Mistake(
-        "Every output is the plain mean of the values: weigh them, weights @ value.",
-        attention_with(mix=mean_of_values),
-        attention_with(
-            weigh=lambda scores: np.full_like(scores, 1 / scores.shape[-1]),
-        ),
-    ),
-    Mistake(
-        "Keys after the query are forbidden although no mask says so: attention is causal only "
-        "when it is given a causal mask.",
-        attention_with(masked=causal),
-        attention_with(masked=causal_by_default),
-    ),
-    Mistake(
-        "Only the output is returned: return the pair (output, weights).",
-        attention_with(result=lambda output, weights, scores: output),
-    ),
-    Mistake(
-        "Only the weights are returned: return the pair (output, weights).",
-        attention_with(result=lambda output, weights, scores: weights),
-    ),
-    Mistake(
-        "The pair is reversed: return (output, weights).",
-        attention_with(result=lambda output, weights, scores: (weights, output)),
-    ),
-    Mistake(
-        "Scores are returned in place of the weights: the second result is their softmax.",
-        attention_with(result=lambda output, weights, scores: (output, scores)),
-    ),
-    Mistake(
-        "The weights are transposed before they meet the values: use weights @ value.",
-        attention_with(mix=lambda weights, value: weights.mT @ value),
-        attention_with(
-            mix=lambda weights, value: weights.mT @ value,
-            result=lambda output, weights, scores: (output, weights.mT),
-        ),
-    ),
-    Mistake(
-        "The product is reversed: use weights @ value.",
-        attention_with(mix=lambda weights, value: value @ weights),
-    ),
-    Mistake(
-        "The values are multiplied entry by entry: weights @ value also sums over the keys.",
-        attention_with(mix=lambda weights, value: weights * value),
-    ),
-    Mistake(
-        "The queries are mixed, or the keys, in place of the values: use weights @ value.",
-        mixing(lambda query, key: key),
-        mixing(lambda query, key: query),
-    ),
-    Mistake(
-        "The keys are not transposed: row i of query meets row j of key, so use "
-        "query @ np.swapaxes(key, -1, -2).",
-        attention_with(dot=lambda query, key: query @ key),
-    ),
-    Mistake(
-        "The keys are reshaped, which tears their rows apart: swap their last two axes, with "
-        "key.mT or np.swapaxes(key, -1, -2).",
-        attention_with(dot=lambda query, key: query @ key.reshape(key.mT.shape)),
-    ),
-    Mistake(
-        "key.T reverses the batch dimensions as well: swap the last two axes only, with "
-        "key.mT or np.swapaxes(key, -1, -2).",
-        attention_with(dot=lambda query, key: query @ key.T),
-    ),
-    Mistake(
-        "The scores are transposed: queries are their rows and keys their columns, (..., L, S).",
-        attention_with(dot=lambda query, key: key @ query.mT),
-    ),
-    Mistake(
-        "The scores are cosines: dot products keep the lengths of the vectors.",
-        attention_with(
-            dot=cosines, choose_scale=lambda default, scale: 1.0 if scale is None else scale
-        ),
-        attention_with(dot=cosines),
-    ),
-    Mistake(
-        "Only the first batch item is computed: leading dimensions must be kept.",
-        lambda query, key, value, mask=None, scale=None: attention(
-            *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale
-        ),
-    ),
-    Mistake(MASK_SETS_DTYPE, attention_with(masked=masked_in_wider_dtype), measured=True),
+    f"mask-sets-dtype: {MASK_SETS_DTYPE}",
+    attention_with(masked=masked_in_wider_dtype),
+    measured=("mask-sets-dtype",),
 )
 
 EXERCISE = Exercise(

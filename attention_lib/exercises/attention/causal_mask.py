@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.attention import causal_mask
 
 HINTS = (
@@ -30,39 +30,27 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(int(rng.integers(6, 13)))
 
 
-MISTAKES = (
-    Mistake(
-        "Rows and columns are exchanged: queries are the rows, so True belongs on and below "
-        "the diagonal.",
-        lambda length: np.tri(length, dtype=bool).T,
-    ),
-    Mistake(
-        "The mask is inverted: True is where attention is allowed, and the future is forbidden.",
-        lambda length: ~np.tri(length, dtype=bool),
-    ),
-    Mistake(
-        "The diagonal is missing: a position may attend to itself, so the key may be equal to "
-        "the query.",
-        lambda length: np.tri(length, k=-1, dtype=bool),
-    ),
-    Mistake(
-        "Each position sees one step into the future: the last key it may see is its own.",
-        lambda length: np.tri(length, k=1, dtype=bool),
-    ),
-    Mistake(
-        "Nothing is forbidden: keys after the query must be False.",
-        lambda length: np.ones((length, length), bool),
-    ),
-    Mistake(
-        "Only the diagonal is True: the keys before the query are allowed as well.",
-        lambda length: np.eye(length, dtype=bool),
-    ),
-    Mistake(
-        "This is a float mask, to be added to scores. Here booleans are asked for: True where "
-        "allowed.",
-        lambda length: np.where(np.tri(length, dtype=bool), 0.0, -np.inf),
-        lambda length: np.where(np.tri(length, dtype=bool), 0.0, -1e9),
-    ),
+MISTAKES = known_mistakes(
+    "transposed: Rows and columns are exchanged: queries are the rows, so True belongs on and "
+    "below the diagonal.",
+    lambda length: np.tri(length, dtype=bool).T,
+    "inverted: The mask is inverted: True is where attention is allowed, and the future is "
+    "forbidden.",
+    lambda length: ~np.tri(length, dtype=bool),
+    "no-diagonal: The diagonal is missing: a position may attend to itself, so the key may be "
+    "equal to the query.",
+    lambda length: np.tri(length, k=-1, dtype=bool),
+    "one-step-ahead: Each position sees one step into the future: the last key it may see is its "
+    "own.",
+    lambda length: np.tri(length, k=1, dtype=bool),
+    "nothing-forbidden: Nothing is forbidden: keys after the query must be False.",
+    lambda length: np.ones((length, length), bool),
+    "only-diagonal: Only the diagonal is True: the keys before the query are allowed as well.",
+    lambda length: np.eye(length, dtype=bool),
+    "float-mask: This is a float mask, to be added to scores. Here booleans are asked for: True "
+    "where allowed.",
+    lambda length: np.where(np.tri(length, dtype=bool), 0.0, -np.inf),
+    lambda length: np.where(np.tri(length, dtype=bool), 0.0, -1e9),
 )
 
 EXERCISE = Exercise(

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
@@ -100,63 +100,42 @@ MASK_SETS_DTYPE = (
     "mask.astype(scores.dtype), or let your attention do so."
 )
 
-MISTAKES = (
-    Mistake(
-        "The pair (output, weights) is returned: here the output alone is asked for.",
-        lambda x, context, w_q, w_k, w_v, mask=None: attention(
-            x @ w_q, context @ w_k, context @ w_v, mask
-        ),
+MISTAKES = known_mistakes(
+    "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
+    lambda x, context, w_q, w_k, w_v, mask=None: attention(
+        x @ w_q, context @ w_k, context @ w_v, mask
     ),
-    Mistake(
-        "context is ignored: this is the self-attention of x. Keys and values come from context.",
-        made_from("x", "x", "x"),
-    ),
-    Mistake(
-        "x is ignored: this is the self-attention of context. Queries come from x.",
-        made_from("context", "context", "context"),
-    ),
-    Mistake(
-        "The sequences are exchanged: queries come from x, keys and values from context.",
-        made_from("context", "x", "x"),
-    ),
-    Mistake(
-        "The values come from x: keys and values both come from context.",
-        made_from("x", "context", "x"),
-    ),
-    Mistake(
-        "The keys come from x: keys and values both come from context.",
-        made_from("x", "x", "context"),
-    ),
-    Mistake(
-        "The mask is ignored: pass it on to attention.",
-        lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_q, w_k, w_v),
-    ),
-    Mistake(
-        "w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
-        lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(
-            x, context, w_k, w_q, w_v, mask
-        ),
-    ),
-    Mistake(
-        "The scores are divided by √d, the width of x: divide by √d_k, the width of the queries.",
-        scaled_by_width,
-    ),
-    Mistake(
-        "The scores are not scaled: divide them by √d_k, the width of the queries.",
-        cross_attention_with(default_scale=lambda query, key, value: 1.0),
-    ),
-    Mistake(
-        "exp overflows for large scores: subtract the row's maximum first, or use your attention.",
-        cross_attention_with(weigh=plain_softmax),
-        cross_attention_with(weigh=plain_softmax_or_zeros),
-    ),
-    Mistake(
-        "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-        "lib.masked_softmax, can see to that.",
-        cross_attention_with(weigh=stable_softmax),
-        id="403b63",
-    ),
-    Mistake(MASK_SETS_DTYPE, cross_attention_with(masked=masked_in_wider_dtype), measured=True),
+    "context-ignored: context is ignored: this is the self-attention of x. Keys and values come "
+    "from context.",
+    made_from("x", "x", "x"),
+    "x-ignored: x is ignored: this is the self-attention of context. Queries come from x.",
+    made_from("context", "context", "context"),
+    "sequences-exchanged: The sequences are exchanged: queries come from x, keys and values from "
+    "context.",
+    made_from("context", "x", "x"),
+    "values-from-x: The values come from x: keys and values both come from context.",
+    made_from("x", "context", "x"),
+    "keys-from-x: The keys come from x: keys and values both come from context.",
+    made_from("x", "x", "context"),
+    "mask-ignored: The mask is ignored: pass it on to attention.",
+    lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_q, w_k, w_v),
+    "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
+    lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_k, w_q, w_v, mask),
+    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, the width of the "
+    "queries.",
+    scaled_by_width,
+    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
+    cross_attention_with(default_scale=lambda query, key, value: 1.0),
+    "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use your "
+    "attention.",
+    cross_attention_with(weigh=plain_softmax),
+    cross_attention_with(weigh=plain_softmax_or_zeros),
+    "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+    "lib.masked_softmax, can see to that.",
+    cross_attention_with(weigh=stable_softmax),
+    f"mask-sets-dtype: {MASK_SETS_DTYPE}",
+    cross_attention_with(masked=masked_in_wider_dtype),
+    measured=("mask-sets-dtype",),
 )
 
 EXERCISE = Exercise(

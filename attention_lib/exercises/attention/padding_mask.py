@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.attention import padding_mask
 
 HINTS = (
@@ -33,57 +33,36 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.integers(0, 10, size=6), 9)
 
 
-MISTAKES = (
-    Mistake(
-        "The mask is inverted: True is where a real token stands, False on padding.",
-        lambda lengths, max_length: np.arange(max_length) >= lengths[:, None],
-    ),
-    Mistake(
-        "One token too many is True: positions count from 0, so the last real one is length − 1.",
-        lambda lengths, max_length: np.arange(max_length) <= lengths[:, None],
-    ),
-    Mistake(
-        "One token too few is True: position length − 1 is still a real token.",
-        lambda lengths, max_length: np.arange(max_length) < lengths[:, None] - 1,
-        lambda lengths, max_length: np.arange(max_length) < (lengths[:, None] - 1) % max_length,
-    ),
-    Mistake(
-        "The padding stands in front: the real tokens come first.",
-        lambda lengths, max_length: np.arange(max_length) >= max_length - lengths[:, None],
-    ),
-    Mistake(
-        "Positions and lengths meet along one axis: give lengths an axis of its own for the "
-        "positions, lengths[:, None].",
-        lambda lengths, max_length: np.arange(max_length) < lengths,
-    ),
-    Mistake(
-        "The mask is as wide as the longest sequence here: its width is max_length.",
-        lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
-    ),
-    Mistake(
-        "The mask is transposed: one row for each sequence, one column for each position.",
-        lambda lengths, max_length: (np.arange(max_length) < lengths[:, None]).T,
-    ),
-    Mistake(
-        "Only one position in each row is marked: every position before the length is a real "
-        "token.",
-        lambda lengths, max_length: np.arange(max_length) == lengths[:, None],
-        lambda lengths, max_length: np.arange(max_length) == lengths[:, None] - 1,
-    ),
-    Mistake(
-        "This is a mask for the scores of every query: here one row for each sequence is asked "
-        "for, (B, max_length).",
-        lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, :],
-        lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, None, :],
-    ),
-    Mistake(
-        "This is a float mask, to be added to scores. Here booleans are asked for: True on real "
-        "tokens.",
-        lambda lengths, max_length: np.where(
-            np.arange(max_length) < lengths[:, None], 0.0, -np.inf
-        ),
-        lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -1e9),
-    ),
+MISTAKES = known_mistakes(
+    "inverted: The mask is inverted: True is where a real token stands, False on padding.",
+    lambda lengths, max_length: np.arange(max_length) >= lengths[:, None],
+    "one-token-too-many: One token too many is True: positions count from 0, so the last real one "
+    "is length − 1.",
+    lambda lengths, max_length: np.arange(max_length) <= lengths[:, None],
+    "one-token-too-few: One token too few is True: position length − 1 is still a real token.",
+    lambda lengths, max_length: np.arange(max_length) < lengths[:, None] - 1,
+    lambda lengths, max_length: np.arange(max_length) < (lengths[:, None] - 1) % max_length,
+    "padding-in-front: The padding stands in front: the real tokens come first.",
+    lambda lengths, max_length: np.arange(max_length) >= max_length - lengths[:, None],
+    "along-one-axis: Positions and lengths meet along one axis: give lengths an axis of its own "
+    "for the positions, lengths[:, None].",
+    lambda lengths, max_length: np.arange(max_length) < lengths,
+    "width-of-longest: The mask is as wide as the longest sequence here: its width is max_length.",
+    lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
+    "transposed: The mask is transposed: one row for each sequence, one column for each position.",
+    lambda lengths, max_length: (np.arange(max_length) < lengths[:, None]).T,
+    "one-position: Only one position in each row is marked: every position before the length is a "
+    "real token.",
+    lambda lengths, max_length: np.arange(max_length) == lengths[:, None],
+    lambda lengths, max_length: np.arange(max_length) == lengths[:, None] - 1,
+    "mask-per-query: This is a mask for the scores of every query: here one row for each sequence "
+    "is asked for, (B, max_length).",
+    lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, :],
+    lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, None, :],
+    "float-mask: This is a float mask, to be added to scores. Here booleans are asked for: True "
+    "on real tokens.",
+    lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -np.inf),
+    lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -1e9),
 )
 
 EXERCISE = Exercise(

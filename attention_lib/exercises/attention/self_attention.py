@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
@@ -79,86 +79,58 @@ MASK_SETS_DTYPE = (
     "mask.astype(scores.dtype), or let your attention do so."
 )
 
-MISTAKES = (
-    Mistake(
-        "The pair (output, weights) is returned: here the output alone is asked for.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
+MISTAKES = known_mistakes(
+    "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
+    "weights-alone: The weights are returned: return the output.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
+    "mask-ignored: The mask is ignored: pass it on to attention.",
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_v),
+    "always-causal: The attention is causal although no mask says so: use the mask you are given, "
+    "and none when it is None.",
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(
+        x, w_q, w_k, w_v, causal_mask(x.shape[-2]) if mask is None else mask
     ),
-    Mistake(
-        "The weights are returned: return the output.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
-    ),
-    Mistake(
-        "The mask is ignored: pass it on to attention.",
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_v),
-    ),
-    Mistake(
-        "The attention is causal although no mask says so: use the mask you are given, and none "
-        "when it is None.",
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(
-            x, w_q, w_k, w_v, causal_mask(x.shape[-2]) if mask is None else mask
-        ),
-    ),
-    Mistake(
-        "x is not projected: queries are x @ w_q, keys x @ w_k and values x @ w_v.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(x, x, x, mask)[0],
-    ),
-    Mistake(
-        "The values are not projected: mix x @ w_v, not x.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x, mask)[0],
-    ),
-    Mistake(
-        "Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
-    ),
-    Mistake(
-        "w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
-    ),
-    Mistake(
-        "Keys are mixed in place of values: values are x @ w_v.",
-        lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
-    ),
-    Mistake(
-        "The scores are divided by √d, the width of x: divide by √d_k, the width of the queries.",
-        within_one_sequence(scaled_by_width),
-    ),
-    Mistake(
-        "The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(
-            x @ w_q, x @ w_k, x @ w_v, mask, 1 / math.sqrt(w_v.shape[-1])
-        )[0],
-    ),
-    Mistake(
-        "The scores are not scaled: divide them by √d_k, the width of the queries.",
-        self_attention_with(default_scale=lambda query, key, value: 1.0),
-    ),
-    Mistake(
-        "The projections are transposed: x (..., L, d) times w_q (d, d_k), as they are.",
-        lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, mask)[0],
-    ),
-    Mistake(
-        "x is added to the output (a residual connection): here the output alone is asked for.",
-        lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
-    ),
-    Mistake(
-        "A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-        "lib.masked_softmax, can see to that.",
-        self_attention_with(weigh=stable_softmax),
-        id="403b63",
-    ),
-    Mistake(
-        "exp overflows for large scores: subtract the row's maximum first, or use your attention.",
-        self_attention_with(weigh=plain_softmax),
-        self_attention_with(weigh=plain_softmax_or_zeros),
-    ),
-    Mistake(
-        "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
-        self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
-        self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
-    ),
-    Mistake(MASK_SETS_DTYPE, self_attention_with(masked=masked_in_wider_dtype), measured=True),
+    "x-not-projected: x is not projected: queries are x @ w_q, keys x @ w_k and values x @ w_v.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(x, x, x, mask)[0],
+    "values-not-projected: The values are not projected: mix x @ w_v, not x.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x, mask)[0],
+    "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
+    "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
+    "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
+    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
+    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, the width of the "
+    "queries.",
+    within_one_sequence(scaled_by_width),
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(
+        x @ w_q, x @ w_k, x @ w_v, mask, 1 / math.sqrt(w_v.shape[-1])
+    )[0],
+    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
+    self_attention_with(default_scale=lambda query, key, value: 1.0),
+    "matrices-transposed: The projections are transposed: x (..., L, d) times w_q (d, d_k), as "
+    "they are.",
+    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, mask)[0],
+    "residual-added: x is added to the output (a residual connection): here the output alone is "
+    "asked for.",
+    lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
+    "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+    "lib.masked_softmax, can see to that.",
+    self_attention_with(weigh=stable_softmax),
+    "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use your "
+    "attention.",
+    self_attention_with(weigh=plain_softmax),
+    self_attention_with(weigh=plain_softmax_or_zeros),
+    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
+    "last axis.",
+    self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
+    self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    f"mask-sets-dtype: {MASK_SETS_DTYPE}",
+    self_attention_with(masked=masked_in_wider_dtype),
+    measured=("mask-sets-dtype",),
 )
 
 EXERCISE = Exercise(

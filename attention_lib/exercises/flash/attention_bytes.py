@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.flash import attention_bytes
 
 HINTS = (
@@ -78,85 +78,58 @@ def with_itemsize(change: Callable[[int], int]) -> Answer:
     )
 
 
-MISTAKES = (
-    Mistake("The bytes of a number are missing: multiply by itemsize.", with_itemsize(lambda i: 1)),
-    Mistake(
-        "These are bits: multiply by itemsize, which is in bytes already.",
-        with_itemsize(lambda i: 8 * i),
-    ),
-    Mistake(
-        "The bytes of a number are counted twice: multiply by itemsize once.",
-        with_itemsize(lambda i: i**2),
-    ),
-    Mistake(
-        "Naive moves four arrays of length × length numbers: the scores are written and read, "
-        "and the weights are written and read.",
-        *(counted((4, squares), (4, 0)) for squares in (1, 2, 3, 5, 6)),
-    ),
-    Mistake(
-        "Naive also moves the scores and the weights, arrays of length × length numbers.",
-        counted((4, 0), (4, 0)),
-    ),
-    Mistake(
-        "Naive moves Q, K, V and the output besides the scores and weights: four arrays of "
-        "length × head_dim numbers.",
-        counted((0, 4), (4, 0)),
-        counted((2, 4), (4, 0)),
-        counted((3, 4), (4, 0)),
-        counted((3, 4), (3, 0)),
-    ),
-    Mistake(
-        "Tiled writes the output too: Q is read and the output written once, two arrays of length × "
-        "head_dim numbers, beside K and V.",
-        counted((4, 4), (3, 0)),
-    ),
-    Mistake(
-        "block_rows is ignored: where it is given, K and V are read once for each tile of "
-        "block_rows queries.",
-        counted((4, 4), (4, 0), passes=0),
-    ),
-    Mistake(
-        "The last tile may be short, and reads K and V as well: round the number of tiles up.",
-        counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows if rows else 1),
-        counted((4, 4), (4, 0), tiles=lambda n, rows: n / rows if rows else 1),
-        counted((4, 4), (4, 0), tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
-    ),
-    Mistake(
-        "There is one tile too many where block_rows divides length: round length / block_rows up.",
-        counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows + 1 if rows else 1),
-    ),
-    Mistake(
-        "Q and the output are moved once, whatever the tiles: each tile has queries of its own. "
-        "K and V alone are read again.",
-        counted((4, 4), (4, 0), passes=4),
-        counted((4, 4), (4, 0), passes=3),
-    ),
-    Mistake(
-        "Each tile reads both K and V: two arrays of length × head_dim numbers.",
-        counted((4, 4), (4, 0), passes=1),
-    ),
-    Mistake(
-        "block_rows is how many queries a tile has, not how many tiles there are.",
-        counted((4, 4), (4, 0), tiles=lambda n, rows: rows or 1),
-    ),
-    Mistake(
-        "The scores of a tile never go to main memory: tiled moves no array of length × length "
-        "numbers.",
-        *(counted((4, 4), (4, squares)) for squares in (1, 2, 4)),
-    ),
-    Mistake(
-        "The pair is reversed: return (naive, tiled).",
-        lambda *sizes, **named: attention_bytes(*sizes, **named)[::-1],
-    ),
-    Mistake(
-        "Only one of the two is returned: return the pair (naive, tiled).",
-        lambda *sizes, **named: attention_bytes(*sizes, **named)[0],
-        lambda *sizes, **named: attention_bytes(*sizes, **named)[1],
-    ),
-    Mistake(
-        "These are numbers of operations: count the bytes that are read and written.",
-        lambda length, head_dim, itemsize, block_rows=None: (4 * length**2 * head_dim,) * 2,
-    ),
+MISTAKES = known_mistakes(
+    "itemsize-missing: The bytes of a number are missing: multiply by itemsize.",
+    with_itemsize(lambda i: 1),
+    "bits: These are bits: multiply by itemsize, which is in bytes already.",
+    with_itemsize(lambda i: 8 * i),
+    "itemsize-squared: The bytes of a number are counted twice: multiply by itemsize once.",
+    with_itemsize(lambda i: i**2),
+    "naive-scores-too-few: Naive moves four arrays of length × length numbers: the scores are "
+    "written and read, and the weights are written and read.",
+    *(counted((4, squares), (4, 0)) for squares in (1, 2, 3, 5, 6)),
+    "naive-scores-missing: Naive also moves the scores and the weights, arrays of length × length "
+    "numbers.",
+    counted((4, 0), (4, 0)),
+    "naive-inputs-too-few: Naive moves Q, K, V and the output besides the scores and weights: "
+    "four arrays of length × head_dim numbers.",
+    counted((0, 4), (4, 0)),
+    counted((2, 4), (4, 0)),
+    counted((3, 4), (4, 0)),
+    counted((3, 4), (3, 0)),
+    "tiled-output-missing: Tiled writes the output too: Q is read and the output written once, "
+    "two arrays of length × head_dim numbers, beside K and V.",
+    counted((4, 4), (3, 0)),
+    "block-rows-ignored: block_rows is ignored: where it is given, K and V are read once for each "
+    "tile of block_rows queries.",
+    counted((4, 4), (4, 0), passes=0),
+    "short-tile-lost: The last tile may be short, and reads K and V as well: round the number of "
+    "tiles up.",
+    counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows if rows else 1),
+    counted((4, 4), (4, 0), tiles=lambda n, rows: n / rows if rows else 1),
+    counted((4, 4), (4, 0), tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
+    "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
+    "/ block_rows up.",
+    counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows + 1 if rows else 1),
+    "queries-moved-again: Q and the output are moved once, whatever the tiles: each tile has "
+    "queries of its own. K and V alone are read again.",
+    counted((4, 4), (4, 0), passes=4),
+    counted((4, 4), (4, 0), passes=3),
+    "keys-or-values-once: Each tile reads both K and V: two arrays of length × head_dim numbers.",
+    counted((4, 4), (4, 0), passes=1),
+    "rows-as-tiles: block_rows is how many queries a tile has, not how many tiles there are.",
+    counted((4, 4), (4, 0), tiles=lambda n, rows: rows or 1),
+    "tiled-moves-scores: The scores of a tile never go to main memory: tiled moves no array of "
+    "length × length numbers.",
+    *(counted((4, 4), (4, squares)) for squares in (1, 2, 4)),
+    "pair-reversed: The pair is reversed: return (naive, tiled).",
+    lambda *sizes, **named: attention_bytes(*sizes, **named)[::-1],
+    "one-of-two: Only one of the two is returned: return the pair (naive, tiled).",
+    lambda *sizes, **named: attention_bytes(*sizes, **named)[0],
+    lambda *sizes, **named: attention_bytes(*sizes, **named)[1],
+    "operations-counted: These are numbers of operations: count the bytes that are read and "
+    "written.",
+    lambda length, head_dim, itemsize, block_rows=None: (4 * length**2 * head_dim,) * 2,
 )
 
 EXERCISE = Exercise(

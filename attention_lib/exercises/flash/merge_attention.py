@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.flash import merge_attention
 
 Pair = tuple[NDArray, NDArray]
@@ -137,102 +137,73 @@ def cut_to_integers(left: Pair, right: Pair) -> Pair:
     return output.astype(left[0].dtype), joined
 
 
-MISTAKES = (
-    Mistake(
-        "Without keys on both sides the output is NaN: -inf - (-inf) is NaN. Subtract 0 where the "
-        "joined logsumexp is -inf.",
-        merging(anchor=no_anchor),
-        merging(mix=divided_by_both),
+MISTAKES = known_mistakes(
+    "empty-output-nan: Without keys on both sides the output is NaN: -inf - (-inf) is NaN. "
+    "Subtract 0 where the joined logsumexp is -inf.",
+    merging(anchor=no_anchor),
+    merging(mix=divided_by_both),
+    "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
+    "parts is (0, -inf).",
+    lambda left, right: (
+        merge_attention(left, right)[0],
+        np.nan_to_num(merge_attention(left, right)[1], neginf=0.0),
     ),
-    Mistake(
-        "Without keys on both sides the logsumexp is a number: the join of two empty parts is "
-        "(0, -inf).",
-        lambda left, right: (
-            merge_attention(left, right)[0],
-            np.nan_to_num(merge_attention(left, right)[1], neginf=0.0),
-        ),
-        lambda left, right: (
-            merge_attention(left, right)[0],
-            np.nan_to_num(merge_attention(left, right)[1]),
-        ),
+    lambda left, right: (
+        merge_attention(left, right)[0],
+        np.nan_to_num(merge_attention(left, right)[1]),
     ),
-    Mistake(
-        "The two outputs are averaged as if both sides had the same weight: the share of a side is "
-        "exp(its logsumexp - the joined one).",
-        merging(mix=lambda a, b, left, right: (left + right) / 2),
+    "outputs-averaged: The two outputs are averaged as if both sides had the same weight: the "
+    "share of a side is exp(its logsumexp - the joined one).",
+    merging(mix=lambda a, b, left, right: (left + right) / 2),
+    "outputs-added: The two outputs are added as they are: each is an average already. Multiply "
+    "it by its share, exp(its logsumexp - the joined one).",
+    merging(mix=lambda a, b, left, right: left + right),
+    "shares-exchanged: The shares have changed sides: each output is multiplied by its own.",
+    merging(mix=lambda a, b, left, right: b * left + a * right),
+    "one-share-missing: One output keeps its whole weight: both are multiplied by their share.",
+    merging(mix=lambda a, b, left, right: left + b * right),
+    merging(mix=lambda a, b, left, right: a * left + right),
+    "larger-logsumexp: The joined logsumexp is the larger of the two: the sums of exponentials "
+    "add up, log(exp(left) + exp(right)).",
+    merging(join=np.maximum),
+    lambda left, right: (
+        merge_attention(left, right)[0],
+        np.maximum(left[1], right[1]),
     ),
-    Mistake(
-        "The two outputs are added as they are: each is an average already. Multiply it by its "
-        "share, exp(its logsumexp - the joined one).",
-        merging(mix=lambda a, b, left, right: left + right),
+    "logarithms-added: The logarithms are added, which multiplies the sums: add the sums "
+    "themselves, log(exp(left) + exp(right)).",
+    merging(join=np.add),
+    lambda left, right: (merge_attention(left, right)[0], left[1] + right[1]),
+    "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
+    "logsumexp - the joined one).",
+    shares_of_log_sums,
+    "exp-overflows: exp(logsumexp) overflows, or vanishes: use differences only, as np.logaddexp "
+    "does.",
+    by_overflowing_sums,
+    lambda left, right: (by_overflowing_sums(left, right)[0], merge_attention(left, right)[1]),
+    merging(join=overflowing_join),
+    merging(join=overflowing_join, anchor=no_anchor),
+    "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is the "
+    "logarithm of one, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of "
+    "the two.",
+    sums_for_logarithms,
+    lambda left, right: (sums_for_logarithms(left, right)[0], left[1] + right[1]),
+    "shares-under-maximum: The output is not an average: its shares add up to 1 when both are "
+    "taken under the joined logsumexp, not under the larger one.",
+    lambda left, right: (
+        merging(join=np.maximum)(left, right)[0],
+        merge_attention(left, right)[1],
     ),
-    Mistake(
-        "The shares have changed sides: each output is multiplied by its own.",
-        merging(mix=lambda a, b, left, right: b * left + a * right),
-    ),
-    Mistake(
-        "One output keeps its whole weight: both are multiplied by their share.",
-        merging(mix=lambda a, b, left, right: left + b * right),
-        merging(mix=lambda a, b, left, right: a * left + right),
-    ),
-    Mistake(
-        "The joined logsumexp is the larger of the two: the sums of exponentials add up, "
-        "log(exp(left) + exp(right)).",
-        merging(join=np.maximum),
-        lambda left, right: (
-            merge_attention(left, right)[0],
-            np.maximum(left[1], right[1]),
-        ),
-    ),
-    Mistake(
-        "The logarithms are added, which multiplies the sums: add the sums themselves, "
-        "log(exp(left) + exp(right)).",
-        merging(join=np.add),
-        lambda left, right: (merge_attention(left, right)[0], left[1] + right[1]),
-    ),
-    Mistake(
-        "The shares are taken from the logarithms: a side's share is exp(its logsumexp - the joined "
-        "one).",
-        shares_of_log_sums,
-    ),
-    Mistake(
-        "exp(logsumexp) overflows, or vanishes: use differences only, as np.logaddexp does.",
-        by_overflowing_sums,
-        lambda left, right: (by_overflowing_sums(left, right)[0], merge_attention(left, right)[1]),
-        merging(join=overflowing_join),
-        merging(join=overflowing_join, anchor=no_anchor),
-    ),
-    Mistake(
-        "The second of each pair is taken for a sum of exponentials: it is the logarithm of one, so "
-        "the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
-        sums_for_logarithms,
-        lambda left, right: (sums_for_logarithms(left, right)[0], left[1] + right[1]),
-    ),
-    Mistake(
-        "The output is not an average: its shares add up to 1 when both are taken under the joined "
-        "logsumexp, not under the larger one.",
-        lambda left, right: (
-            merging(join=np.maximum)(left, right)[0],
-            merge_attention(left, right)[1],
-        ),
-    ),
-    Mistake(
-        "The pair is reversed: return (output, logsumexp).",
-        lambda left, right: merge_attention(left, right)[::-1],
-    ),
-    Mistake(
-        "The output alone is returned: return the pair (output, logsumexp).",
-        lambda left, right: merge_attention(left, right)[0],
-    ),
-    Mistake(
-        "Only one side comes back: the result is over the keys of both.",
-        lambda left, right: left,
-        lambda left, right: right,
-    ),
-    Mistake(
-        "For integers the output is cut to whole numbers: make a floating array for it.",
-        cut_to_integers,
-    ),
+    "pair-reversed: The pair is reversed: return (output, logsumexp).",
+    lambda left, right: merge_attention(left, right)[::-1],
+    "output-alone: The output alone is returned: return the pair (output, logsumexp).",
+    lambda left, right: merge_attention(left, right)[0],
+    "one-side-alone: Only one side comes back: the result is over the keys of both.",
+    lambda left, right: left,
+    lambda left, right: right,
+    "cut-to-integers: For integers the output is cut to whole numbers: make a floating array for "
+    "it.",
+    cut_to_integers,
 )
 
 EXERCISE = Exercise(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case, Stream
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.flash import online_softmax_stats
 
 Blocks = Iterable[NDArray]
@@ -191,117 +191,85 @@ def reshaped(change: Callable[[Pair], Any]) -> Answer:
     return lambda blocks: change(all_at_once(blocks))
 
 
-MISTAKES = (
-    Mistake(
-        "You read the blocks a second time, and find none: an iterator can be read once. "
-        "Update maximum and total in one and the same loop.",
-        read_twice,
-        lambda blocks: read_twice(blocks, lambda _: 0),
-        lambda blocks: read_twice(blocks, lambda _: 0.0),
-        lambda blocks: read_twice(blocks, lambda maximum: np.zeros(maximum.shape)),
+MISTAKES = known_mistakes(
+    "blocks-read-twice: You read the blocks a second time, and find none: an iterator can be read "
+    "once. Update maximum and total in one and the same loop.",
+    read_twice,
+    lambda blocks: read_twice(blocks, lambda _: 0),
+    lambda blocks: read_twice(blocks, lambda _: 0.0),
+    lambda blocks: read_twice(blocks, lambda maximum: np.zeros(maximum.shape)),
+    f"all-blocks-kept: {ALL_KEPT}",
+    all_at_once,
+    from_a_list,
+    "old-total-uncorrected: The total so far is not corrected: when the maximum grows, it must be "
+    "multiplied by exp(old maximum − new maximum).",
+    one_by_one(merge=lambda m1, t1, m2, t2: (np.maximum(m1, m2), t1 + t2)),
+    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 + t2 * np.exp(m2 - m))),
+    "new-total-uncorrected: The new block's total is not corrected: it must be taken under the "
+    "maximum of all blocks so far, which may lie in an earlier one.",
+    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 * np.exp(m1 - m) + t2)),
+    "correction-reversed: The correction is reversed: multiply the old total by exp(old maximum − "
+    "new maximum), never above 1.",
+    one_by_one(
+        merge=lambda m1, t1, m2, t2: (
+            m := np.maximum(m1, m2),
+            np.where(t1 == 0, 0, t1 * np.exp(m - m1)) + t2 * np.exp(m2 - m),
+        )
     ),
-    Mistake(ALL_KEPT, all_at_once, from_a_list, measured=True),
-    Mistake(
-        "The total so far is not corrected: when the maximum grows, it must be multiplied by "
-        "exp(old maximum − new maximum).",
-        one_by_one(merge=lambda m1, t1, m2, t2: (np.maximum(m1, m2), t1 + t2)),
-        one_by_one(
-            merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 + t2 * np.exp(m2 - m))
-        ),
+    one_by_one(
+        merge=lambda m1, t1, m2, t2: (
+            m := np.maximum(m1, m2),
+            t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
+        )
     ),
-    Mistake(
-        "The new block's total is not corrected: it must be taken under the maximum of all "
-        "blocks so far, which may lie in an earlier one.",
-        one_by_one(
-            merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 * np.exp(m1 - m) + t2)
-        ),
+    "last-maximum: The maximum is that of the last block: keep the larger one of the old and the "
+    "new.",
+    one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
+    one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
+    "last-total: The total is that of the last block: add to what the blocks before it have left.",
+    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t2 * np.exp(m2 - m))),
+    "first-total-lost: The total of the first block is lost: start it with the sum of that "
+    "block's exponentials.",
+    without_the_first_total,
+    "maximum-starts-at-zero: The maximum starts at 0, which is wrong where all scores are below "
+    "0: start at -inf, or with the first block.",
+    one_by_one(first=0.0),
+    "maximum-starts-at-number: The maximum starts at a number, which is wrong where all scores "
+    "are below it: start at -inf, or with the first block.",
+    *(one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
+    "exp-overflows: The exponentials overflow: subtract the maximum before you take them.",
+    without_a_maximum,
+    of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
+    "plain-exponentials: The total is the plain sum of exponentials: it is that of exp(score − "
+    "maximum).",
+    of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
+    "total-is-logarithm: The total is a logarithm: return the sum of exponentials itself.",
+    reshaped(lambda pair: (pair[0], np.log(pair[1]))),
+    reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
+    "pair-reversed: The pair is reversed: return (maximum, total).",
+    reshaped(lambda pair: (pair[1], pair[0])),
+    "one-block-alone: These are the numbers of one block alone: all blocks belong to the same "
+    "rows.",
+    of_some(lambda blocks: blocks[:1]),
+    of_some(lambda blocks: blocks[-1:]),
+    "block-left-out: One block is left out.",
+    of_some(lambda blocks: blocks[1:] or blocks),
+    of_some(lambda blocks: blocks[:-1] or blocks),
+    "one-maximum: There is one maximum for all rows here: every row has its own, along axis=-1.",
+    of_rows(lambda s: (np.full(s.shape[:-1], s.max()), np.exp(s - s.max()).sum(axis=-1))),
+    of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum())),
+    of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum(axis=-1))),
+    "axis-kept: The last axis is still there: maximum and total have shape (...), one number a "
+    "row.",
+    reshaped(lambda pair: (pair[0][..., None], pair[1][..., None])),
+    "total-averaged: The total is an average: add the exponentials up.",
+    one_by_one(
+        own=lambda block: (
+            block.max(axis=-1),
+            np.exp(block - block.max(axis=-1, keepdims=True)).mean(axis=-1),
+        )
     ),
-    Mistake(
-        "The correction is reversed: multiply the old total by exp(old maximum − new "
-        "maximum), never above 1.",
-        one_by_one(
-            merge=lambda m1, t1, m2, t2: (
-                m := np.maximum(m1, m2),
-                np.where(t1 == 0, 0, t1 * np.exp(m - m1)) + t2 * np.exp(m2 - m),
-            )
-        ),
-        one_by_one(
-            merge=lambda m1, t1, m2, t2: (
-                m := np.maximum(m1, m2),
-                t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
-            )
-        ),
-    ),
-    Mistake(
-        "The maximum is that of the last block: keep the larger one of the old and the new.",
-        one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
-        one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
-    ),
-    Mistake(
-        "The total is that of the last block: add to what the blocks before it have left.",
-        one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t2 * np.exp(m2 - m))),
-    ),
-    Mistake(
-        "The total of the first block is lost: start it with the sum of that block's exponentials.",
-        without_the_first_total,
-    ),
-    Mistake(
-        "The maximum starts at 0, which is wrong where all scores are below 0: start at -inf, "
-        "or with the first block.",
-        one_by_one(first=0.0),
-    ),
-    Mistake(
-        "The maximum starts at a number, which is wrong where all scores are below it: start at "
-        "-inf, or with the first block.",
-        *(one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
-    ),
-    Mistake(
-        "The exponentials overflow: subtract the maximum before you take them.",
-        without_a_maximum,
-        of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
-    ),
-    Mistake(
-        "The total is the plain sum of exponentials: it is that of exp(score − maximum).",
-        of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
-    ),
-    Mistake(
-        "The total is a logarithm: return the sum of exponentials itself.",
-        reshaped(lambda pair: (pair[0], np.log(pair[1]))),
-        reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
-    ),
-    Mistake(
-        "The pair is reversed: return (maximum, total).",
-        reshaped(lambda pair: (pair[1], pair[0])),
-    ),
-    Mistake(
-        "These are the numbers of one block alone: all blocks belong to the same rows.",
-        of_some(lambda blocks: blocks[:1]),
-        of_some(lambda blocks: blocks[-1:]),
-    ),
-    Mistake(
-        "One block is left out.",
-        of_some(lambda blocks: blocks[1:] or blocks),
-        of_some(lambda blocks: blocks[:-1] or blocks),
-    ),
-    Mistake(
-        "There is one maximum for all rows here: every row has its own, along axis=-1.",
-        of_rows(lambda s: (np.full(s.shape[:-1], s.max()), np.exp(s - s.max()).sum(axis=-1))),
-        of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum())),
-        of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum(axis=-1))),
-    ),
-    Mistake(
-        "The last axis is still there: maximum and total have shape (...), one number a row.",
-        reshaped(lambda pair: (pair[0][..., None], pair[1][..., None])),
-    ),
-    Mistake(
-        "The total is an average: add the exponentials up.",
-        one_by_one(
-            own=lambda block: (
-                block.max(axis=-1),
-                np.exp(block - block.max(axis=-1, keepdims=True)).mean(axis=-1),
-            )
-        ),
-    ),
+    measured=("all-blocks-kept",),
 )
 
 EXERCISE = Exercise(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
     FIXED_BLOCKS,
@@ -222,71 +222,60 @@ def outputs_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: 
     return sum(output * np.exp(maximum - largest) for maximum, _, output in parts) / total
 
 
-MISTAKES = (
-    Mistake(
-        WHOLE_MATRIX,
-        textbook,
-        lambda query, key, value, block_size: attention(query, key, value)[0],
-        scores_in_a_list,
-        measured=True,
-    ),
-    Mistake(BLOCKS_OF_QUERIES, blocks_of_queries, measured=True),
-    Mistake(FORMED_TWICE, in_two_passes, measured=True),
-    Mistake(LIST_OF_BLOCKS, outputs_in_a_list, measured=True),
-    Mistake(
-        FIXED_BLOCKS,
-        query_by_query,
-        tiled(blocks=lambda keys, block_size: block_slices(keys, 1)),
-        tiled(blocks=lambda keys, block_size: block_slices(keys, 32)),
-        measured=True,
-    ),
-    Mistake(
-        NUMBER_OF_BLOCKS,
-        tiled(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
-        measured=True,
-    ),
+MISTAKES = known_mistakes(
+    f"whole-matrix: {WHOLE_MATRIX}",
+    textbook,
+    lambda query, key, value, block_size: attention(query, key, value)[0],
+    scores_in_a_list,
+    f"blocks-of-queries: {BLOCKS_OF_QUERIES}",
+    blocks_of_queries,
+    f"formed-twice: {FORMED_TWICE}",
+    in_two_passes,
+    f"list-of-blocks: {LIST_OF_BLOCKS}",
+    outputs_in_a_list,
+    f"fixed-blocks: {FIXED_BLOCKS}",
+    query_by_query,
+    tiled(blocks=lambda keys, block_size: block_slices(keys, 1)),
+    tiled(blocks=lambda keys, block_size: block_slices(keys, 32)),
+    f"number-of-blocks: {NUMBER_OF_BLOCKS}",
+    tiled(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
     *mistakes_of(WRONG_STEPS, tiled),
-    Mistake(
-        "The first block of keys is left out: its place is 0.",
-        tiled(blocks=lambda keys, size: block_slices(keys, size)[1:]),
-    ),
-    Mistake(
-        "The blocks are counted by L, the number of queries: it is the S keys that are cut.",
-        as_many_blocks_as_queries_need,
-    ),
+    "first-block-lost: The first block of keys is left out: its place is 0.",
+    tiled(blocks=lambda keys, size: block_slices(keys, size)[1:]),
+    "blocks-counted-by-queries: The blocks are counted by L, the number of queries: it is the S "
+    "keys that are cut.",
+    as_many_blocks_as_queries_need,
     *mistakes_of(WRONG_SCALES, tiled),
-    Mistake(
-        "The scores are divided by √L, the number of queries: divide them by √d_k.",
-        tiled(scale=lambda query, key, value, block_size: 1 / math.sqrt(query.shape[-2])),
-    ),
-    Mistake(
-        "Each block has a softmax of its own here, and their outputs are joined: the blocks "
-        "share one maximum and one total.",
-        block_by_block(sum),
-        block_by_block(lambda outputs: np.mean(outputs, axis=0)),
-    ),
-    Mistake(
-        "Only one block of keys is used: the output is that of a single block.",
-        block_by_block(lambda outputs: outputs[0]),
-        block_by_block(lambda outputs: outputs[-1]),
-    ),
+    "root-of-queries: The scores are divided by √L, the number of queries: divide them by √d_k.",
+    tiled(scale=lambda query, key, value, block_size: 1 / math.sqrt(query.shape[-2])),
+    "softmax-per-block: Each block has a softmax of its own here, and their outputs are joined: "
+    "the blocks share one maximum and one total.",
+    block_by_block(sum),
+    block_by_block(lambda outputs: np.mean(outputs, axis=0)),
+    "one-block-alone: Only one block of keys is used: the output is that of a single block.",
+    block_by_block(lambda outputs: outputs[0]),
+    block_by_block(lambda outputs: outputs[-1]),
     *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled),
-    Mistake(
-        "Keys after the query are hidden: this attention is not causal.",
-        lambda query, key, value, block_size: attention(
-            query, key, value, np.tri(query.shape[-2], key.shape[-2], dtype=bool)
-        )[0],
+    "always-causal: Keys after the query are hidden: this attention is not causal.",
+    lambda query, key, value, block_size: attention(
+        query, key, value, np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+    )[0],
+    "values-not-weighted: The values are averaged without their weights: multiply each by its "
+    "exponential.",
+    lambda query, key, value, block_size: np.broadcast_to(
+        value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
     ),
-    Mistake(
-        "The values are averaged without their weights: multiply each by its exponential.",
-        lambda query, key, value, block_size: np.broadcast_to(
-            value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
-        ),
-    ),
-    first_item_only(tiled_attention),
-    Mistake(
-        "For integers the output is cut to whole numbers: make a floating array for it.",
-        cut_to_integers(tiled_attention),
+    *first_item_only(tiled_attention),
+    "cut-to-integers: For integers the output is cut to whole numbers: make a floating array for "
+    "it.",
+    cut_to_integers(tiled_attention),
+    measured=(
+        "whole-matrix",
+        "blocks-of-queries",
+        "formed-twice",
+        "list-of-blocks",
+        "fixed-blocks",
+        "number-of-blocks",
     ),
 )
 

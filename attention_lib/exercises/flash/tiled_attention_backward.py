@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     FIXED_BLOCKS,
     NUMBER_OF_BLOCKS,
@@ -291,135 +291,100 @@ def returned(change: Callable[[Gradients], Any]) -> Answer:
     return lambda *arguments, **named: change(tiled_attention_backward(*arguments, **named))
 
 
-MISTAKES = (
-    Mistake(WHOLE_MATRIX, whole_matrix, backward(keeps_all=True), measured=True),
-    Mistake(FORMED_TWICE, scores_formed_twice, measured=True),
-    Mistake(
-        FIXED_BLOCKS,
-        backward(blocks=lambda keys, size: block_slices(keys, 1)),
-        backward(blocks=lambda keys, size: block_slices(keys, 32)),
-        measured=True,
+MISTAKES = known_mistakes(
+    f"whole-matrix: {WHOLE_MATRIX}",
+    whole_matrix,
+    backward(keeps_all=True),
+    f"formed-twice: {FORMED_TWICE}",
+    scores_formed_twice,
+    f"fixed-blocks: {FIXED_BLOCKS}",
+    backward(blocks=lambda keys, size: block_slices(keys, 1)),
+    backward(blocks=lambda keys, size: block_slices(keys, 32)),
+    f"number-of-blocks: {NUMBER_OF_BLOCKS}",
+    backward(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
+    "d-missing: D is missing: the gradient of the scores is weights * (grad_weights - D), with D "
+    "the sum of grad_output * output in each row.",
+    backward(row_terms=lambda output, grad: 0.0),
+    "d-of-one-block: What is subtracted is the sum over one block alone: it runs over all keys, "
+    "and is the sum of grad_output * output in each row.",
+    backward(
+        back=lambda weights, grad_weights, terms: (
+            weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
+        )
     ),
-    Mistake(
-        NUMBER_OF_BLOCKS,
-        backward(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
-        measured=True,
+    "d-added: D is added: the gradient of the scores is weights * (grad_weights - D).",
+    backward(back=lambda weights, grad_weights, terms: weights * (grad_weights + terms)),
+    "sign-reversed: The sign of grad_query and grad_key is reversed: it is weights * "
+    "(grad_weights - D).",
+    backward(back=lambda weights, grad_weights, terms: weights * (terms - grad_weights)),
+    "d-over-queries: D is summed over the queries, too: each query has its own, along the last "
+    "axis.",
+    backward(row_terms=lambda output, grad: (grad * output).sum()),
+    backward(row_terms=lambda output, grad: (grad * output).sum(axis=(-2, -1), keepdims=True)),
+    "d-averaged: D is a mean: it is the sum of grad_output * output over the last axis.",
+    backward(row_terms=lambda output, grad: (grad * output).mean(axis=-1, keepdims=True)),
+    "brackets-missing: D is multiplied by the weights no longer: it is weights * (grad_weights - "
+    "D), brackets included.",
+    backward(back=lambda weights, grad_weights, terms: weights * grad_weights - terms),
+    "weights-missing: The factor weights is missing: the gradient of the scores is weights * "
+    "(grad_weights - D).",
+    backward(back=lambda weights, grad_weights, terms: grad_weights - terms),
+    "no-softmax-step: The step through softmax is missing: the gradient of the scores is weights "
+    "* (grad_weights - D), not that of the weights.",
+    backward(back=lambda weights, grad_weights, terms: grad_weights),
+    "softmax-per-block: Each block has a softmax of its own here: a weight is exp(score - "
+    "logsumexp), with the logsumexp of the whole row.",
+    backward(weigh=lambda scores, lse: softmax(scores)),
+    "logsumexp-not-subtracted: The logsumexp is not subtracted: a weight is exp(score - "
+    "logsumexp).",
+    backward(weigh=lambda scores, lse: np.exp(scores)),
+    "exp-overflows: exp(scores) overflows: subtract the logsumexp before the exponential, not "
+    "after it.",
+    backward(weigh=lambda scores, lse: np.exp(scores) / np.exp(lse)[..., None]),
+    "divided-by-logsumexp: The scores are divided by logsumexp: subtract it, np.exp(scores - "
+    "logsumexp[..., None]).",
+    backward(weigh=lambda scores, lse: np.exp(scores) / lse[..., None]),
+    backward(weigh=lambda scores, lse: np.exp(scores / lse[..., None])),
+    "last-block-query: grad_query comes from the last block alone: every block adds to it.",
+    backward(add=lambda old, new: new),
+    "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
+    "scaled on the way forward, so their gradients are on the way back.",
+    backward(scale_back=lambda scale: (1.0, 1.0)),
+    "scale-on-one: grad_query and grad_key carry the factor 1/√d_k both, and here only one of "
+    "them does.",
+    backward(scale_back=lambda scale: (1.0, scale)),
+    backward(scale_back=lambda scale: (scale, 1.0)),
+    "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
+    backward(scale_back=lambda scale: (scale**2, scale**2)),
+    "scale-missing-forward: The scores lack 1/√d_k, so exp(score - logsumexp) is not a weight: "
+    "scale them as on the way forward.",
+    backward(scale=lambda query, value: 1.0, scale_back=lambda scale: (1.0, 1.0)),
+    unscaled_scores_alone,
+    "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.",
+    backward(scale=lambda query, value: 1 / query.shape[-1]),
+    "root-of-d-v: The scores are divided by √d_v: divide them by √d_k, the width of queries and "
+    "keys.",
+    backward(scale=lambda query, value: 1 / math.sqrt(value.shape[-1])),
+    "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "
+    "divide their number.",
+    backward(blocks=lambda keys, size: block_slices(keys, size)[: keys // size]),
+    "first-values-always: Every block of keys meets the first values: slice value as you slice "
+    "key.",
+    backward(value_block=lambda block: slice(0, block.stop - block.start)),
+    "value-from-scores: grad_value comes from the gradient of the scores: the output is weights @ "
+    "value, so it takes the weights.",
+    backward(value_weights=lambda weights, grad_scores: grad_scores),
+    "gradients-reordered: The three gradients are in another order: return grad_query, grad_key, "
+    "grad_value.",
+    *(
+        returned(lambda grads, order=order: tuple(grads[i] for i in order))
+        for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
     ),
-    Mistake(
-        "D is missing: the gradient of the scores is weights * (grad_weights - D), with D the sum of "
-        "grad_output * output in each row.",
-        backward(row_terms=lambda output, grad: 0.0),
-    ),
-    Mistake(
-        "What is subtracted is the sum over one block alone: it runs over all keys, and is the sum "
-        "of grad_output * output in each row.",
-        backward(
-            back=lambda weights, grad_weights, terms: (
-                weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
-            )
-        ),
-    ),
-    Mistake(
-        "D is added: the gradient of the scores is weights * (grad_weights - D).",
-        backward(back=lambda weights, grad_weights, terms: weights * (grad_weights + terms)),
-    ),
-    Mistake(
-        "The sign of grad_query and grad_key is reversed: it is weights * (grad_weights - D).",
-        backward(back=lambda weights, grad_weights, terms: weights * (terms - grad_weights)),
-    ),
-    Mistake(
-        "D is summed over the queries, too: each query has its own, along the last axis.",
-        backward(row_terms=lambda output, grad: (grad * output).sum()),
-        backward(row_terms=lambda output, grad: (grad * output).sum(axis=(-2, -1), keepdims=True)),
-    ),
-    Mistake(
-        "D is a mean: it is the sum of grad_output * output over the last axis.",
-        backward(row_terms=lambda output, grad: (grad * output).mean(axis=-1, keepdims=True)),
-    ),
-    Mistake(
-        "D is multiplied by the weights no longer: it is weights * (grad_weights - D), brackets "
-        "included.",
-        backward(back=lambda weights, grad_weights, terms: weights * grad_weights - terms),
-    ),
-    Mistake(
-        "The factor weights is missing: the gradient of the scores is weights * (grad_weights - D).",
-        backward(back=lambda weights, grad_weights, terms: grad_weights - terms),
-    ),
-    Mistake(
-        "The step through softmax is missing: the gradient of the scores is weights * (grad_weights - "
-        "D), not that of the weights.",
-        backward(back=lambda weights, grad_weights, terms: grad_weights),
-    ),
-    Mistake(
-        "Each block has a softmax of its own here: a weight is exp(score - logsumexp), with the "
-        "logsumexp of the whole row.",
-        backward(weigh=lambda scores, lse: softmax(scores)),
-    ),
-    Mistake(
-        "The logsumexp is not subtracted: a weight is exp(score - logsumexp).",
-        backward(weigh=lambda scores, lse: np.exp(scores)),
-    ),
-    Mistake(
-        "exp(scores) overflows: subtract the logsumexp before the exponential, not after it.",
-        backward(weigh=lambda scores, lse: np.exp(scores) / np.exp(lse)[..., None]),
-    ),
-    Mistake(
-        "The scores are divided by logsumexp: subtract it, np.exp(scores - logsumexp[..., None]).",
-        backward(weigh=lambda scores, lse: np.exp(scores) / lse[..., None]),
-        backward(weigh=lambda scores, lse: np.exp(scores / lse[..., None])),
-    ),
-    Mistake(
-        "grad_query comes from the last block alone: every block adds to it.",
-        backward(add=lambda old, new: new),
-    ),
-    Mistake(
-        "grad_query and grad_key lack the factor 1/√d_k: the scores were scaled on the way forward, "
-        "so their gradients are on the way back.",
-        backward(scale_back=lambda scale: (1.0, 1.0)),
-    ),
-    Mistake(
-        "grad_query and grad_key carry the factor 1/√d_k both, and here only one of them does.",
-        backward(scale_back=lambda scale: (1.0, scale)),
-        backward(scale_back=lambda scale: (scale, 1.0)),
-    ),
-    Mistake(
-        "The factor 1/√d_k is taken twice on the way back: once is enough.",
-        backward(scale_back=lambda scale: (scale**2, scale**2)),
-    ),
-    Mistake(
-        "The scores lack 1/√d_k, so exp(score - logsumexp) is not a weight: scale them as on the way "
-        "forward.",
-        backward(scale=lambda query, value: 1.0, scale_back=lambda scale: (1.0, 1.0)),
-        unscaled_scores_alone,
-    ),
-    Mistake(
-        "The scores are divided by d_k itself: divide them by √d_k.",
-        backward(scale=lambda query, value: 1 / query.shape[-1]),
-    ),
-    Mistake(
-        "The scores are divided by √d_v: divide them by √d_k, the width of queries and keys.",
-        backward(scale=lambda query, value: 1 / math.sqrt(value.shape[-1])),
-    ),
-    Mistake(
-        "Keys are lost at the end: the last block is short where block_size does not divide their "
-        "number.",
-        backward(blocks=lambda keys, size: block_slices(keys, size)[: keys // size]),
-    ),
-    Mistake(
-        "Every block of keys meets the first values: slice value as you slice key.",
-        backward(value_block=lambda block: slice(0, block.stop - block.start)),
-    ),
-    Mistake(
-        "grad_value comes from the gradient of the scores: the output is weights @ value, so it takes "
-        "the weights.",
-        backward(value_weights=lambda weights, grad_scores: grad_scores),
-    ),
-    Mistake(
-        "The three gradients are in another order: return grad_query, grad_key, grad_value.",
-        *(
-            returned(lambda grads, order=order: tuple(grads[i] for i in order))
-            for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
-        ),
+    measured=(
+        "whole-matrix",
+        "formed-twice",
+        "fixed-blocks",
+        "number-of-blocks",
     ),
 )
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import overflows
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
     FIXED_BLOCKS,
@@ -263,88 +263,67 @@ def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: in
     return output
 
 
-MISTAKES = (
-    Mistake(
-        STRIPS,
-        masked(causal_mask),
-        textbook,
-        strip_by_strip,
-        tiled_over_all_keys(),
-        measured=True,
-    ),
-    Mistake(
-        FUTURE_COMPUTED,
-        tiled_over_queries(to_the_end),
-        tiled_over_queries(to_the_end, skip_hidden=True),
-        measured=True,
-    ),
-    Mistake(FIXED_BLOCKS, prefix_by_prefix, measured=True),
-    Mistake(NUMBER_OF_BLOCKS, as_many_blocks, measured=True),
+MISTAKES = known_mistakes(
+    f"strips: {STRIPS}",
+    masked(causal_mask),
+    textbook,
+    strip_by_strip,
+    tiled_over_all_keys(),
+    f"future-computed: {FUTURE_COMPUTED}",
+    tiled_over_queries(to_the_end),
+    tiled_over_queries(to_the_end, skip_hidden=True),
+    f"fixed-blocks: {FIXED_BLOCKS}",
+    prefix_by_prefix,
+    f"number-of-blocks: {NUMBER_OF_BLOCKS}",
+    as_many_blocks,
     *mistakes_of(WRONG_STEPS, tiled_over_all_keys),
     *mistakes_of(WRONG_SCALES, tiled_over_all_keys),
-    Mistake(
-        "Nothing is hidden: query i sees the keys 0 to i.",
-        lambda query, key, value, block_size: attention(query, key, value)[0],
-    ),
-    Mistake(
-        "The block on the diagonal is not masked: in it too, query i sees no key after i.",
-        tiled_over_queries(to_the_diagonal, lambda row, column: False),
-    ),
-    Mistake(
-        "The diagonal is hidden: query i sees key i itself.",
-        masked(lambda length: np.tri(length, k=-1, dtype=bool)),
-        tiled_over_all_keys(hidden=lambda row, column: column >= row),
-    ),
-    Mistake(
-        "One key of the future is seen: the last key that query i sees is key i.",
-        masked(lambda length: np.tri(length, k=1, dtype=bool)),
-        tiled_over_queries(to_the_diagonal, lambda row, column: column > row + 1),
-    ),
-    Mistake(
-        "The mask is reversed: query i sees the keys before it, not those after it.",
-        masked(lambda length: np.tri(length, dtype=bool).T),
-        tiled_over_queries(to_the_diagonal, lambda row, column: column < row),
-        tiled_over_queries(to_the_diagonal, lambda row, column: column <= row),
-    ),
-    Mistake(
-        "Hidden scores are set to 0, which is a score like any other: put -inf there.",
-        tiled_over_queries(to_the_diagonal, fill=0.0),
-    ),
-    Mistake(
-        "Keys are hidden after the exponentials, and a large hidden score still sets the "
-        "maximum: put -inf into the scores before it is taken.",
-        tiled_over_queries(to_the_diagonal, hide_late=True),
-    ),
-    Mistake(
-        "The last queries have no output: the last block is short where block_size does not "
-        "divide their number.",
-        without_the_short_block,
-    ),
-    Mistake(
-        "A large negative number is not -inf: where the scores lie far below it, hidden keys "
-        "take their weight. Use -inf.",
-        *(
-            tiled_over_queries(to_the_diagonal, fill=fill)
-            for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)
-        ),
-    ),
-    Mistake(
-        "The block on the diagonal is left out: its queries see the keys in it up to their own.",
-        tiled_over_queries(lambda start, stop, length: start),
-    ),
-    Mistake(
-        "Each block of queries sees its own block of keys alone: the blocks before it count too.",
-        own_block_alone,
-    ),
-    Mistake(
-        "The positions in the mask are counted from the start of each block, so blocks of the "
-        "past are masked as well: compare positions in the whole sequence.",
-        tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
-        tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
-        tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),
-    ),
+    "nothing-hidden: Nothing is hidden: query i sees the keys 0 to i.",
+    lambda query, key, value, block_size: attention(query, key, value)[0],
+    "diagonal-block-unmasked: The block on the diagonal is not masked: in it too, query i sees no "
+    "key after i.",
+    tiled_over_queries(to_the_diagonal, lambda row, column: False),
+    "diagonal-hidden: The diagonal is hidden: query i sees key i itself.",
+    masked(lambda length: np.tri(length, k=-1, dtype=bool)),
+    tiled_over_all_keys(hidden=lambda row, column: column >= row),
+    "one-key-ahead: One key of the future is seen: the last key that query i sees is key i.",
+    masked(lambda length: np.tri(length, k=1, dtype=bool)),
+    tiled_over_queries(to_the_diagonal, lambda row, column: column > row + 1),
+    "mask-reversed: The mask is reversed: query i sees the keys before it, not those after it.",
+    masked(lambda length: np.tri(length, dtype=bool).T),
+    tiled_over_queries(to_the_diagonal, lambda row, column: column < row),
+    tiled_over_queries(to_the_diagonal, lambda row, column: column <= row),
+    "hidden-scores-zero: Hidden scores are set to 0, which is a score like any other: put -inf "
+    "there.",
+    tiled_over_queries(to_the_diagonal, fill=0.0),
+    "hidden-after-exp: Keys are hidden after the exponentials, and a large hidden score still "
+    "sets the maximum: put -inf into the scores before it is taken.",
+    tiled_over_queries(to_the_diagonal, hide_late=True),
+    "last-queries-lost: The last queries have no output: the last block is short where block_size "
+    "does not divide their number.",
+    without_the_short_block,
+    "large-number-for-inf: A large negative number is not -inf: where the scores lie far below "
+    "it, hidden keys take their weight. Use -inf.",
+    *(tiled_over_queries(to_the_diagonal, fill=fill) for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)),
+    "diagonal-block-left-out: The block on the diagonal is left out: its queries see the keys in "
+    "it up to their own.",
+    tiled_over_queries(lambda start, stop, length: start),
+    "own-block-only: Each block of queries sees its own block of keys alone: the blocks before it "
+    "count too.",
+    own_block_alone,
+    "positions-from-block: The positions in the mask are counted from the start of each block, so "
+    "blocks of the past are masked as well: compare positions in the whole sequence.",
+    tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
+    tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
+    tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),
     *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled_over_all_keys),
-    first_item_only(tiled_causal_attention),
+    *first_item_only(tiled_causal_attention),
+    measured=(
+        "strips",
+        "future-computed",
+        "fixed-blocks",
+        "number-of-blocks",
+    ),
 )
 
 EXERCISE = Exercise(

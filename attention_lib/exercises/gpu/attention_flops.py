@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference
 
 HINTS = (
@@ -44,58 +44,38 @@ def flops(factor: float, causal: float = 0.5, length: float = 2, extra: float = 
     return count
 
 
-MISTAKES = (
-    Mistake(
-        "Half of it: there are two products, and a multiplication and an addition are two "
-        "operations.",
-        flops(2),
-    ),
-    Mistake(
-        "A quarter of it: there are two products, and each of their steps is a multiplication "
-        "and an addition.",
-        flops(1),
-    ),
-    Mistake(
-        "Twice the count: two products, of two operations a step, make 4 · head_dim for a pair.",
-        flops(8),
-    ),
-    Mistake(
-        "is_causal is ignored: it leaves half of the pairs.",
-        flops(4, causal=1.0),
-    ),
-    Mistake(
-        "A causal mask halves the pairs, and so the operations, once: not the two products each "
-        "by four.",
-        flops(4, causal=0.25),
-    ),
-    Mistake(
-        "The batch or the heads are left out: every head of every sequence has its own products.",
-        lambda b, h, n, d, is_causal=False: flops(4)(1, h, n, d, is_causal),
-        lambda b, h, n, d, is_causal=False: flops(4)(b, 1, n, d, is_causal),
-        lambda b, h, n, d, is_causal=False: flops(4)(1, 1, n, d, is_causal),
-    ),
-    Mistake(
-        "This grows with the length and not with its square: every query meets every key.",
-        flops(4, length=1),
-    ),
-    Mistake(
-        "The operations of the softmax are counted as well: only the two matrix products count.",
-        *(flops(4, extra=extra) for extra in (1, 2, 3, 4, 5)),
-    ),
-    Mistake(
-        "The causal pairs are counted one by one, the diagonal included: here causal counts as "
-        "exactly half.",
-        lambda b, h, n, d, is_causal=False: (
-            4 * b * h * d * (n * (n + 1) // 2 if is_causal else n * n)
-        ),
-    ),
-    Mistake(
-        "The last addition of each dot product is left out: count as many additions as "
-        "multiplications.",
-        lambda b, h, n, d, is_causal=False: (
-            2 * b * h * n * n * (2 * d - 1) / (2 if is_causal else 1)
-        ),
-    ),
+MISTAKES = known_mistakes(
+    "half: Half of it: there are two products, and a multiplication and an addition are two "
+    "operations.",
+    flops(2),
+    "quarter: A quarter of it: there are two products, and each of their steps is a "
+    "multiplication and an addition.",
+    flops(1),
+    "double: Twice the count: two products, of two operations a step, make 4 · head_dim for a "
+    "pair.",
+    flops(8),
+    "causal-ignored: is_causal is ignored: it leaves half of the pairs.",
+    flops(4, causal=1.0),
+    "causal-a-quarter: A causal mask halves the pairs, and so the operations, once: not the two "
+    "products each by four.",
+    flops(4, causal=0.25),
+    "batch-or-heads-missing: The batch or the heads are left out: every head of every sequence "
+    "has its own products.",
+    lambda b, h, n, d, is_causal=False: flops(4)(1, h, n, d, is_causal),
+    lambda b, h, n, d, is_causal=False: flops(4)(b, 1, n, d, is_causal),
+    lambda b, h, n, d, is_causal=False: flops(4)(1, 1, n, d, is_causal),
+    "length-not-squared: This grows with the length and not with its square: every query meets "
+    "every key.",
+    flops(4, length=1),
+    "softmax-counted: The operations of the softmax are counted as well: only the two matrix "
+    "products count.",
+    *(flops(4, extra=extra) for extra in (1, 2, 3, 4, 5)),
+    "causal-diagonal-counted: The causal pairs are counted one by one, the diagonal included: "
+    "here causal counts as exactly half.",
+    lambda b, h, n, d, is_causal=False: 4 * b * h * d * (n * (n + 1) // 2 if is_causal else n * n),
+    "one-addition-less: The last addition of each dot product is left out: count as many "
+    "additions as multiplications.",
+    lambda b, h, n, d, is_causal=False: 2 * b * h * n * n * (2 * d - 1) / (2 if is_causal else 1),
 )
 
 EXERCISE = Exercise(

@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts import kernels
 from attention_lib.exercises.parts.kernels import calls_the_library, changed
 from attention_lib.exercises.parts.tensors import (
@@ -139,139 +139,98 @@ SAME_TOTAL = changed(TOTAL, " * shrink", "")
 SAME_OUTPUT = changed(OUTPUT, " * shrink[:, None]", "")
 UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
 
-MISTAKES = (
-    Mistake(
-        "What earlier blocks left is not brought to the new maximum: multiply total and output "
-        "by tl.exp2(maximum - larger).",
-        Edited(SAME_TOTAL, SAME_OUTPUT),
+MISTAKES = known_mistakes(
+    "nothing-rescaled: What earlier blocks left is not brought to the new maximum: multiply total "
+    "and output by tl.exp2(maximum - larger).",
+    Edited(SAME_TOTAL, SAME_OUTPUT),
+    "output-not-rescaled: total is rescaled to the new maximum, and output is not: multiply "
+    "output by shrink[:, None] as well.",
+    Edited(SAME_OUTPUT),
+    "total-not-rescaled: output is rescaled to the new maximum, and total is not: multiply total "
+    "by shrink as well.",
+    Edited(SAME_TOTAL),
+    "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
+    "the exponent.",
+    Edited((LARGER, "larger = tl.zeros_like(maximum)")),
+    "block-maximum: larger is this block's maximum alone: take the larger of it and the maximum "
+    "so far.",
+    Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
+    "maximum-never-updated: maximum is never updated, so every block forgets the ones before: end "
+    "the turn with maximum = larger.",
+    Edited((NEW_MAXIMUM, "")),
+    "factor-upside-down: NaN: total stays 0, or the factor for what is there is upside down. It "
+    "is tl.exp2(maximum - larger), at most 1.",
+    Edited(changed(SHRINK, "maximum - larger", "larger - maximum")),
+    "mask-missing: Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
+    Edited((f"tl.where({MASK})", "scores")),
+    Edited(changed(MASK, "limit[:, None]", "stop")),
+    "masked-scores-zero: Masked keys get the score 0, which is a weight like any other: put -inf "
+    "there.",
+    Edited(changed(MASK, 'float("-inf")', "0.0")),
+    "one-key-too-many: One key too many is seen: row i may see the keys below limit[i], limit[i] "
+    "not among them.",
+    Edited(changed(MASK, "<", "<=")),
+    "mask-reversed: The mask is reversed: what is kept are the keys below limit, columns[None, :] "
+    "< limit[:, None].",
+    Edited(changed(MASK, "<", ">=")),
+    "block-numbered-from-zero: The keys of every block are numbered from 0 where they meet limit: "
+    "the first of them is key number first.",
+    Edited(changed(MASK, "columns", "tl.arange(0, BLOCK)")),
+    "never-scaled: The scores are not scaled: multiply them by scale.",
+    Edited(UNSCALED_MAXIMUM, changed(WEIGHTS, "scores * scale", "scores")),
+    "maximum-before-scale: The maximum is taken before the scores are scaled, and subtracted "
+    "after: multiply it by scale as well.",
+    Edited(UNSCALED_MAXIMUM),
+    "log2-e-twice: log2 e counts double: scale holds it already, so take tl.exp2 of what scale "
+    "makes, tl.exp nowhere, and multiply by nothing else.",
+    Edited(changed(WEIGHTS, "exp2", "exp"), changed(SHRINK, "exp2", "exp")),
+    Edited(changed(WEIGHTS, "exp2", "exp")),
+    "first-block-every-turn: Every turn loads the first block: move the pointers on by first * "
+    "key_stride and first * value_stride.",
+    Edited(
+        (START_OF_KEYS, "pass"),
+        (START_OF_VALUES, "pass"),
+        (NEXT_KEYS, ""),
+        (NEXT_VALUES, ""),
     ),
-    Mistake(
-        "total is rescaled to the new maximum, and output is not: multiply output by "
-        "shrink[:, None] as well.",
-        Edited(SAME_OUTPUT),
+    "start-ignored: The keys are read from number 0 on, whatever start is: before the loop, move "
+    "the pointers on by start * key_stride and start * value_stride.",
+    Edited((START_OF_KEYS, "pass"), (START_OF_VALUES, "pass")),
+    "loads-past-end: NaN: the loads read on behind the last key. Give tl.load mask=there, "
+    "other=0.0.",
+    Edited((GUARD, "")),
+    "divided-too-early: output is divided by total: leave that to the launch, which divides once, "
+    "at the end.",
+    Edited(changed(RESULTS, "output,", "output / total[:, None],")),
+    Edited((OUTPUT, f"{OUTPUT.replace('= ', '= (')}) / total[:, None]")),
+    "begins-anew: The loop begins anew and loses what was handed in: go on from output, total and "
+    "maximum.",
+    Edited(
+        (
+            LOOP,
+            '    maximum = tl.full(maximum.shape, float("-inf"), tl.float32)\n'
+            f"    total = total * 0.0\n    output = output * 0.0\n{LOOP}",
+        )
     ),
-    Mistake(
-        "output is rescaled to the new maximum, and total is not: multiply total by shrink as "
-        "well.",
-        Edited(SAME_TOTAL),
+    "one-block-alone: Only the first block is taken: go from start to stop in steps of BLOCK.",
+    Edited(changed(LOOP, "stop", "tl.minimum(stop, start + BLOCK)")),
+    Edited(changed(LOOP, "stop", "start + BLOCK")),
+    "value-stride-of-keys: The values are taken to lie as far apart as the keys: their distance "
+    "is value_stride.",
+    Edited(
+        changed(START_OF_VALUES, "value_stride", "key_stride"),
+        changed(NEXT_VALUES, "value_stride", "key_stride"),
     ),
-    Mistake(
-        "No maximum is subtracted, and large scores overflow: keep the running maximum in the "
-        "exponent.",
-        Edited((LARGER, "larger = tl.zeros_like(maximum)")),
+    "moved-by-places: The pointers are moved by places, and a key has many: from one key to the "
+    "next it is key_stride, from one value to the next value_stride.",
+    Edited(
+        changed(START_OF_KEYS, " * key_stride", ""),
+        changed(START_OF_VALUES, " * value_stride", ""),
+        changed(NEXT_KEYS, " * key_stride", ""),
+        changed(NEXT_VALUES, " * value_stride", ""),
     ),
-    Mistake(
-        "larger is this block's maximum alone: take the larger of it and the maximum so far.",
-        Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
-    ),
-    Mistake(
-        "maximum is never updated, so every block forgets the ones before: end the turn with "
-        "maximum = larger.",
-        Edited((NEW_MAXIMUM, "")),
-    ),
-    Mistake(
-        "NaN: total stays 0, or the factor for what is there is upside down. It is "
-        "tl.exp2(maximum - larger), at most 1.",
-        Edited(changed(SHRINK, "maximum - larger", "larger - maximum")),
-    ),
-    Mistake(
-        "Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
-        Edited((f"tl.where({MASK})", "scores")),
-        Edited(changed(MASK, "limit[:, None]", "stop")),
-    ),
-    Mistake(
-        "Masked keys get the score 0, which is a weight like any other: put -inf there.",
-        Edited(changed(MASK, 'float("-inf")', "0.0")),
-    ),
-    Mistake(
-        "One key too many is seen: row i may see the keys below limit[i], limit[i] not among them.",
-        Edited(changed(MASK, "<", "<=")),
-    ),
-    Mistake(
-        "The mask is reversed: what is kept are the keys below limit, columns[None, :] < "
-        "limit[:, None].",
-        Edited(changed(MASK, "<", ">=")),
-    ),
-    Mistake(
-        "The keys of every block are numbered from 0 where they meet limit: the first of them "
-        "is key number first.",
-        Edited(changed(MASK, "columns", "tl.arange(0, BLOCK)")),
-    ),
-    Mistake(
-        "The scores are not scaled: multiply them by scale.",
-        Edited(UNSCALED_MAXIMUM, changed(WEIGHTS, "scores * scale", "scores")),
-    ),
-    Mistake(
-        "The maximum is taken before the scores are scaled, and subtracted after: multiply it by "
-        "scale as well.",
-        Edited(UNSCALED_MAXIMUM),
-    ),
-    Mistake(
-        "log2 e counts double: scale holds it already, so take tl.exp2 of what scale makes, "
-        "tl.exp nowhere, and multiply by nothing else.",
-        Edited(changed(WEIGHTS, "exp2", "exp"), changed(SHRINK, "exp2", "exp")),
-        Edited(changed(WEIGHTS, "exp2", "exp")),
-    ),
-    Mistake(
-        "Every turn loads the first block: move the pointers on by first * key_stride and "
-        "first * value_stride.",
-        Edited(
-            (START_OF_KEYS, "pass"),
-            (START_OF_VALUES, "pass"),
-            (NEXT_KEYS, ""),
-            (NEXT_VALUES, ""),
-        ),
-    ),
-    Mistake(
-        "The keys are read from number 0 on, whatever start is: before the loop, move the pointers "
-        "on by start * key_stride and start * value_stride.",
-        Edited((START_OF_KEYS, "pass"), (START_OF_VALUES, "pass")),
-    ),
-    Mistake(
-        "NaN: the loads read on behind the last key. Give tl.load mask=there, other=0.0.",
-        Edited((GUARD, "")),
-    ),
-    Mistake(
-        "output is divided by total: leave that to the launch, which divides once, at the end.",
-        Edited(changed(RESULTS, "output,", "output / total[:, None],")),
-        Edited((OUTPUT, f"{OUTPUT.replace('= ', '= (')}) / total[:, None]")),
-    ),
-    Mistake(
-        "The loop begins anew and loses what was handed in: go on from output, total and maximum.",
-        Edited(
-            (
-                LOOP,
-                '    maximum = tl.full(maximum.shape, float("-inf"), tl.float32)\n'
-                f"    total = total * 0.0\n    output = output * 0.0\n{LOOP}",
-            )
-        ),
-    ),
-    Mistake(
-        "Only the first block is taken: go from start to stop in steps of BLOCK.",
-        Edited(changed(LOOP, "stop", "tl.minimum(stop, start + BLOCK)")),
-        Edited(changed(LOOP, "stop", "start + BLOCK")),
-    ),
-    Mistake(
-        "The values are taken to lie as far apart as the keys: their distance is value_stride.",
-        Edited(
-            changed(START_OF_VALUES, "value_stride", "key_stride"),
-            changed(NEXT_VALUES, "value_stride", "key_stride"),
-        ),
-    ),
-    Mistake(
-        "The pointers are moved by places, and a key has many: from one key to the next it is "
-        "key_stride, from one value to the next value_stride.",
-        Edited(
-            changed(START_OF_KEYS, " * key_stride", ""),
-            changed(START_OF_VALUES, " * value_stride", ""),
-            changed(NEXT_KEYS, " * key_stride", ""),
-            changed(NEXT_VALUES, " * value_stride", ""),
-        ),
-    ),
-    Mistake(
-        "What is returned is in another order: output, total, maximum.",
-        Edited((RESULTS, "return output, maximum, total")),
-    ),
+    "results-reordered: What is returned is in another order: output, total, maximum.",
+    Edited((RESULTS, "return output, maximum, total")),
 )
 
 EXERCISE = Exercise(

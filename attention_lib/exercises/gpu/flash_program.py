@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.gpu.flash_kernel import (
     draw_heads,
     exact_attention,
@@ -138,164 +138,120 @@ SECOND_CALL = f"""{CALL}unmasked, stop, limit, scale,
 """
 STORE = "tl.store(output + places, result / total[:, None], mask=inside)"
 
-MISTAKES = (
-    Mistake(
-        "tile and head are exchanged: the grid is (tiles, heads), so tl.program_id(0) is the tile and "
-        "tl.program_id(1) the head.",
-        Edited(changed(TILE, "(0)", "(1)"), changed(HEAD, "(1)", "(0)")),
+MISTAKES = known_mistakes(
+    "tile-and-head-exchanged: tile and head are exchanged: the grid is (tiles, heads), so "
+    "tl.program_id(0) is the tile and tl.program_id(1) the head.",
+    Edited(changed(TILE, "(0)", "(1)"), changed(HEAD, "(1)", "(0)")),
+    "first-rows-always: All tiles take the first rows: tile number t begins at row t * ROWS.",
+    Edited(changed(ROWS, "tile * ROWS + ", "")),
+    "tiles-overlap: Tiles overlap: tile number t begins at row t * ROWS, and at t it would share "
+    "all but one row with the next.",
+    Edited(changed(ROWS, "tile * ROWS", "tile")),
+    "head-missing: The head is left out: head h begins query_length rows further in query and "
+    "output, and key_length rows further in key and value, for each head before it.",
+    Edited(changed(HEAD, "tl.program_id(1)", "0")),
+    "keys-of-first-head: All heads take the keys and values of the first one: those of head h "
+    "begin at row h * key_length.",
+    Edited(changed(KEYS, "head * key_length + ", "")),
+    "queries-of-first-head: All programs take the queries of the first head, and store there: "
+    "those of head h begin at row h * query_length.",
+    Edited(changed(PLACES, "head * query_length + ", "")),
+    "output-of-first-head: All heads store where the first one does: rows of head h begin at row "
+    "h * query_length in output, too.",
+    Edited(changed(STORE, "places", "places - head * query_length * HEAD")),
+    "keys-at-query-length: Keys and values of head h are looked for at row h * query_length: they "
+    "begin at h * key_length.",
+    Edited(changed(KEYS, "key_length", "query_length")),
+    "queries-at-key-length: Queries and output of head h are looked for at row h * key_length: "
+    "they begin at h * query_length.",
+    Edited(changed(PLACES, "query_length", "key_length")),
+    "rows-one-number-long: Rows are taken to be one number long: row r begins at r * HEAD, so "
+    "multiply the row's number by HEAD.",
+    Edited(changed(PLACES, " * HEAD", "")),
+    Edited(changed(KEY_PLACES, " * HEAD", "")),
+    Edited(changed(PLACES, " * HEAD", ""), changed(KEY_PLACES, " * HEAD", "")),
+    "wrong-strides: The strides handed to INNER are not the distance from one key to the next: "
+    "that is HEAD, for keys and for values.",
+    Edited(
+        (FIRST_CALL, FIRST_CALL.replace("HEAD, HEAD", "1, 1")),
+        (SECOND_CALL, SECOND_CALL.replace("HEAD, HEAD", "1, 1")),
     ),
-    Mistake(
-        "All tiles take the first rows: tile number t begins at row t * ROWS.",
-        Edited(changed(ROWS, "tile * ROWS + ", "")),
-    ),
-    Mistake(
-        "Tiles overlap: tile number t begins at row t * ROWS, and at t it would share all but one row with "
-        "the next.",
-        Edited(changed(ROWS, "tile * ROWS", "tile")),
-    ),
-    Mistake(
-        "The head is left out: head h begins query_length rows further in query and output, and key_length "
-        "rows further in key and value, for each head before it.",
-        Edited(changed(HEAD, "tl.program_id(1)", "0")),
-    ),
-    Mistake(
-        "All heads take the keys and values of the first one: those of head h begin at row h * key_length.",
-        Edited(changed(KEYS, "head * key_length + ", "")),
-    ),
-    Mistake(
-        "All programs take the queries of the first head, and store there: those of head h begin at row "
-        "h * query_length.",
-        Edited(changed(PLACES, "head * query_length + ", "")),
-    ),
-    Mistake(
-        "All heads store where the first one does: rows of head h begin at row h * query_length in "
-        "output, too.",
-        Edited(changed(STORE, "places", "places - head * query_length * HEAD")),
-    ),
-    Mistake(
-        "Keys and values of head h are looked for at row h * query_length: they begin at h * key_length.",
-        Edited(changed(KEYS, "key_length", "query_length")),
-    ),
-    Mistake(
-        "Queries and output of head h are looked for at row h * key_length: they begin at h * query_length.",
-        Edited(changed(PLACES, "query_length", "key_length")),
-    ),
-    Mistake(
-        "Rows are taken to be one number long: row r begins at r * HEAD, so multiply the row's number by HEAD.",
-        Edited(changed(PLACES, " * HEAD", "")),
-        Edited(changed(KEY_PLACES, " * HEAD", "")),
-        Edited(changed(PLACES, " * HEAD", ""), changed(KEY_PLACES, " * HEAD", "")),
-    ),
-    Mistake(
-        "The strides handed to INNER are not the distance from one key to the next: that is HEAD, for keys and "
-        "for values.",
-        Edited(
-            (FIRST_CALL, FIRST_CALL.replace("HEAD, HEAD", "1, 1")),
-            (SECOND_CALL, SECOND_CALL.replace("HEAD, HEAD", "1, 1")),
-        ),
-    ),
-    Mistake(
-        "IS_CAUSAL changes nothing: with it, row i sees the keys below limit[i] = i + 1.",
-        Edited((CAUSAL, "    if False:")),
-    ),
-    Mistake(
-        "Each row misses its own key: limit is the first key that a row does not see, so it is rows + 1.",
-        Edited(changed(LIMIT, "rows + 1", "rows")),
-    ),
-    Mistake(
-        "Each row sees one key of the future: limit is the first key that a row does not see, rows + 1.",
-        Edited(changed(LIMIT, "rows + 1", "rows + 2")),
-    ),
-    Mistake(
-        "limit counts the rows of the tile from 0: they are numbered from tile * ROWS.",
-        Edited(changed(LIMIT, "rows + 1", "tl.arange(0, ROWS) + 1")),
-    ),
-    Mistake(
-        "limit goes beyond the last key, whose successors are loaded as 0 and get a weight: it is at most "
-        "key_length.",
-        Edited(changed(LIMIT, "tl.minimum(key_length, rows + 1)", "rows + 1")),
-    ),
-    Mistake(
-        "Blocks that reach into the future of some rows go without a mask: every row of the tile sees the keys "
-        "up to its first row's own, tile * ROWS, and no more.",
-        Edited(changed(SEEN, "tile * ROWS + 1", "tile * ROWS + ROWS")),
-    ),
-    Mistake(
-        "The keys stop too early: the last row of the tile sees the keys up to tile * ROWS + ROWS - 1.",
-        Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS")),
-        Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS + 1")),
-    ),
-    Mistake(
-        "The short block at the end is taken without a mask, and the places behind the last key get a weight: "
-        "round down, seen_by_all // BLOCK * BLOCK.",
-        Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "seen_by_all")),
-        Edited(changed(UNMASKED, "seen_by_all // BLOCK", "tl.cdiv(seen_by_all, BLOCK)")),
-    ),
-    Mistake(
-        "Only the blocks without a mask are taken: call INNER once more, from unmasked to stop, with True.",
-        Edited((SECOND_CALL, "")),
-    ),
-    Mistake(
-        "Only the blocks with a mask count: call INNER before that from 0 to unmasked, with False, and hand "
-        "what it returned to the second call.",
-        Edited((FIRST_CALL, "")),
-        Edited(
-            (
-                SECOND_CALL,
-                SECOND_CALL.replace(
-                    "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B"
-                ),
-            )
-        ),
-    ),
-    Mistake(
-        "Keys are taken twice: the second call begins where the first ended, at unmasked.",
-        Edited((SECOND_CALL, SECOND_CALL.replace("unmasked, stop", "0, stop"))),
-    ),
-    Mistake(
-        "The last call has MASKED False, so that limit is not looked at: its last argument is True.",
-        Edited((SECOND_CALL, SECOND_CALL.replace("True", "False"))),
-    ),
-    Mistake(
-        "maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, no score at all.",
-        Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
-    ),
-    Mistake(
-        "total begins at 1, as if a key had been seen: it begins at 0.",
-        Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
-    ),
-    Mistake(
-        "What is stored is not divided by total: store result / total[:, None].",
-        Edited(changed(STORE, " / total[:, None]", "")),
-    ),
-    Mistake(
-        "scale is left out: hand it to INNER, which multiplies the scores by it.",
-        Edited(
-            (FIRST_CALL, FIRST_CALL.replace("scale", "1.0")),
-            (SECOND_CALL, SECOND_CALL.replace("scale", "1.0")),
-        ),
-    ),
-    Mistake(
-        "scale counts double: INNER multiplies by it, so leave the queries as they are.",
-        Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
-    ),
-    Mistake(
-        "Keys and values are exchanged: INNER takes the keys' pointers before the values'.",
-        Edited(
-            (FIRST_CALL, FIRST_CALL.replace("key + key_places, value", "value + key_places, key")),
-            (
-                SECOND_CALL,
-                SECOND_CALL.replace("key + key_places, value", "value + key_places, key"),
+    "causal-ignored: IS_CAUSAL changes nothing: with it, row i sees the keys below limit[i] = i + "
+    "1.",
+    Edited((CAUSAL, "    if False:")),
+    "own-key-missed: Each row misses its own key: limit is the first key that a row does not see, "
+    "so it is rows + 1.",
+    Edited(changed(LIMIT, "rows + 1", "rows")),
+    "one-key-ahead: Each row sees one key of the future: limit is the first key that a row does "
+    "not see, rows + 1.",
+    Edited(changed(LIMIT, "rows + 1", "rows + 2")),
+    "limit-from-tile: limit counts the rows of the tile from 0: they are numbered from tile * "
+    "ROWS.",
+    Edited(changed(LIMIT, "rows + 1", "tl.arange(0, ROWS) + 1")),
+    "limit-past-end: limit goes beyond the last key, whose successors are loaded as 0 and get a "
+    "weight: it is at most key_length.",
+    Edited(changed(LIMIT, "tl.minimum(key_length, rows + 1)", "rows + 1")),
+    "future-unmasked: Blocks that reach into the future of some rows go without a mask: every row "
+    "of the tile sees the keys up to its first row's own, tile * ROWS, and no more.",
+    Edited(changed(SEEN, "tile * ROWS + 1", "tile * ROWS + ROWS")),
+    "stops-too-early: The keys stop too early: the last row of the tile sees the keys up to tile "
+    "* ROWS + ROWS - 1.",
+    Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS")),
+    Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS + 1")),
+    "short-block-unmasked: The short block at the end is taken without a mask, and the places "
+    "behind the last key get a weight: round down, seen_by_all // BLOCK * BLOCK.",
+    Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "seen_by_all")),
+    Edited(changed(UNMASKED, "seen_by_all // BLOCK", "tl.cdiv(seen_by_all, BLOCK)")),
+    "only-unmasked-blocks: Only the blocks without a mask are taken: call INNER once more, from "
+    "unmasked to stop, with True.",
+    Edited((SECOND_CALL, "")),
+    "only-masked-blocks: Only the blocks with a mask count: call INNER before that from 0 to "
+    "unmasked, with False, and hand what it returned to the second call.",
+    Edited((FIRST_CALL, "")),
+    Edited(
+        (
+            SECOND_CALL,
+            SECOND_CALL.replace(
+                "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B"
             ),
+        )
+    ),
+    "keys-taken-twice: Keys are taken twice: the second call begins where the first ended, at "
+    "unmasked.",
+    Edited((SECOND_CALL, SECOND_CALL.replace("unmasked, stop", "0, stop"))),
+    "last-call-unmasked: The last call has MASKED False, so that limit is not looked at: its last "
+    "argument is True.",
+    Edited((SECOND_CALL, SECOND_CALL.replace("True", "False"))),
+    "maximum-from-zero: maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, "
+    "no score at all.",
+    Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
+    "total-from-one: total begins at 1, as if a key had been seen: it begins at 0.",
+    Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
+    "not-divided: What is stored is not divided by total: store result / total[:, None].",
+    Edited(changed(STORE, " / total[:, None]", "")),
+    "scale-left-out: scale is left out: hand it to INNER, which multiplies the scores by it.",
+    Edited(
+        (FIRST_CALL, FIRST_CALL.replace("scale", "1.0")),
+        (SECOND_CALL, SECOND_CALL.replace("scale", "1.0")),
+    ),
+    "scale-twice: scale counts double: INNER multiplies by it, so leave the queries as they are.",
+    Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
+    "keys-values-exchanged: Keys and values are exchanged: INNER takes the keys' pointers before "
+    "the values'.",
+    Edited(
+        (FIRST_CALL, FIRST_CALL.replace("key + key_places, value", "value + key_places, key")),
+        (
+            SECOND_CALL,
+            SECOND_CALL.replace("key + key_places, value", "value + key_places, key"),
         ),
     ),
-    Mistake(
-        ALL_MASKED, Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "0")), measured=True
-    ),
-    Mistake(
-        FUTURE,
-        Edited(changed(STOP, "tl.minimum(key_length, tile * ROWS + ROWS)", "key_length")),
-        measured=True,
+    f"all-blocks-masked: {ALL_MASKED}",
+    Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "0")),
+    f"future-computed: {FUTURE}",
+    Edited(changed(STOP, "tl.minimum(key_length, tile * ROWS + ROWS)", "key_length")),
+    measured=(
+        "all-blocks-masked",
+        "future-computed",
     ),
 )
 

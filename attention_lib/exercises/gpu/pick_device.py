@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference, cuda_is_available, torch_device
 
 HINTS = (
@@ -54,37 +54,23 @@ def first_of(*names: str) -> str:
     return next(name for name in names if AVAILABLE[name]())
 
 
-MISTAKES = (
-    Mistake(
-        'These are names: return the device itself, such as torch.device("cuda").',
-        lambda: first_of("cuda", "mps", "cpu"),
-    ),
-    Mistake(
-        "Only CUDA is looked for: on a Mac, torch.backends.mps.is_available() is True.",
-        lambda: torch_device(first_of("cuda", "cpu")),
-    ),
-    Mistake(
-        "CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
-        lambda: torch_device(first_of("mps", "cpu")),
-    ),
-    Mistake(
-        "MPS is taken before CUDA: look for CUDA first.",
-        lambda: torch_device(first_of("mps", "cuda", "cpu")),
-    ),
-    Mistake(
-        "It is always the CPU: ask torch.cuda.is_available() first.",
-        lambda: torch_device("cpu"),
-    ),
-    Mistake(
-        "It is always CUDA, also where there is none: ask torch.cuda.is_available(), with its "
-        "parentheses.",
-        lambda: torch_device("cuda"),
-    ),
-    Mistake(
-        "MPS is taken where there is none: ask torch.backends.mps.is_available(), with its "
-        "parentheses; the CPU comes last.",
-        lambda: torch_device("cuda" if cuda_is_available() else "mps"),
-    ),
+MISTAKES = known_mistakes(
+    'names: These are names: return the device itself, such as torch.device("cuda").',
+    lambda: first_of("cuda", "mps", "cpu"),
+    "cuda-alone: Only CUDA is looked for: on a Mac, torch.backends.mps.is_available() is True.",
+    lambda: torch_device(first_of("cuda", "cpu")),
+    "never-cuda: CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
+    lambda: torch_device(first_of("mps", "cpu")),
+    "mps-first: MPS is taken before CUDA: look for CUDA first.",
+    lambda: torch_device(first_of("mps", "cuda", "cpu")),
+    "always-cpu: It is always the CPU: ask torch.cuda.is_available() first.",
+    lambda: torch_device("cpu"),
+    "always-cuda: It is always CUDA, also where there is none: ask torch.cuda.is_available(), "
+    "with its parentheses.",
+    lambda: torch_device("cuda"),
+    "always-mps: MPS is taken where there is none: ask torch.backends.mps.is_available(), with "
+    "its parentheses; the CPU comes last.",
+    lambda: torch_device("cuda" if cuda_is_available() else "mps"),
 )
 
 EXERCISE = Exercise(

@@ -19,7 +19,7 @@ from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.simulated import Work
 from attention_lib.checks.calls.tensors import is_tensor
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference, torch_device
 
 HINTS = (
@@ -121,60 +121,46 @@ def all_at_once(fn: Answer, device: Any, repeats: int = 10) -> float:
     return 1e3 * (time.perf_counter() - start) / repeats
 
 
-MISTAKES = (
-    Mistake(
-        "The first call is timed as well: call fn() once, untimed, before you begin.",
-        timer(warm=0),
+MISTAKES = known_mistakes(
+    "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
+    timer(warm=0),
+    "mean: This is the mean, which one slow call drags away: take the median.",
+    timer(of=statistics.mean),
+    all_at_once,
+    "fastest: This is the fastest call: take the median.",
+    timer(of=min),
+    "slowest: This is the slowest call: take the median.",
+    timer(of=max),
+    "sum: These are all calls together: take the median of the single calls.",
+    timer(of=sum),
+    "seconds: These are seconds: a second has 1000 milliseconds.",
+    timer(unit=1.0),
+    "microseconds: These are microseconds: a second has 1000 milliseconds.",
+    timer(unit=1e6),
+    "not-synchronized-at-end: The clock stops before the device has done its work: synchronize "
+    "before you read it.",
+    *(
+        timer(before=before, after=False, of=of)
+        for before in (True, False)
+        for of in (statistics.median, statistics.median_high)
     ),
-    Mistake(
-        "This is the mean, which one slow call drags away: take the median.",
-        timer(of=statistics.mean),
-        all_at_once,
-    ),
-    Mistake("This is the fastest call: take the median.", timer(of=min)),
-    Mistake("This is the slowest call: take the median.", timer(of=max)),
-    Mistake("These are all calls together: take the median of the single calls.", timer(of=sum)),
-    Mistake("These are seconds: a second has 1000 milliseconds.", timer(unit=1.0)),
-    Mistake("These are microseconds: a second has 1000 milliseconds.", timer(unit=1e6)),
-    Mistake(
-        "The clock stops before the device has done its work: synchronize before you read it.",
-        *(
-            timer(before=before, after=False, of=of)
-            for before in (True, False)
-            for of in (statistics.median, statistics.median_high)
-        ),
-    ),
-    Mistake(
-        "The first call is timed as well, and the clock stops before the device has done its work: "
-        "call fn() once, untimed, and synchronize before you read the clock.",
-        *(timer(warm=0, before=before, after=False) for before in (True, False)),
-    ),
-    Mistake(
-        "The clock starts while the device still does earlier work: synchronize before the "
-        "first timed call, too.",
-        timer(before=False),
-    ),
-    Mistake(
-        "Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
-        timer(waits_on=("cuda",)),
-    ),
-    Mistake(
-        "Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
-        timer(waits_on=("mps",)),
-    ),
-    Mistake(
-        "process_time counts what the processor works, and not what it waits for a device: "
-        "read time.perf_counter().",
-        timer(clock="process_time"),
-    ),
-    Mistake(
-        "repeats is ignored: time as many calls as asked for.",
-        timer(repeats_given=False),
-    ),
-    Mistake(
-        "This is the list of times: return its median, one number.",
-        timer(of=list),
-    ),
+    "untimed-and-unsynchronized: The first call is timed as well, and the clock stops before the "
+    "device has done its work: call fn() once, untimed, and synchronize before you read the clock.",
+    *(timer(warm=0, before=before, after=False) for before in (True, False)),
+    "not-synchronized-at-start: The clock starts while the device still does earlier work: "
+    "synchronize before the first timed call, too.",
+    timer(before=False),
+    "only-cuda-synchronized: Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
+    timer(waits_on=("cuda",)),
+    "only-mps-synchronized: Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
+    timer(waits_on=("mps",)),
+    "process-time: process_time counts what the processor works, and not what it waits for a "
+    "device: read time.perf_counter().",
+    timer(clock="process_time"),
+    "repeats-ignored: repeats is ignored: time as many calls as asked for.",
+    timer(repeats_given=False),
+    "list-of-times: This is the list of times: return its median, one number.",
+    timer(of=list),
 )
 
 EXERCISE = Exercise(

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.tensors import is_tensor
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -225,90 +225,67 @@ def without_gradient(query: Any, key: Any, value: Any, is_causal: bool = False) 
     return right_answer(query, key, value, is_causal).detach()
 
 
-MISTAKES = (
-    Mistake(
-        "fused attention: write it with matrix products and other plain tensor operations.",
-        fused,
-        measured=True,
+MISTAKES = known_mistakes(
+    "fused: fused attention: write it with matrix products and other plain tensor operations.",
+    fused,
+    "never-scaled: The scores are not scaled: divide them by the square root of d_k.",
+    attention_with(scale=lambda query, key, value: 1.0),
+    "root-of-d-v: The scores are divided by √d_v: the length of a query counts, query.shape[-1].",
+    attention_with(scale=lambda query, key, value: math.sqrt(value.shape[-1])),
+    "divided-by-d-k: The scores are divided by d_k: divide by its square root.",
+    attention_with(scale=lambda query, key, value: query.shape[-1]),
+    "root-of-keys: The scores are divided by the square root of the number of keys: d_k is the "
+    "last axis, query.shape[-1].",
+    attention_with(scale=lambda query, key, value: math.sqrt(key.shape[-2])),
+    "aligned-bottom-right: The causal mask is aligned at the bottom right: query 0 sees key 0 and "
+    "no other, also where L and S differ.",
+    attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1] - scores.shape[-2])),
+    "causal-ignored: is_causal is ignored: with it, query i sees the keys 0 to i only.",
+    attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1])),
+    "mask-reversed: The mask is reversed: it hides the past, and the future is seen.",
+    attention_with(mask=lambda scores: ~lower_triangle(scores, -1)),
+    attention_with(mask=lambda scores: ~lower_triangle(scores)),
+    "own-key-missed: Each query misses its own key: key i may be seen by query i.",
+    attention_with(mask=lambda scores: lower_triangle(scores, -1)),
+    "one-key-ahead: Each query sees one key of the future: the last one it may see is its own.",
+    attention_with(mask=lambda scores: lower_triangle(scores, 1)),
+    "masked-scores-zero: Masked scores are set to 0, which softmax turns into a weight: fill in "
+    "-inf.",
+    attention_with(fill=0.0),
+    "masked-after-softmax: The mask comes after the softmax: fill -inf into the scores before it, "
+    "so that what is hidden takes no part in the sum.",
+    attention_with(change_weights=lambda weights: weights.tril()),
+    attention_with(
+        change_weights=lambda weights: weights.tril() / weights.tril().sum(-1, keepdim=True)
     ),
-    Mistake(
-        "The scores are not scaled: divide them by the square root of d_k.",
-        attention_with(scale=lambda query, key, value: 1.0),
+    "always-causal: Keys are hidden without is_causal, too: mask only where it is True.",
+    lambda query, key, value, is_causal=False: right_answer(query, key, value, True),
+    "softmax-over-queries: The softmax runs over the queries: it must run over the keys, dim=-1.",
+    attention_with(dim=-2),
+    "exp-overflows: NaN: the exponentials overflow. torch.softmax subtracts each row's maximum "
+    "first.",
+    attention_with(shift=False),
+    "root-in-float32: The square root has the 7 digits of float32, and float64 inputs lose the "
+    "others: torch.tensor(6) becomes float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all "
+    "digits.",
+    attention_with(scale=root_in_float32),
+    "computed-in-float32: float64 inputs are computed in float32, and half of their digits are "
+    "lost: keep the inputs' dtype, or a wider one.",
+    in_float32,
+    f"no-gradient: {NO_GRADIENT}",
+    without_gradient,
+    through_numpy,
+    f"changed-in-place: {CHANGED_IN_PLACE}",
+    divided_in_place,
+    f"wrong-device: {WRONG_DEVICE}",
+    on_the_cpu,
+    back_from_the_cpu,
+    measured=(
+        "fused",
+        "no-gradient",
+        "changed-in-place",
+        "wrong-device",
     ),
-    Mistake(
-        "The scores are divided by √d_v: the length of a query counts, query.shape[-1].",
-        attention_with(scale=lambda query, key, value: math.sqrt(value.shape[-1])),
-    ),
-    Mistake(
-        "The scores are divided by d_k: divide by its square root.",
-        attention_with(scale=lambda query, key, value: query.shape[-1]),
-    ),
-    Mistake(
-        "The scores are divided by the square root of the number of keys: d_k is the last axis, "
-        "query.shape[-1].",
-        attention_with(scale=lambda query, key, value: math.sqrt(key.shape[-2])),
-    ),
-    Mistake(
-        "The causal mask is aligned at the bottom right: query 0 sees key 0 and no other, also "
-        "where L and S differ.",
-        attention_with(
-            mask=lambda scores: lower_triangle(scores, scores.shape[-1] - scores.shape[-2])
-        ),
-    ),
-    Mistake(
-        "is_causal is ignored: with it, query i sees the keys 0 to i only.",
-        attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1])),
-    ),
-    Mistake(
-        "The mask is reversed: it hides the past, and the future is seen.",
-        attention_with(mask=lambda scores: ~lower_triangle(scores, -1)),
-        attention_with(mask=lambda scores: ~lower_triangle(scores)),
-    ),
-    Mistake(
-        "Each query misses its own key: key i may be seen by query i.",
-        attention_with(mask=lambda scores: lower_triangle(scores, -1)),
-    ),
-    Mistake(
-        "Each query sees one key of the future: the last one it may see is its own.",
-        attention_with(mask=lambda scores: lower_triangle(scores, 1)),
-    ),
-    Mistake(
-        "Masked scores are set to 0, which softmax turns into a weight: fill in -inf.",
-        attention_with(fill=0.0),
-    ),
-    Mistake(
-        "The mask comes after the softmax: fill -inf into the scores before it, so that what "
-        "is hidden takes no part in the sum.",
-        attention_with(change_weights=lambda weights: weights.tril()),
-        attention_with(
-            change_weights=lambda weights: weights.tril() / weights.tril().sum(-1, keepdim=True)
-        ),
-    ),
-    Mistake(
-        "Keys are hidden without is_causal, too: mask only where it is True.",
-        lambda query, key, value, is_causal=False: right_answer(query, key, value, True),
-    ),
-    Mistake(
-        "The softmax runs over the queries: it must run over the keys, dim=-1.",
-        attention_with(dim=-2),
-    ),
-    Mistake(
-        "NaN: the exponentials overflow. torch.softmax subtracts each row's maximum first.",
-        attention_with(shift=False),
-    ),
-    Mistake(
-        "The square root has the 7 digits of float32, and float64 inputs lose the others: torch.tensor(6) becomes "
-        "float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all digits.",
-        attention_with(scale=root_in_float32),
-    ),
-    Mistake(
-        "float64 inputs are computed in float32, and half of their digits are lost: keep the "
-        "inputs' dtype, or a wider one.",
-        in_float32,
-    ),
-    Mistake(NO_GRADIENT, without_gradient, through_numpy, measured=True),
-    Mistake(CHANGED_IN_PLACE, divided_in_place, measured=True),
-    Mistake(WRONG_DEVICE, on_the_cpu, back_from_the_cpu, measured=True),
 )
 
 EXERCISE = Exercise(

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import (
     plain_softmax,
@@ -163,185 +163,137 @@ def combined(
     return answer
 
 
-MISTAKES = (
-    Mistake(
-        "grad_query and grad_key lack the factor 1/√d_k: the scores were scaled on the way "
-        "forward, so their gradients are on the way back.",
-        with_step(scale_back=1.0),
+MISTAKES = known_mistakes(
+    "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
+    "scaled on the way forward, so their gradients are on the way back.",
+    with_step(scale_back=1.0),
+    "never-scaled: The factor 1/√d_k is missing: scores are query times key transposed, over "
+    "√d_k, and grad_query and grad_key carry it too.",
+    with_step(scale=1.0),
+    "scale-missing-forward: The weights are computed without 1/√d_k: scale the scores before "
+    "softmax.",
+    lambda query, key, value, grad_output: backward(
+        query,
+        key,
+        value,
+        grad_output,
+        scale=1.0,
+        scale_back=1 / math.sqrt(query.shape[-1]),
     ),
-    Mistake(
-        "The factor 1/√d_k is missing: scores are query times key transposed, over √d_k, and "
-        "grad_query and grad_key carry it too.",
-        with_step(scale=1.0),
+    "root-of-another-size: You scale by √d_v or by the number of keys or queries: d_k is the last "
+    "size of query and key.",
+    with_scale(lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+    with_scale(lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
+    with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
+    with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[0])),
+    "divided-by-d-k: You scale by 1/d_k: it is 1/√d_k.",
+    with_scale(lambda query, key, value: 1 / query.shape[-1]),
+    "multiplied-by-root: You multiply by √d_k: divide by it.",
+    with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
+    "scale-on-one: grad_query and grad_key carry the factor 1/√d_k both, and here only one of "
+    "them does.",
+    lambda query, key, value, grad_output: times_power_of_d_k(0, query, key, value, grad_output),
+    lambda query, key, value, grad_output: times_power_of_d_k(1, query, key, value, grad_output),
+    "value-scaled: grad_value is divided by √d_k as well: the values were not scaled on the way "
+    "forward.",
+    lambda query, key, value, grad_output: times_power_of_d_k(
+        2, query, key, value, grad_output, power=-0.5
     ),
-    Mistake(
-        "The weights are computed without 1/√d_k: scale the scores before softmax.",
-        lambda query, key, value, grad_output: backward(
-            query,
-            key,
-            value,
-            grad_output,
-            scale=1.0,
-            scale_back=1 / math.sqrt(query.shape[-1]),
-        ),
+    "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
+    lambda query, key, value, grad_output: backward(
+        query, key, value, grad_output, scale_back=1 / query.shape[-1]
     ),
-    Mistake(
-        "You scale by √d_v or by the number of keys or queries: d_k is the last size of query "
-        "and key.",
-        with_scale(lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
-        with_scale(lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
-        with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
-        with_scale(lambda query, key, value: 1 / math.sqrt(query.shape[0])),
+    "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
+    "grad_weights), not grad_weights itself.",
+    with_step(through_softmax=lambda p, g: g),
+    "weighted-mean-missing: In the step through softmax the weighted mean is missing: it is p (g "
+    "− Σ p g), not p g.",
+    with_step(through_softmax=lambda p, g: p * g),
+    "only-diagonal: In the step through softmax only the diagonal p (1 − p) is used: a score "
+    "moves the other weights too. It is p (g − Σ p g).",
+    with_step(through_softmax=lambda p, g: p * (1 - p) * g),
+    "plain-mean: In the step through softmax the plain mean is subtracted: weigh the gradients, Σ "
+    "p g.",
+    with_step(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
+    "sum-over-wrong-axis: In the step through softmax the sum must run over the keys, the last "
+    "axis, with keepdims=True.",
+    with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-2, keepdims=True))),
+    with_step(through_softmax=lambda p, g: p * (g - (p * g).sum())),
+    with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=0, keepdims=True))),
+    with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-1))),
+    "softmax-over-wrong-axis: Softmax must run over the keys, the last axis of the scores.",
+    with_step(weigh=lambda scores: softmax(scores, -2)),
+    with_step(weigh=lambda scores: softmax(scores, 0)),
+    with_step(weigh=lambda scores: softmax(scores, None)),
+    "gradients-reordered: The three gradients are in another order: return grad_query, grad_key, "
+    "grad_value.",
+    *(
+        lambda query, key, value, grad_output, order=order: tuple(
+            backward(query, key, value, grad_output)[i] for i in order
+        )
+        for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
     ),
-    Mistake(
-        "You scale by 1/d_k: it is 1/√d_k.",
-        with_scale(lambda query, key, value: 1 / query.shape[-1]),
+    "weights-not-transposed: weights is not transposed in grad_value: value j gathers from all "
+    "queries that weighed it, the column j.",
+    combined(
+        lambda q, k, g, weights, grad_scores, scale: (
+            scale * grad_scores @ k,
+            scale * transposed(grad_scores) @ q,
+            weights @ g,
+        )
     ),
-    Mistake(
-        "You multiply by √d_k: divide by it.",
-        with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
+    "grad-scores-not-transposed: grad_scores is not transposed in grad_key: key j gathers from "
+    "all queries, the column j.",
+    combined(
+        lambda q, k, g, weights, grad_scores, scale: (
+            scale * grad_scores @ k,
+            scale * grad_scores @ q,
+            transposed(weights) @ g,
+        )
     ),
-    Mistake(
-        "grad_query and grad_key carry the factor 1/√d_k both, and here only one of them does.",
-        lambda query, key, value, grad_output: times_power_of_d_k(
-            0, query, key, value, grad_output
-        ),
-        lambda query, key, value, grad_output: times_power_of_d_k(
-            1, query, key, value, grad_output
-        ),
+    "query-key-exchanged: Query and key have changed places: grad_query comes from the keys, "
+    "grad_key from the queries.",
+    combined(
+        lambda q, k, g, weights, grad_scores, scale: (
+            scale * grad_scores @ q,
+            scale * transposed(grad_scores) @ k,
+            transposed(weights) @ g,
+        )
     ),
-    Mistake(
-        "grad_value is divided by √d_k as well: the values were not scaled on the way forward.",
-        lambda query, key, value, grad_output: times_power_of_d_k(
-            2, query, key, value, grad_output, power=-0.5
-        ),
+    "t-reverses-batch: .T reverses the batch dimensions as well: swap the last two axes only, "
+    "np.swapaxes(key, -1, -2).",
+    transposed_whole,
+    "value-not-transposed: value is not transposed in grad_weights: entry [i, j] is "
+    "grad_output[i] · value[j].",
+    lambda query, key, value, grad_output: backward(query, key, transposed(value), grad_output),
+    "value-from-scores: grad_value comes from grad_scores: the output is weights @ value, so it "
+    "takes the weights.",
+    combined(
+        lambda q, k, g, weights, grad_scores, scale: (
+            scale * grad_scores @ k,
+            scale * transposed(grad_scores) @ q,
+            transposed(grad_scores) @ g,
+        )
     ),
-    Mistake(
-        "The factor 1/√d_k is taken twice on the way back: once is enough.",
-        lambda query, key, value, grad_output: backward(
-            query, key, value, grad_output, scale_back=1 / query.shape[-1]
-        ),
+    "sign-reversed: The sign of grad_query and grad_key is reversed: in the step through softmax "
+    "it is p (g − Σ p g).",
+    with_step(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
+    "divided-by-queries: The gradients are divided by the number of queries: grad_output is all "
+    "there is to carry back.",
+    lambda query, key, value, grad_output: tuple(
+        gradient / query.shape[-2] for gradient in backward(query, key, value, grad_output)
     ),
-    Mistake(
-        "The step through softmax is missing: grad_scores is softmax_vjp(weights, "
-        "grad_weights), not grad_weights itself.",
-        with_step(through_softmax=lambda p, g: g),
-    ),
-    Mistake(
-        "In the step through softmax the weighted mean is missing: it is p (g − Σ p g), not p g.",
-        with_step(through_softmax=lambda p, g: p * g),
-    ),
-    Mistake(
-        "In the step through softmax only the diagonal p (1 − p) is used: a score moves the "
-        "other weights too. It is p (g − Σ p g).",
-        with_step(through_softmax=lambda p, g: p * (1 - p) * g),
-    ),
-    Mistake(
-        "In the step through softmax the plain mean is subtracted: weigh the gradients, Σ p g.",
-        with_step(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
-    ),
-    Mistake(
-        "In the step through softmax the sum must run over the keys, the last axis, with "
-        "keepdims=True.",
-        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-2, keepdims=True))),
-        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum())),
-        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=0, keepdims=True))),
-        with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-1))),
-    ),
-    Mistake(
-        "Softmax must run over the keys, the last axis of the scores.",
-        with_step(weigh=lambda scores: softmax(scores, -2)),
-        with_step(weigh=lambda scores: softmax(scores, 0)),
-        with_step(weigh=lambda scores: softmax(scores, None)),
-    ),
-    Mistake(
-        "The three gradients are in another order: return grad_query, grad_key, grad_value.",
-        *(
-            lambda query, key, value, grad_output, order=order: tuple(
-                backward(query, key, value, grad_output)[i] for i in order
-            )
-            for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
-        ),
-    ),
-    Mistake(
-        "weights is not transposed in grad_value: value j gathers from all queries that "
-        "weighed it, the column j.",
-        combined(
-            lambda q, k, g, weights, grad_scores, scale: (
-                scale * grad_scores @ k,
-                scale * transposed(grad_scores) @ q,
-                weights @ g,
-            )
-        ),
-    ),
-    Mistake(
-        "grad_scores is not transposed in grad_key: key j gathers from all queries, the column j.",
-        combined(
-            lambda q, k, g, weights, grad_scores, scale: (
-                scale * grad_scores @ k,
-                scale * grad_scores @ q,
-                transposed(weights) @ g,
-            )
-        ),
-    ),
-    Mistake(
-        "Query and key have changed places: grad_query comes from the keys, grad_key from the "
-        "queries.",
-        combined(
-            lambda q, k, g, weights, grad_scores, scale: (
-                scale * grad_scores @ q,
-                scale * transposed(grad_scores) @ k,
-                transposed(weights) @ g,
-            )
-        ),
-    ),
-    Mistake(
-        ".T reverses the batch dimensions as well: swap the last two axes only, "
-        "np.swapaxes(key, -1, -2).",
-        transposed_whole,
-    ),
-    Mistake(
-        "value is not transposed in grad_weights: entry [i, j] is grad_output[i] · value[j].",
-        lambda query, key, value, grad_output: backward(query, key, transposed(value), grad_output),
-    ),
-    Mistake(
-        "grad_value comes from grad_scores: the output is weights @ value, so it takes the "
-        "weights.",
-        combined(
-            lambda q, k, g, weights, grad_scores, scale: (
-                scale * grad_scores @ k,
-                scale * transposed(grad_scores) @ q,
-                transposed(grad_scores) @ g,
-            )
-        ),
-    ),
-    Mistake(
-        "The sign of grad_query and grad_key is reversed: in the step through softmax it "
-        "is p (g − Σ p g).",
-        with_step(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
-    ),
-    Mistake(
-        "The gradients are divided by the number of queries: grad_output is all there is to "
-        "carry back.",
-        lambda query, key, value, grad_output: tuple(
-            gradient / query.shape[-2] for gradient in backward(query, key, value, grad_output)
-        ),
-    ),
-    Mistake(
-        "exp overflows for large scores: use a softmax that subtracts each row's maximum.",
-        with_step(weigh=plain_softmax),
-    ),
-    Mistake(
-        "One maximum is subtracted from all rows, and a row far below it underflows to 0/0: use a "
-        "softmax that subtracts each row's own.",
-        with_step(weigh=softmax_with_one_maximum),
-    ),
-    Mistake(
-        "A small constant is added to the sum in softmax: leave it out, the sum is never 0.",
-        *(
-            with_step(weigh=lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
-            for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
-        ),
+    "exp-overflows: exp overflows for large scores: use a softmax that subtracts each row's "
+    "maximum.",
+    with_step(weigh=plain_softmax),
+    "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "
+    "0/0: use a softmax that subtracts each row's own.",
+    with_step(weigh=softmax_with_one_maximum),
+    "constant-in-sum: A small constant is added to the sum in softmax: leave it out, the sum is "
+    "never 0.",
+    *(
+        with_step(weigh=lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
+        for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
     ),
 )
 

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
 from attention_lib.lessons.gradients import cross_entropy_grad, softmax_vjp
 from attention_lib.lessons.softmax import softmax
@@ -67,100 +67,69 @@ def overflowing(scores: NDArray, targets: NDArray) -> NDArray:
     return (plain_softmax(scores) - one_hot(scores, targets)) / len(targets)
 
 
-MISTAKES = (
-    Mistake(
-        "The division by N is missing: the loss is the mean over the examples.",
-        lambda scores, targets: softmax(scores) - one_hot(scores, targets),
+MISTAKES = known_mistakes(
+    "not-divided-by-n: The division by N is missing: the loss is the mean over the examples.",
+    lambda scores, targets: softmax(scores) - one_hot(scores, targets),
+    "divided-by-entries: You divide by the number of all entries, N × C: divide by N, the number "
+    "of examples.",
+    lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
+    lambda scores, targets: cross_entropy_grad(scores, targets) / scores.shape[1],
+    "divided-by-classes: You divide by C, the number of classes: divide by N, the number of "
+    "examples.",
+    lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
+    "sign-reversed: The sign is reversed: it is the weights minus 1 at the right class.",
+    lambda scores, targets: (one_hot(scores, targets) - softmax(scores)) / len(targets),
+    lambda scores, targets: one_hot(scores, targets) - softmax(scores),
+    "one-not-subtracted: These are the weights divided by N: subtract 1 at the right class of "
+    "each example.",
+    lambda scores, targets: softmax(scores) / len(targets),
+    "weights-missing: Only the score of the right class counts here: the log-sum-exp of the row "
+    "depends on every score, and its derivatives are the weights.",
+    lambda scores, targets: -one_hot(scores, targets) / len(targets),
+    "only-right-class: Only the entry of the right class is filled: every other score has its "
+    "weight as gradient.",
+    lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
+    "no-softmax: 1 is subtracted from the scores: take softmax of each row first.",
+    lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
+    "logarithms-of-weights: These come from the logarithms of the weights: use the weights "
+    "themselves.",
+    lambda scores, targets: (np.log(softmax(scores)) - one_hot(scores, targets)) / len(targets),
+    "gradient-of-weights: This is the gradient with respect to the weights, −1/p: carry it back "
+    "to the scores.",
+    lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
+    lambda scores, targets: np.where(
+        one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
     ),
-    Mistake(
-        "You divide by the number of all entries, N × C: divide by N, the number of examples.",
-        lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
-        lambda scores, targets: cross_entropy_grad(scores, targets) / scores.shape[1],
+    "divided-too-early: The weights are divided by N before 1 is subtracted: subtract first, and "
+    "divide both.",
+    lambda scores, targets: softmax(scores) / len(targets) - one_hot(scores, targets),
+    "through-one-over-p: 1/p has no answer where a weight has underflowed to 0. On paper p "
+    "cancels: what is left is the weights minus 1 at the right class.",
+    lambda scores, targets: (
+        softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
     ),
-    Mistake(
-        "You divide by C, the number of classes: divide by N, the number of examples.",
-        lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
+    lambda scores, targets: np.nan_to_num(
+        softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
     ),
-    Mistake(
-        "The sign is reversed: it is the weights minus 1 at the right class.",
-        lambda scores, targets: (one_hot(scores, targets) - softmax(scores)) / len(targets),
-        lambda scores, targets: one_hot(scores, targets) - softmax(scores),
-    ),
-    Mistake(
-        "These are the weights divided by N: subtract 1 at the right class of each example.",
-        lambda scores, targets: softmax(scores) / len(targets),
-    ),
-    Mistake(
-        "Only the score of the right class counts here: the log-sum-exp of the row depends on "
-        "every score, and its derivatives are the weights.",
-        lambda scores, targets: -one_hot(scores, targets) / len(targets),
-    ),
-    Mistake(
-        "Only the entry of the right class is filled: every other score has its weight as "
-        "gradient.",
-        lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
-    ),
-    Mistake(
-        "1 is subtracted from the scores: take softmax of each row first.",
-        lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
-    ),
-    Mistake(
-        "These come from the logarithms of the weights: use the weights themselves.",
-        lambda scores, targets: (np.log(softmax(scores)) - one_hot(scores, targets)) / len(targets),
-    ),
-    Mistake(
-        "This is the gradient with respect to the weights, −1/p: carry it back to the scores.",
-        lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
-        lambda scores, targets: np.where(
-            one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
-        ),
-    ),
-    Mistake(
-        "The weights are divided by N before 1 is subtracted: subtract first, and divide both.",
-        lambda scores, targets: softmax(scores) / len(targets) - one_hot(scores, targets),
-    ),
-    Mistake(
-        "1/p has no answer where a weight has underflowed to 0. On paper p cancels: what is left "
-        "is the weights minus 1 at the right class.",
-        lambda scores, targets: (
-            softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
-        ),
-        lambda scores, targets: np.nan_to_num(
-            softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
-        ),
-    ),
-    Mistake(
-        "gradient[:, targets] takes every target in every row: use "
-        "gradient[np.arange(N), targets].",
-        every_column,
-    ),
-    Mistake(
-        "gradient[targets] takes whole rows, those with the numbers of the classes: use "
-        "gradient[np.arange(N), targets].",
-        rows_of_targets,
-    ),
-    Mistake(
-        "1 is subtracted everywhere: only at the right class of each example.",
-        lambda scores, targets: (softmax(scores) - 1) / len(targets),
-    ),
-    Mistake(
-        "Softmax runs down the columns: each row is one example.",
-        lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
-    ),
-    Mistake(
-        "Softmax runs over the whole array: each row is one example.",
-        lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
-    ),
-    Mistake(
-        "exp overflows for large scores: subtract each row's maximum first, or use lib.softmax.",
-        overflowing,
-        id="0449cc",
-    ),
-    Mistake(
-        "For integer scores the gradient is cut to whole numbers: np.zeros_like copies the "
-        "integer dtype. Make a float array.",
-        cut_to_integers(cross_entropy_grad),
-    ),
+    "every-target-in-row: gradient[:, targets] takes every target in every row: use "
+    "gradient[np.arange(N), targets].",
+    every_column,
+    "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
+    "gradient[np.arange(N), targets].",
+    rows_of_targets,
+    "one-subtracted-everywhere: 1 is subtracted everywhere: only at the right class of each "
+    "example.",
+    lambda scores, targets: (softmax(scores) - 1) / len(targets),
+    "softmax-down-columns: Softmax runs down the columns: each row is one example.",
+    lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
+    "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
+    lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
+    "exp-overflows: exp overflows for large scores: subtract each row's maximum first, or use "
+    "lib.softmax.",
+    overflowing,
+    "cut-to-integers: For integer scores the gradient is cut to whole numbers: np.zeros_like "
+    "copies the integer dtype. Make a float array.",
+    cut_to_integers(cross_entropy_grad),
 )
 
 EXERCISE = Exercise(

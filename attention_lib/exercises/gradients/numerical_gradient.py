@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.staging import on_strided_arrays
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.gradients import numerical_gradient
 
 HINTS = (
@@ -200,101 +200,75 @@ def all_at_once(f: Answer, x: NDArray, eps: float = 1e-6) -> float:
     return (f(x + eps) - f(x - eps)) / (2 * eps)
 
 
-MISTAKES = (
-    Mistake(STRIDED_ARRAY, through_flat_array_in_memory_order, measured=True),
-    Mistake(
-        "This difference is one-sided, from x to x + eps or to x − eps: take f at both x + eps "
-        "and x − eps.",
-        differences(lambda f, here, eps: (f(here + eps) - f(here)) / eps),
-        differences(lambda f, here, eps: (f(here) - f(here - eps)) / eps),
+MISTAKES = known_mistakes(
+    f"strided-array: {STRIDED_ARRAY}",
+    through_flat_array_in_memory_order,
+    "one-sided: This difference is one-sided, from x to x + eps or to x − eps: take f at both x + "
+    "eps and x − eps.",
+    differences(lambda f, here, eps: (f(here + eps) - f(here)) / eps),
+    differences(lambda f, here, eps: (f(here) - f(here - eps)) / eps),
+    "twice-too-large: These are twice too large: from x − eps to x + eps is 2 * eps, so divide by "
+    "2 * eps.",
+    differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / eps),
+    "one-sided-and-halved: These are half too small: from x to x + eps is one eps, and one-sided. "
+    "Take f(x + eps) − f(x − eps) and divide by 2 * eps.",
+    differences(lambda f, here, eps: (f(here + eps) - f(here)) / (2 * eps)),
+    differences(lambda f, here, eps: (f(here) - f(here - eps)) / (2 * eps)),
+    "not-divided: The differences are not divided by 2 * eps.",
+    differences(lambda f, here, eps: f(here + eps) - f(here - eps)),
+    differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2),
+    "brackets-missing: / 2 * eps divides by 2 and then multiplies by eps: write / (2 * eps).",
+    differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2 * eps),
+    "same-array: All differences are 0, as if the points above and below were one and the same "
+    "array: give each a copy of its own, x.copy().",
+    differences(lambda f, here, eps: 0.0),
+    "sign-reversed: The sign is reversed: subtract f(x − eps) from f(x + eps).",
+    differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
+    "all-entries-at-once: All entries are moved at once: move one entry at a time, each has its "
+    "own derivative.",
+    all_at_once,
+    lambda f, x, eps=1e-6: np.full(x.shape, all_at_once(f, x, eps)),
+    "not-put-back: An entry moved for one derivative is still moved for the next: put it back, or "
+    "take a fresh copy of x.",
+    lambda f, x, eps=1e-6: never_put_back(f, x, eps, -1.0),
+    lambda f, x, eps=1e-6: never_put_back(f, x, eps, 1.0),
+    both_never_put_back,
+    "whole-rows-moved: x[i] is a whole row when x has two axes: move one entry, such as x[index] "
+    "for index in np.ndindex(x.shape).",
+    whole_rows,
+    "flat-copy-moved: The flat array of a transposed x is a copy, and moving its entries leaves x "
+    "as it is: move x[index], for index in np.ndindex(x.shape).",
+    through_flat_array,
+    "one-entry-passed: f is called with one entry of x: it takes the whole array, with that entry "
+    "moved.",
+    entry_by_entry,
+    "eps-ignored: You always take the same step: use the eps you are given.",
+    *(
+        lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
+        for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
     ),
-    Mistake(
-        "These are twice too large: from x − eps to x + eps is 2 * eps, so divide by 2 * eps.",
-        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / eps),
+    "default-of-eps: The default of eps is not 1e-6: the first line is def numerical_gradient(f, "
+    "x, eps=1e-6).",
+    *(
+        lambda f, x, eps=default: numerical_gradient(f, x, eps)
+        for default in (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
     ),
-    Mistake(
-        "These are half too small: from x to x + eps is one eps, and one-sided. Take "
-        "f(x + eps) − f(x − eps) and divide by 2 * eps.",
-        differences(lambda f, here, eps: (f(here + eps) - f(here)) / (2 * eps)),
-        differences(lambda f, here, eps: (f(here) - f(here - eps)) / (2 * eps)),
-    ),
-    Mistake(
-        "The differences are not divided by 2 * eps.",
-        differences(lambda f, here, eps: f(here + eps) - f(here - eps)),
-        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2),
-    ),
-    Mistake(
-        "/ 2 * eps divides by 2 and then multiplies by eps: write / (2 * eps).",
-        differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / 2 * eps),
-    ),
-    Mistake(
-        "All differences are 0, as if the points above and below were one and the same array: "
-        "give each a copy of its own, x.copy().",
-        differences(lambda f, here, eps: 0.0),
-    ),
-    Mistake(
-        "The sign is reversed: subtract f(x − eps) from f(x + eps).",
-        differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
-    ),
-    Mistake(
-        "All entries are moved at once: move one entry at a time, each has its own derivative.",
-        all_at_once,
-        lambda f, x, eps=1e-6: np.full(x.shape, all_at_once(f, x, eps)),
-    ),
-    Mistake(
-        "An entry moved for one derivative is still moved for the next: put it back, or take "
-        "a fresh copy of x.",
-        lambda f, x, eps=1e-6: never_put_back(f, x, eps, -1.0),
-        lambda f, x, eps=1e-6: never_put_back(f, x, eps, 1.0),
-        both_never_put_back,
-    ),
-    Mistake(
-        "x[i] is a whole row when x has two axes: move one entry, such as x[index] for index "
-        "in np.ndindex(x.shape).",
-        whole_rows,
-    ),
-    Mistake(
-        "The flat array of a transposed x is a copy, and moving its entries leaves x as it is: move "
-        "x[index], for index in np.ndindex(x.shape).",
-        through_flat_array,
-    ),
-    Mistake(
-        "f is called with one entry of x: it takes the whole array, with that entry moved.",
-        entry_by_entry,
-    ),
-    Mistake(
-        "You always take the same step: use the eps you are given.",
-        *(
-            lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
-            for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-        ),
-    ),
-    Mistake(
-        "The default of eps is not 1e-6: the first line is def numerical_gradient(f, x, eps=1e-6).",
-        *(
-            lambda f, x, eps=default: numerical_gradient(f, x, eps)
-            for default in (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
-        ),
-    ),
-    Mistake(
-        "Half a step is taken to either side: go from x − eps to x + eps.",
-        differences(lambda f, here, eps: (f(here + eps / 2) - f(here - eps / 2)) / eps),
-    ),
-    Mistake(
-        "The step is made larger or smaller with x: it is eps for every entry.",
-        lambda f, x, eps=1e-6: differences(
-            lambda g, here, e: (
-                (g(here + e * max(1, abs(here))) - g(here - e * max(1, abs(here))))
-                / (2 * e * max(1, abs(here)))
-            )
-        )(f, x, eps),
-        lambda f, x, eps=1e-6: differences(
-            lambda g, here, e: (
-                (g(here + e * (1 + abs(here))) - g(here - e * (1 + abs(here))))
-                / (2 * e * (1 + abs(here)))
-            )
-        )(f, x, eps),
-    ),
+    "half-a-step: Half a step is taken to either side: go from x − eps to x + eps.",
+    differences(lambda f, here, eps: (f(here + eps / 2) - f(here - eps / 2)) / eps),
+    "relative-step: The step is made larger or smaller with x: it is eps for every entry.",
+    lambda f, x, eps=1e-6: differences(
+        lambda g, here, e: (
+            (g(here + e * max(1, abs(here))) - g(here - e * max(1, abs(here))))
+            / (2 * e * max(1, abs(here)))
+        )
+    )(f, x, eps),
+    lambda f, x, eps=1e-6: differences(
+        lambda g, here, e: (
+            (g(here + e * (1 + abs(here))) - g(here - e * (1 + abs(here))))
+            / (2 * e * (1 + abs(here)))
+        )
+    )(f, x, eps),
+    measured=("strided-array",),
 )
 
 EXERCISE = Exercise(

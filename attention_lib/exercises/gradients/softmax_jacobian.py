@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.gradients import softmax_jacobian
 from attention_lib.lessons.softmax import softmax
 
@@ -53,62 +53,42 @@ def outer(weights: NDArray) -> NDArray:
     return weights[..., :, None] * weights[..., None, :]
 
 
-MISTAKES = (
-    Mistake(
-        "Only the diagonal is filled: raising one score lowers the other weights too, by p_i p_k.",
-        lambda weights: diagonal(weights * (1 - weights)),
-    ),
-    Mistake(
-        "These are the derivatives of each weight by its own score alone, p (1 − p): the "
-        "answer has one for every pair, shape (..., n, n).",
-        lambda weights: weights * (1 - weights),
-    ),
-    Mistake(
-        "The sign is reversed: raising a score raises its own weight, so the diagonal is positive.",
-        lambda weights: outer(weights) - diagonal(weights),
-    ),
-    Mistake(
-        "Off the diagonal the sign is wrong: raising one score lowers the other weights.",
-        lambda weights: diagonal(weights) + outer(weights),
-        lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
-    ),
-    Mistake(
-        "These are −p_i p_k everywhere: on the diagonal p_i is added, where δ_ik is 1.",
-        lambda weights: -outer(weights),
-    ),
-    Mistake(
-        "These are p_i p_k: the formula is p_i (δ_ik − p_k).",
-        outer,
-    ),
-    Mistake(
-        "This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",
-        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :],
-        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., :, None],
-    ),
-    Mistake(
-        "This is δ_ik − p_i p_k: the δ_ik is multiplied by p_i as well.",
-        lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - outer(weights),
-    ),
-    Mistake(
-        "These are the weights on a diagonal: p_i p_k is still to be subtracted.",
-        diagonal,
-    ),
-    Mistake(
-        "A square stands in place of a product of two weights: subtract p_i p_k, one weight "
-        "along each axis.",
-        lambda weights: diagonal(weights) - weights[..., None, :] ** 2,
-        lambda weights: diagonal(weights) - weights[..., :, None] ** 2,
-    ),
-    Mistake(
-        "np.diag and np.outer know no batch dimensions: use weights[..., :, None] and "
-        "weights[..., None, :].",
-        lambda weights: np.diag(weights) - np.outer(weights, weights),
-        lambda weights: np.diagflat(weights) - np.outer(weights, weights),
-    ),
-    Mistake(
-        "Softmax is applied to the weights: they are weights already.",
-        lambda weights: softmax_jacobian(softmax(weights)),
-    ),
+MISTAKES = known_mistakes(
+    "only-diagonal: Only the diagonal is filled: raising one score lowers the other weights too, "
+    "by p_i p_k.",
+    lambda weights: diagonal(weights * (1 - weights)),
+    "diagonal-as-vector: These are the derivatives of each weight by its own score alone, p (1 − "
+    "p): the answer has one for every pair, shape (..., n, n).",
+    lambda weights: weights * (1 - weights),
+    "sign-reversed: The sign is reversed: raising a score raises its own weight, so the diagonal "
+    "is positive.",
+    lambda weights: outer(weights) - diagonal(weights),
+    "off-diagonal-sign: Off the diagonal the sign is wrong: raising one score lowers the other "
+    "weights.",
+    lambda weights: diagonal(weights) + outer(weights),
+    lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
+    "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal p_i is added, where δ_ik "
+    "is 1.",
+    lambda weights: -outer(weights),
+    "delta-missing: These are p_i p_k: the formula is p_i (δ_ik − p_k).",
+    outer,
+    "weight-missing: This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",
+    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :],
+    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., :, None],
+    "delta-without-weight: This is δ_ik − p_i p_k: the δ_ik is multiplied by p_i as well.",
+    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - outer(weights),
+    "product-missing: These are the weights on a diagonal: p_i p_k is still to be subtracted.",
+    diagonal,
+    "squared-weight: A square stands in place of a product of two weights: subtract p_i p_k, one "
+    "weight along each axis.",
+    lambda weights: diagonal(weights) - weights[..., None, :] ** 2,
+    lambda weights: diagonal(weights) - weights[..., :, None] ** 2,
+    "no-batch-dimensions: np.diag and np.outer know no batch dimensions: use weights[..., :, "
+    "None] and weights[..., None, :].",
+    lambda weights: np.diag(weights) - np.outer(weights, weights),
+    lambda weights: np.diagflat(weights) - np.outer(weights, weights),
+    "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
+    lambda weights: softmax_jacobian(softmax(weights)),
 )
 
 EXERCISE = Exercise(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, grows_faster_than_its_input, peak_bytes
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.gradients import softmax_vjp
@@ -112,86 +112,59 @@ def row_by_row(weights: NDArray, grad_weights: NDArray) -> NDArray:
     return result
 
 
-MISTAKES = (
-    Mistake(
-        NO_MATRIX,
-        lambda p, g: np.einsum("...ki,...i->...k", diagonal(p) - outer(p), g),
-        lambda p, g: ((diagonal(p) - outer(p)) @ g[..., None])[..., 0],
-        lambda p, g: p * g - (outer(p) @ g[..., None])[..., 0],
-        lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(axis=-1),
-        measured=True,
-    ),
-    Mistake(NO_ROW_BY_ROW, row_by_row, measured=True),
-    Mistake(
-        "This is p_k g_k alone: subtract the weighted mean Σ p_i g_i from each g_k first.",
-        lambda p, g: p * g,
-    ),
-    Mistake(
-        "The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
-        lambda p, g: p * (g - g.mean(axis=-1, keepdims=True)),
-    ),
-    Mistake(
-        "The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
-        lambda p, g: p * (g - g.sum(axis=-1, keepdims=True)),
-    ),
-    Mistake(
-        "This is g_k − Σ p_i g_i: it lacks the factor p_k.",
-        lambda p, g: g - weighted_mean(g, p),
-    ),
-    Mistake(
-        "This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
-        lambda p, g: p * g - weighted_mean(g, p),
-    ),
-    Mistake(
-        "This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves the other "
-        "weights too. Subtract the sum Σ p_i g_i over the row.",
-        lambda p, g: p * (1 - p) * g,
-    ),
-    Mistake(
-        "The sum runs over the whole array: every row has its own, axis=-1.",
-        lambda p, g: p * (g - np.sum(p * g)),
-    ),
-    Mistake(
-        "The sums have lost their axis, so they do not line up with the rows: use keepdims=True.",
-        lambda p, g: p * (g - np.sum(p * g, axis=-1)),
-        lambda p, g: p * (g - (p * g).sum(-1)),
-    ),
-    Mistake(
-        "The sum runs along axis 0: each row has its own, axis=-1.",
-        lambda p, g: p * (g - np.sum(p * g, axis=0)),
-        lambda p, g: p * (g - np.sum(p * g, axis=0, keepdims=True)),
-    ),
-    Mistake(
-        "np.dot multiplies matrices here: Σ p_i g_i is one number for each row, "
-        "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
-        lambda p, g: p * (g - np.dot(p, g)),
-        lambda p, g: p * (g - p @ g),
-        lambda p, g: p * (g - p @ g.T),
-        lambda p, g: p * (g - np.dot(p, g.T)),
-    ),
-    Mistake(
-        "The sign is reversed: it is g_k minus the weighted mean.",
-        lambda p, g: p * (weighted_mean(g, p) - g),
-    ),
-    Mistake(
-        "The weighted mean is added: it is subtracted.",
-        lambda p, g: p * (g + weighted_mean(g, p)),
-    ),
-    Mistake(
-        "Weights and gradients have changed places: the result is p_k (g_k − Σ p_i g_i).",
-        lambda p, g: g * (p - weighted_mean(g, p)),
-    ),
-    Mistake(
-        "The squares of the weights are in the sum: it is Σ p_i g_i.",
-        lambda p, g: p * (g - np.sum(p * p * g, axis=-1, keepdims=True)),
-    ),
-    Mistake(
-        "The largest gradient is subtracted: subtract the weighted mean.",
-        lambda p, g: p * (g - g.max(axis=-1, keepdims=True)),
-    ),
-    Mistake(
-        "Softmax is applied to the weights: they are weights already.",
-        lambda p, g: softmax_vjp(softmax(p), g),
+MISTAKES = known_mistakes(
+    f"whole-matrix: {NO_MATRIX}",
+    lambda p, g: np.einsum("...ki,...i->...k", diagonal(p) - outer(p), g),
+    lambda p, g: ((diagonal(p) - outer(p)) @ g[..., None])[..., 0],
+    lambda p, g: p * g - (outer(p) @ g[..., None])[..., 0],
+    lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(axis=-1),
+    f"row-by-row: {NO_ROW_BY_ROW}",
+    row_by_row,
+    "mean-not-subtracted: This is p_k g_k alone: subtract the weighted mean Σ p_i g_i from each "
+    "g_k first.",
+    lambda p, g: p * g,
+    "plain-mean: The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
+    lambda p, g: p * (g - g.mean(axis=-1, keepdims=True)),
+    "plain-sum: The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
+    lambda p, g: p * (g - g.sum(axis=-1, keepdims=True)),
+    "weight-missing: This is g_k − Σ p_i g_i: it lacks the factor p_k.",
+    lambda p, g: g - weighted_mean(g, p),
+    "sum-without-weight: This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
+    lambda p, g: p * g - weighted_mean(g, p),
+    "only-diagonal: This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves "
+    "the other weights too. Subtract the sum Σ p_i g_i over the row.",
+    lambda p, g: p * (1 - p) * g,
+    "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
+    lambda p, g: p * (g - np.sum(p * g)),
+    "keepdims-missing: The sums have lost their axis, so they do not line up with the rows: use "
+    "keepdims=True.",
+    lambda p, g: p * (g - np.sum(p * g, axis=-1)),
+    lambda p, g: p * (g - (p * g).sum(-1)),
+    "axis-0: The sum runs along axis 0: each row has its own, axis=-1.",
+    lambda p, g: p * (g - np.sum(p * g, axis=0)),
+    lambda p, g: p * (g - np.sum(p * g, axis=0, keepdims=True)),
+    "np-dot: np.dot multiplies matrices here: Σ p_i g_i is one number for each row, "
+    "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
+    lambda p, g: p * (g - np.dot(p, g)),
+    lambda p, g: p * (g - p @ g),
+    lambda p, g: p * (g - p @ g.T),
+    lambda p, g: p * (g - np.dot(p, g.T)),
+    "sign-reversed: The sign is reversed: it is g_k minus the weighted mean.",
+    lambda p, g: p * (weighted_mean(g, p) - g),
+    "mean-added: The weighted mean is added: it is subtracted.",
+    lambda p, g: p * (g + weighted_mean(g, p)),
+    "arguments-exchanged: Weights and gradients have changed places: the result is p_k (g_k − Σ "
+    "p_i g_i).",
+    lambda p, g: g * (p - weighted_mean(g, p)),
+    "weights-squared: The squares of the weights are in the sum: it is Σ p_i g_i.",
+    lambda p, g: p * (g - np.sum(p * p * g, axis=-1, keepdims=True)),
+    "largest-subtracted: The largest gradient is subtracted: subtract the weighted mean.",
+    lambda p, g: p * (g - g.max(axis=-1, keepdims=True)),
+    "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
+    lambda p, g: softmax_vjp(softmax(p), g),
+    measured=(
+        "whole-matrix",
+        "row-by-row",
     ),
 )
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.learning import adam_step
 
 HINTS = (
@@ -170,144 +170,105 @@ def epsilon_before_correction(
     return tuple(array.astype(parameter.dtype) for array in (moved, mean, square))
 
 
-MISTAKES = (
-    Mistake(
-        "The correction for the start at 0 is missing: divide mean by 1 − beta1**step and square by "
-        "1 − beta2**step before the step.",
-        stepped(correct1=uncorrected, correct2=uncorrected),
+MISTAKES = known_mistakes(
+    "no-correction: The correction for the start at 0 is missing: divide mean by 1 − beta1**step "
+    "and square by 1 − beta2**step before the step.",
+    stepped(correct1=uncorrected, correct2=uncorrected),
+    "square-uncorrected: square is not corrected for its start at 0: divide it by 1 − beta2**step "
+    "before the step.",
+    stepped(correct2=uncorrected),
+    "mean-uncorrected: mean is not corrected for its start at 0: divide it by 1 − beta1**step "
+    "before the step.",
+    stepped(correct1=uncorrected),
+    "corrected-returned: The corrected mean and square are returned: they serve this step only. "
+    "Return the running means as they are.",
+    stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v_hat)),
+    stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v)),
+    stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m, v_hat)),
+    "correction-without-step: The correction divides by 1 − beta in every step: it is 1 − "
+    "beta**step, which grows to 1.",
+    stepped(correct1=lambda beta, step: 1 - beta, correct2=lambda beta, step: 1 - beta),
+    "correction-multiplied: The correction multiplies: divide by 1 − beta**step, which makes the "
+    "running means larger.",
+    stepped(
+        correct1=lambda beta, step: 1 / (1 - beta**step),
+        correct2=lambda beta, step: 1 / (1 - beta**step),
     ),
-    Mistake(
-        "square is not corrected for its start at 0: divide it by 1 − beta2**step before the step.",
-        stepped(correct2=uncorrected),
+    "step-from-zero: The steps are counted from 0 in the correction: step is 1 for the first one, "
+    "and beta**step is taken as it is.",
+    stepped(
+        correct1=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
+        correct2=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
     ),
-    Mistake(
-        "mean is not corrected for its start at 0: divide it by 1 − beta1**step before the step.",
-        stepped(correct1=uncorrected),
+    stepped(
+        correct1=lambda beta, step: 1 - beta ** (step + 1),
+        correct2=lambda beta, step: 1 - beta ** (step + 1),
     ),
-    Mistake(
-        "The corrected mean and square are returned: they serve this step only. Return the running "
-        "means as they are.",
-        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v_hat)),
-        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v)),
-        stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m, v_hat)),
+    "uphill: The step goes uphill: subtract it from the parameter.",
+    stepped(sign=1.0),
+    "no-root: The root is missing: divide by the root of the corrected square, plus epsilon.",
+    stepped(divisor=lambda v, epsilon: v + epsilon),
+    "epsilon-under-root: epsilon is added under the root: add it to the root.",
+    stepped(divisor=lambda v, epsilon: np.sqrt(v + epsilon)),
+    "epsilon-missing: epsilon is missing: add it to the root, so that an entry without gradients "
+    "divides by no 0.",
+    stepped(divisor=lambda v, epsilon: np.sqrt(v)),
+    "epsilon-before-correction: epsilon is added to the root before the correction: correct "
+    "square first, then take the root and add epsilon.",
+    epsilon_before_correction,
+    "gradient-not-squared: The gradient is not squared in square: it is the running mean of "
+    "gradient**2.",
+    stepped(
+        square_of=lambda v, g, b: b * v + (1 - b) * g,
+        divisor=lambda v, e: root_or_nan(v) + e,
     ),
-    Mistake(
-        "The correction divides by 1 − beta in every step: it is 1 − beta**step, which grows to 1.",
-        stepped(correct1=lambda beta, step: 1 - beta, correct2=lambda beta, step: 1 - beta),
+    stepped(square_of=lambda v, g, b: b * v + (1 - b) * np.abs(g)),
+    "mean-squared: The running mean itself is squared: square is the running mean of gradient**2.",
+    lambda parameter, gradient, mean, square, step, *args, **kwargs: square_of_mean(
+        parameter, gradient, mean, square, step, *args, **kwargs
     ),
-    Mistake(
-        "The correction multiplies: divide by 1 − beta**step, which makes the running means larger.",
-        stepped(
-            correct1=lambda beta, step: 1 / (1 - beta**step),
-            correct2=lambda beta, step: 1 / (1 - beta**step),
-        ),
+    "new-share-missing: The factor 1 − beta before the gradient is missing: mean = beta1 * mean + "
+    "(1 - beta1) * gradient, and square alike.",
+    stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b: b * v + g**2),
+    stepped(mean_of=lambda m, g, b: b * m + g),
+    stepped(square_of=lambda v, g, b: b * v + g**2),
+    "betas-reversed: beta weighs the new gradient here: it says how much of the old mean is kept.",
+    stepped(
+        mean_of=lambda m, g, b: (1 - b) * m + b * g,
+        square_of=lambda v, g, b: (1 - b) * v + b * g**2,
     ),
-    Mistake(
-        "The steps are counted from 0 in the correction: step is 1 for the first one, and "
-        "beta**step is taken as it is.",
-        stepped(
-            correct1=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
-            correct2=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
-        ),
-        stepped(
-            correct1=lambda beta, step: 1 - beta ** (step + 1),
-            correct2=lambda beta, step: 1 - beta ** (step + 1),
-        ),
+    "old-averages-used: The step uses mean and square as they were: bring them up to date first.",
+    stepped(used=lambda new, old: old),
+    "old-averages-returned: The old mean and square are returned: return the new ones.",
+    lambda parameter, gradient, mean, square, *args, **kwargs: (
+        adam_step(parameter, gradient, mean, square, *args, **kwargs)[0],
+        mean.astype(parameter.dtype),
+        square.astype(parameter.dtype),
     ),
-    Mistake(
-        "The step goes uphill: subtract it from the parameter.",
-        stepped(sign=1.0),
+    "gradient-descent: This is plain gradient descent: the step is the corrected mean over the "
+    "root of the corrected square, times rate.",
+    lambda parameter, gradient, mean, square, step, rate=1e-3, *args, **kwargs: (
+        (parameter - rate * gradient).astype(parameter.dtype),
+        *adam_step(parameter, gradient, mean, square, step, rate, *args, **kwargs)[1:],
     ),
-    Mistake(
-        "The root is missing: divide by the root of the corrected square, plus epsilon.",
-        stepped(divisor=lambda v, epsilon: v + epsilon),
+    "betas-exchanged: beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
+    betas_exchanged,
+    "defaults-always: rate, beta1, beta2 or epsilon has its default whatever is passed: use the "
+    "arguments.",
+    *(
+        with_defaults(**{name: value})
+        for name, value in (
+            ("rate", 1e-3),
+            ("beta1", 0.9),
+            ("beta2", 0.999),
+            ("epsilon", 1e-8),
+        )
     ),
-    Mistake(
-        "epsilon is added under the root: add it to the root.",
-        stepped(divisor=lambda v, epsilon: np.sqrt(v + epsilon)),
-    ),
-    Mistake(
-        "epsilon is missing: add it to the root, so that an entry without gradients divides by no 0.",
-        stepped(divisor=lambda v, epsilon: np.sqrt(v)),
-    ),
-    Mistake(
-        "epsilon is added to the root before the correction: correct square first, then take the "
-        "root and add epsilon.",
-        epsilon_before_correction,
-    ),
-    Mistake(
-        "The gradient is not squared in square: it is the running mean of gradient**2.",
-        stepped(
-            square_of=lambda v, g, b: b * v + (1 - b) * g,
-            divisor=lambda v, e: root_or_nan(v) + e,
-        ),
-        stepped(square_of=lambda v, g, b: b * v + (1 - b) * np.abs(g)),
-    ),
-    Mistake(
-        "The running mean itself is squared: square is the running mean of gradient**2.",
-        lambda parameter, gradient, mean, square, step, *args, **kwargs: square_of_mean(
-            parameter, gradient, mean, square, step, *args, **kwargs
-        ),
-    ),
-    Mistake(
-        "The factor 1 − beta before the gradient is missing: mean = beta1 * mean + (1 - beta1) * "
-        "gradient, and square alike.",
-        stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b: b * v + g**2),
-        stepped(mean_of=lambda m, g, b: b * m + g),
-        stepped(square_of=lambda v, g, b: b * v + g**2),
-    ),
-    Mistake(
-        "beta weighs the new gradient here: it says how much of the old mean is kept.",
-        stepped(
-            mean_of=lambda m, g, b: (1 - b) * m + b * g,
-            square_of=lambda v, g, b: (1 - b) * v + b * g**2,
-        ),
-    ),
-    Mistake(
-        "The step uses mean and square as they were: bring them up to date first.",
-        stepped(used=lambda new, old: old),
-    ),
-    Mistake(
-        "The old mean and square are returned: return the new ones.",
-        lambda parameter, gradient, mean, square, *args, **kwargs: (
-            adam_step(parameter, gradient, mean, square, *args, **kwargs)[0],
-            mean.astype(parameter.dtype),
-            square.astype(parameter.dtype),
-        ),
-    ),
-    Mistake(
-        "This is plain gradient descent: the step is the corrected mean over the root of the "
-        "corrected square, times rate.",
-        lambda parameter, gradient, mean, square, step, rate=1e-3, *args, **kwargs: (
-            (parameter - rate * gradient).astype(parameter.dtype),
-            *adam_step(parameter, gradient, mean, square, step, rate, *args, **kwargs)[1:],
-        ),
-    ),
-    Mistake(
-        "beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
-        betas_exchanged,
-    ),
-    Mistake(
-        "rate, beta1, beta2 or epsilon has its default whatever is passed: use the arguments.",
-        *(
-            with_defaults(**{name: value})
-            for name, value in (
-                ("rate", 1e-3),
-                ("beta1", 0.9),
-                ("beta2", 0.999),
-                ("epsilon", 1e-8),
-            )
-        ),
-    ),
-    Mistake(
-        "Only the parameter is returned: return the three, (parameter, mean, square).",
-        lambda *args, **kwargs: adam_step(*args, **kwargs)[0],
-    ),
-    Mistake(
-        "The three results are in another order: return (parameter, mean, square).",
-        lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (0, 2, 1)),
-        lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (1, 2, 0)),
-    ),
+    "parameter-alone: Only the parameter is returned: return the three, (parameter, mean, square).",
+    lambda *args, **kwargs: adam_step(*args, **kwargs)[0],
+    "results-reordered: The three results are in another order: return (parameter, mean, square).",
+    lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (0, 2, 1)),
+    lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (1, 2, 0)),
 )
 
 

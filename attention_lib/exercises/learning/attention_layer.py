@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import draw_projections, in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax, softmax_with_one_maximum
@@ -88,101 +88,62 @@ def layer(
     return answer
 
 
-MISTAKES = (
-    Mistake(
-        "x is not added: the layer returns x plus what attention found.",
-        layer(end=lambda x, mixture, w_o: mixture @ w_o),
+MISTAKES = known_mistakes(
+    "residual-missing: x is not added: the layer returns x plus what attention found.",
+    layer(end=lambda x, mixture, w_o: mixture @ w_o),
+    "residual-twice: x is added twice: once is enough.",
+    layer(end=lambda x, mixture, w_o: 2 * x + mixture @ w_o),
+    "residual-before-w-o: x is added before w_o: take attention's output times w_o, then add x.",
+    layer(end=lambda x, mixture, w_o: (x + mixture) @ w_o),
+    "w-o-missing: w_o is missing: attention's output times w_o is what is added to x.",
+    layer(end=lambda x, mixture, w_o: x + mixture),
+    "mask-missing: The mask is missing: a place may attend to itself and to earlier places only.",
+    layer(allowed=None),
+    "mask-reversed: The mask is reversed: a place may attend to itself and to earlier places, "
+    "causal_mask(L), True where the column is not after the row.",
+    layer(allowed=lambda scores: past(scores).T),
+    layer(allowed=lambda scores: ~past(scores), weigh=lambda s: zero_for_empty(s)),
+    "own-place-missed: A place does not see itself here: causal_mask(L) allows the diagonal too.",
+    layer(
+        allowed=lambda scores: np.tri(scores.shape[-1], k=-1, dtype=bool),
+        weigh=lambda s: zero_for_empty(s),
     ),
-    Mistake(
-        "x is added twice: once is enough.",
-        layer(end=lambda x, mixture, w_o: 2 * x + mixture @ w_o),
-    ),
-    Mistake(
-        "x is added before w_o: take attention's output times w_o, then add x.",
-        layer(end=lambda x, mixture, w_o: (x + mixture) @ w_o),
-    ),
-    Mistake(
-        "w_o is missing: attention's output times w_o is what is added to x.",
-        layer(end=lambda x, mixture, w_o: x + mixture),
-    ),
-    Mistake(
-        "The mask is missing: a place may attend to itself and to earlier places only.",
-        layer(allowed=None),
-    ),
-    Mistake(
-        "The mask is reversed: a place may attend to itself and to earlier places, "
-        "causal_mask(L), True where the column is not after the row.",
-        layer(allowed=lambda scores: past(scores).T),
-        layer(allowed=lambda scores: ~past(scores), weigh=lambda s: zero_for_empty(s)),
-    ),
-    Mistake(
-        "A place does not see itself here: causal_mask(L) allows the diagonal too.",
-        layer(
-            allowed=lambda scores: np.tri(scores.shape[-1], k=-1, dtype=bool),
-            weigh=lambda s: zero_for_empty(s),
-        ),
-    ),
-    Mistake(
-        "The mask is applied after softmax: later places still took their share of the sum. Mask "
-        "the scores.",
-        layer(allowed=None, after_softmax=lambda weights: weights * past(weights)),
-    ),
-    Mistake(
-        "A score of 0 in place of a later one still gets weight: use −inf, or attention's mask.",
-        layer(fill=0.0),
-    ),
-    Mistake(
-        "The scores are not scaled: divide them by √d_k, the width of the queries.",
-        layer(scale=lambda x, w_q, w_v: 1.0),
-    ),
-    Mistake(
-        "The scores are divided by √D, the width of x: divide by √d_k, the width of the queries.",
-        layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
-    ),
-    Mistake(
-        "The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-        layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
-    ),
-    Mistake(
-        "The scores are divided by d_k: divide by its root.",
-        layer(scale=lambda x, w_q, w_v: 1 / w_q.shape[-1]),
-    ),
-    Mistake(
-        "w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
-        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_q, w_v, w_o),
-    ),
-    Mistake(
-        "Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
-        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q, w_q, w_v, w_o),
-        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_k, w_v, w_o),
-    ),
-    Mistake(
-        "The values are not projected: mix x @ w_v, not x.",
-        layer(values=lambda x, w_v: x),
-    ),
-    Mistake(
-        "A matrix is transposed: x (..., L, D) times w_q (D, d_k), and the mixture (..., L, d_v) "
-        "times w_o (d_v, D), as they are.",
-        layer(end=lambda x, mixture, w_o: x + mixture @ w_o.T),
-        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o),
-        lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o.T),
-    ),
-    Mistake(
-        "The weights are returned: return x plus attention's output times w_o.",
-        lambda x, w_q, w_k, w_v, w_o: attention(
-            x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2])
-        )[1],
-    ),
-    Mistake(
-        "exp overflows for large scores: subtract the row's maximum first, or use lesson 05's "
-        "attention.",
-        layer(weigh=plain_softmax),
-        layer(weigh=softmax_with_one_maximum),
-    ),
-    Mistake(
-        "The weights sum to 1 over the queries: softmax runs over the keys, the last axis.",
-        layer(weigh=lambda scores: stable_softmax(scores, -2)),
-    ),
+    "masked-after-softmax: The mask is applied after softmax: later places still took their share "
+    "of the sum. Mask the scores.",
+    layer(allowed=None, after_softmax=lambda weights: weights * past(weights)),
+    "later-scores-zero: A score of 0 in place of a later one still gets weight: use −inf, or "
+    "attention's mask.",
+    layer(fill=0.0),
+    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
+    layer(scale=lambda x, w_q, w_v: 1.0),
+    "root-of-d: The scores are divided by √D, the width of x: divide by √d_k, the width of the "
+    "queries.",
+    layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+    layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    "divided-by-d-k: The scores are divided by d_k: divide by its root.",
+    layer(scale=lambda x, w_q, w_v: 1 / w_q.shape[-1]),
+    "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
+    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_q, w_v, w_o),
+    "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
+    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q, w_q, w_v, w_o),
+    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_k, w_v, w_o),
+    "values-not-projected: The values are not projected: mix x @ w_v, not x.",
+    layer(values=lambda x, w_v: x),
+    "matrix-transposed: A matrix is transposed: x (..., L, D) times w_q (D, d_k), and the mixture "
+    "(..., L, d_v) times w_o (d_v, D), as they are.",
+    layer(end=lambda x, mixture, w_o: x + mixture @ w_o.T),
+    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o),
+    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o.T),
+    "weights-returned: The weights are returned: return x plus attention's output times w_o.",
+    lambda x, w_q, w_k, w_v, w_o: attention(x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2]))[1],
+    "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use "
+    "lesson 05's attention.",
+    layer(weigh=plain_softmax),
+    layer(weigh=softmax_with_one_maximum),
+    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
+    "last axis.",
+    layer(weigh=lambda scores: stable_softmax(scores, -2)),
 )
 
 

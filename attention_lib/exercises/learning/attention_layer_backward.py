@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.learning import attention_layer as forward
 from attention_lib.exercises.learning.attention_layer import zero_for_empty
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
@@ -170,165 +170,114 @@ def reordered(*order: int) -> Answer:
     return backward(end=lambda gradients: tuple(gradients[i] for i in order))
 
 
-MISTAKES = (
-    Mistake(
-        "In grad_x the residual is forgotten: x went straight into the output as well, so "
-        "grad_output is a part of grad_x.",
-        parts(1, 2, 3),
+MISTAKES = known_mistakes(
+    "residual-missing: In grad_x the residual is forgotten: x went straight into the output as "
+    "well, so grad_output is a part of grad_x.",
+    parts(1, 2, 3),
+    "only-residual: grad_x is grad_output alone: x also made queries, keys and values, and each "
+    "of them sends its gradient back, grad_query @ w_q.T and so on.",
+    parts(0),
+    "part-of-x-missing: In grad_x a part is missing: x made queries, keys and values. Add "
+    "grad_query @ w_q.T, grad_key @ w_k.T and grad_value @ w_v.T to grad_output.",
+    parts(0, 1, 2),
+    parts(0, 1, 3),
+    parts(0, 2, 3),
+    parts(0, 1),
+    parts(0, 2),
+    parts(0, 3),
+    "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
+    "scaled on the way forward, so their gradients are on the way back.",
+    backward(scale_back=1.0),
+    "never-scaled: The factor 1/√d_k is missing, forward and backward: scores are query times key "
+    "transposed, over √d_k.",
+    backward(scale=lambda x, w_q, w_v: 1.0),
+    "root-of-another-size: You scale by √D or √d_v: d_k is the width of the queries.",
+    backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
+    backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    "mask-missing: The weights are computed without the causal mask: compute them again as the "
+    "forward pass did.",
+    backward(allowed=None),
+    "only-gradient-masked: The mask is put on grad_scores only: the weights themselves must be "
+    "the causal ones.",
+    backward(
+        allowed=None,
+        through_softmax=lambda p, g: softmax_vjp(p, g) * forward.past(p),
     ),
-    Mistake(
-        "grad_x is grad_output alone: x also made queries, keys and values, and each of them sends "
-        "its gradient back, grad_query @ w_q.T and so on.",
-        parts(0),
+    "own-place-missed: A place does not see itself here: the causal mask allows the diagonal too.",
+    backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=zero_for_empty),
+    "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
+    "grad_weights).",
+    backward(through_softmax=lambda p, g: g),
+    backward(through_softmax=lambda p, g: g * forward.past(g)),
+    "weighted-mean-missing: In the step through softmax the weighted mean is missing: it is p (g "
+    "− Σ p g), not p g.",
+    backward(through_softmax=lambda p, g: p * g),
+    "only-diagonal: In the step through softmax only the diagonal p (1 − p) is used: it is p (g − "
+    "Σ p g).",
+    backward(through_softmax=lambda p, g: p * (1 - p) * g),
+    "plain-mean: In the step through softmax the plain mean is subtracted: weigh the gradients, Σ "
+    "p g.",
+    backward(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
+    "w-o-missing: The way back through w_o is missing: grad_mixture is grad_output @ w_o.T.",
+    backward(into_mixture=lambda g, w_o: g),
+    "w-o-not-transposed: w_o is not transposed on the way back: grad_mixture is grad_output @ "
+    "w_o.T.",
+    backward(into_mixture=lambda g, w_o: g @ w_o),
+    "matrices-not-transposed: The matrices are not transposed in grad_x: query is x @ w_q, so its "
+    "gradient goes back as grad_query @ w_q.T.",
+    backward(transposed=lambda matrix: matrix),
+    "w-o-from-values: grad_w_o is made from x or from the values: w_o multiplied the mixture, "
+    "weights @ value.",
+    backward(of_w_o=lambda x, mixture, value, g, gm: (value, g)),
+    backward(of_w_o=lambda x, mixture, value, g, gm: (x, g)),
+    "w-o-from-mixture-gradient: grad_w_o is made from grad_mixture: w_o multiplied the mixture "
+    "and gave the output, so it is mixture transposed times grad_output.",
+    backward(of_w_o=lambda x, mixture, value, g, gm: (mixture, gm)),
+    "not-summed: The matrices' gradients keep the dimensions before the last two: the same matrix "
+    "served every sequence, so sum over all of them.",
+    backward(collect=one_matrix_each),
+    "summed-over-first: The matrices' gradients are summed over the first dimension only: sum "
+    "over all that come before the last two.",
+    backward(
+        collect=lambda a, b: (a.mT @ b).sum(axis=0) if a.ndim > 2 else a.mT @ b,
     ),
-    Mistake(
-        "In grad_x a part is missing: x made queries, keys and values. Add grad_query @ w_q.T, "
-        "grad_key @ w_k.T and grad_value @ w_v.T to grad_output.",
-        parts(0, 1, 2),
-        parts(0, 1, 3),
-        parts(0, 2, 3),
-        parts(0, 1),
-        parts(0, 2),
-        parts(0, 3),
+    "averaged: The matrices' gradients are averaged over the sequences: sum them. A mean, if "
+    "there is one, is in the loss and so in grad_output.",
+    backward(collect=lambda a, b: summed(a, b) / math.prod(a.shape[:-2])),
+    backward(collect=lambda a, b: summed(a, b) / len(rows(a))),
+    "one-sequence-alone: The matrices' gradients come from one sequence alone: sum over all of "
+    "them.",
+    backward(collect=lambda a, b: one_matrix_each(a, b)[(0,) * (a.ndim - 2)]),
+    backward(collect=lambda a, b: one_matrix_each(a, b)[(-1,) * (a.ndim - 2)]),
+    "gradients-transposed: The matrices' gradients are transposed: for query = x @ w_q it is x "
+    "transposed times grad_query, in the shape of w_q.",
+    backward(collect=lambda a, b: summed(b, a)),
+    "grad-scores-not-transposed: grad_scores is not transposed in grad_key: key j gathers from "
+    "all queries, the column j.",
+    backward(for_keys=lambda grad_scores: grad_scores),
+    "weights-not-transposed: weights is not transposed in grad_value: value j gathers from all "
+    "queries, the column j.",
+    backward(for_values=lambda weights: weights),
+    "query-key-exchanged: grad_w_q and grad_w_k have changed places: return (grad_x, grad_w_q, "
+    "grad_w_k, grad_w_v, grad_w_o).",
+    reordered(0, 2, 1, 3, 4),
+    "gradients-reordered: The five gradients are in another order: return (grad_x, grad_w_q, "
+    "grad_w_k, grad_w_v, grad_w_o).",
+    reordered(1, 2, 3, 4, 0),
+    reordered(0, 3, 1, 2, 4),
+    reordered(0, 1, 2, 4, 3),
+    "sign-reversed: The sign of grad_scores is reversed: in the step through softmax it is p (g − "
+    "Σ p g).",
+    backward(through_softmax=lambda p, g: -softmax_vjp(p, g)),
+    "grad-output-unused: grad_output is not used: these are the gradients of the output's sum.",
+    lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer_backward(
+        x, w_q, w_k, w_v, w_o, np.ones_like(grad_output)
     ),
-    Mistake(
-        "grad_query and grad_key lack the factor 1/√d_k: the scores were scaled on the way forward, "
-        "so their gradients are on the way back.",
-        backward(scale_back=1.0),
-    ),
-    Mistake(
-        "The factor 1/√d_k is missing, forward and backward: scores are query times key "
-        "transposed, over √d_k.",
-        backward(scale=lambda x, w_q, w_v: 1.0),
-    ),
-    Mistake(
-        "You scale by √D or √d_v: d_k is the width of the queries.",
-        backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
-        backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
-    ),
-    Mistake(
-        "The weights are computed without the causal mask: compute them again as the forward pass "
-        "did.",
-        backward(allowed=None),
-    ),
-    Mistake(
-        "The mask is put on grad_scores only: the weights themselves must be the causal ones.",
-        backward(
-            allowed=None,
-            through_softmax=lambda p, g: softmax_vjp(p, g) * forward.past(p),
-        ),
-    ),
-    Mistake(
-        "A place does not see itself here: the causal mask allows the diagonal too.",
-        backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=zero_for_empty),
-    ),
-    Mistake(
-        "The step through softmax is missing: grad_scores is softmax_vjp(weights, grad_weights).",
-        backward(through_softmax=lambda p, g: g),
-        backward(through_softmax=lambda p, g: g * forward.past(g)),
-    ),
-    Mistake(
-        "In the step through softmax the weighted mean is missing: it is p (g − Σ p g), not p g.",
-        backward(through_softmax=lambda p, g: p * g),
-    ),
-    Mistake(
-        "In the step through softmax only the diagonal p (1 − p) is used: it is p (g − Σ p g).",
-        backward(through_softmax=lambda p, g: p * (1 - p) * g),
-    ),
-    Mistake(
-        "In the step through softmax the plain mean is subtracted: weigh the gradients, Σ p g.",
-        backward(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
-    ),
-    Mistake(
-        "The way back through w_o is missing: grad_mixture is grad_output @ w_o.T.",
-        backward(into_mixture=lambda g, w_o: g),
-    ),
-    Mistake(
-        "w_o is not transposed on the way back: grad_mixture is grad_output @ w_o.T.",
-        backward(into_mixture=lambda g, w_o: g @ w_o),
-    ),
-    Mistake(
-        "The matrices are not transposed in grad_x: query is x @ w_q, so its gradient goes back as "
-        "grad_query @ w_q.T.",
-        backward(transposed=lambda matrix: matrix),
-    ),
-    Mistake(
-        "grad_w_o is made from x or from the values: w_o multiplied the mixture, weights @ value.",
-        backward(of_w_o=lambda x, mixture, value, g, gm: (value, g)),
-        backward(of_w_o=lambda x, mixture, value, g, gm: (x, g)),
-    ),
-    Mistake(
-        "grad_w_o is made from grad_mixture: w_o multiplied the mixture and gave the output, so it "
-        "is mixture transposed times grad_output.",
-        backward(of_w_o=lambda x, mixture, value, g, gm: (mixture, gm)),
-    ),
-    Mistake(
-        "The matrices' gradients keep the dimensions before the last two: the same matrix served "
-        "every sequence, so sum over all of them.",
-        backward(collect=one_matrix_each),
-    ),
-    Mistake(
-        "The matrices' gradients are summed over the first dimension only: sum over all that come "
-        "before the last two.",
-        backward(
-            collect=lambda a, b: (a.mT @ b).sum(axis=0) if a.ndim > 2 else a.mT @ b,
-        ),
-    ),
-    Mistake(
-        "The matrices' gradients are averaged over the sequences: sum them. A mean, if there is one, "
-        "is in the loss and so in grad_output.",
-        backward(collect=lambda a, b: summed(a, b) / math.prod(a.shape[:-2])),
-        backward(collect=lambda a, b: summed(a, b) / len(rows(a))),
-    ),
-    Mistake(
-        "The matrices' gradients come from one sequence alone: sum over all of them.",
-        backward(collect=lambda a, b: one_matrix_each(a, b)[(0,) * (a.ndim - 2)]),
-        backward(collect=lambda a, b: one_matrix_each(a, b)[(-1,) * (a.ndim - 2)]),
-    ),
-    Mistake(
-        "The matrices' gradients are transposed: for query = x @ w_q it is x transposed times "
-        "grad_query, in the shape of w_q.",
-        backward(collect=lambda a, b: summed(b, a)),
-    ),
-    Mistake(
-        "grad_scores is not transposed in grad_key: key j gathers from all queries, the column j.",
-        backward(for_keys=lambda grad_scores: grad_scores),
-    ),
-    Mistake(
-        "weights is not transposed in grad_value: value j gathers from all queries, the column j.",
-        backward(for_values=lambda weights: weights),
-    ),
-    Mistake(
-        "grad_w_q and grad_w_k have changed places: return (grad_x, grad_w_q, grad_w_k, grad_w_v, "
-        "grad_w_o).",
-        reordered(0, 2, 1, 3, 4),
-    ),
-    Mistake(
-        "The five gradients are in another order: return (grad_x, grad_w_q, grad_w_k, grad_w_v, "
-        "grad_w_o).",
-        reordered(1, 2, 3, 4, 0),
-        reordered(0, 3, 1, 2, 4),
-        reordered(0, 1, 2, 4, 3),
-    ),
-    Mistake(
-        "The sign of grad_scores is reversed: in the step through softmax it is p (g − Σ p g).",
-        backward(through_softmax=lambda p, g: -softmax_vjp(p, g)),
-    ),
-    Mistake(
-        "grad_output is not used: these are the gradients of the output's sum.",
-        lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer_backward(
-            x, w_q, w_k, w_v, w_o, np.ones_like(grad_output)
-        ),
-    ),
-    Mistake(
-        "The layer's output is returned: return the five gradients.",
-        lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer(x, w_q, w_k, w_v, w_o),
-    ),
-    Mistake(
-        "exp overflows for large scores: use lesson 02's softmax, or lesson 05's attention, which "
-        "returns the weights too.",
-        backward(weigh=plain_softmax),
-    ),
+    "output-returned: The layer's output is returned: return the five gradients.",
+    lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer(x, w_q, w_k, w_v, w_o),
+    "exp-overflows: exp overflows for large scores: use lesson 02's softmax, or lesson 05's "
+    "attention, which returns the weights too.",
+    backward(weigh=plain_softmax),
 )
 
 EXERCISE = Exercise(

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.learning import induction_score
 from attention_lib.lessons.softmax import softmax
 
@@ -84,81 +84,56 @@ def scored(
     return answer
 
 
-MISTAKES = (
-    Mistake(
-        "This is the weight on the earlier places of the word itself: the place after each of them "
-        "counts, j + 1.",
-        scored(places=lambda found, i: found),
+MISTAKES = known_mistakes(
+    "place-of-word: This is the weight on the earlier places of the word itself: the place after "
+    "each of them counts, j + 1.",
+    scored(places=lambda found, i: found),
+    "place-before: This is the weight on the places before the earlier ones: the place after "
+    "counts, j + 1.",
+    scored(places=lambda found, i: [j - 1 for j in found]),
+    "latest-only: Only the latest earlier place counts here: add the weights of all places j + 1.",
+    scored(places=lambda found, i: [j + 1 for j in found[-1:]]),
+    "first-only: Only the first place of the word counts here: add the weights of all places j + "
+    "1.",
+    scored(places=lambda found, i: [j + 1 for j in found[:1]]),
+    "largest-weight: The largest of the weights on the places j + 1 is taken: add them up.",
+    scored(of_row=lambda row, places: float(max(row[places], default=0.0))),
+    "mean-within-row: Within a row the mean over the places j + 1 is taken: add their weights up, "
+    "and take the mean over the rows.",
+    scored(of_row=lambda row, places: float(np.mean(row[places])) if places else 0.0),
+    "mean-over-pairs: The mean is taken over the pairs of a place and an earlier one: add up "
+    "within each row, then take the mean over the rows.",
+    lambda weights, tokens: (
+        float(np.mean(pairs)) if (pairs := pair_weights(weights, tokens)) else 0.0
     ),
-    Mistake(
-        "This is the weight on the places before the earlier ones: the place after counts, j + 1.",
-        scored(places=lambda found, i: [j - 1 for j in found]),
+    "mean-over-all: The mean is taken over all L places: divide by the number of places whose "
+    "word stood before.",
+    scored(counts=lambda found: True),
+    "word-twice-in-row: Where a word stands twice in a row, the place after the earlier one is i "
+    "itself, and it counts.",
+    scored(places=lambda found, i: [j + 1 for j in found if j + 1 < i]),
+    scored(
+        equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i]],
     ),
-    Mistake(
-        "Only the latest earlier place counts here: add the weights of all places j + 1.",
-        scored(places=lambda found, i: [j + 1 for j in found[-1:]]),
+    "later-places: Later places of the word are counted as earlier ones: j runs over the places "
+    "before i.",
+    scored(
+        equal=lambda i, tokens: [j for j in range(len(tokens)) if j != i and tokens[j] == tokens[i]]
     ),
-    Mistake(
-        "Only the first place of the word counts here: add the weights of all places j + 1.",
-        scored(places=lambda found, i: [j + 1 for j in found[:1]]),
-    ),
-    Mistake(
-        "The largest of the weights on the places j + 1 is taken: add them up.",
-        scored(of_row=lambda row, places: float(max(row[places], default=0.0))),
-    ),
-    Mistake(
-        "Within a row the mean over the places j + 1 is taken: add their weights up, and take the "
-        "mean over the rows.",
-        scored(of_row=lambda row, places: float(np.mean(row[places])) if places else 0.0),
-    ),
-    Mistake(
-        "The mean is taken over the pairs of a place and an earlier one: add up within each row, "
-        "then take the mean over the rows.",
-        lambda weights, tokens: (
-            float(np.mean(pairs)) if (pairs := pair_weights(weights, tokens)) else 0.0
-        ),
-    ),
-    Mistake(
-        "The mean is taken over all L places: divide by the number of places whose word stood "
-        "before.",
-        scored(counts=lambda found: True),
-    ),
-    Mistake(
-        "Where a word stands twice in a row, the place after the earlier one is i itself, and it "
-        "counts.",
-        scored(places=lambda found, i: [j + 1 for j in found if j + 1 < i]),
-        scored(
-            equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i]],
-        ),
-    ),
-    Mistake(
-        "Later places of the word are counted as earlier ones: j runs over the places before i.",
-        scored(
-            equal=lambda i, tokens: [
-                j for j in range(len(tokens)) if j != i and tokens[j] == tokens[i]
-            ]
-        ),
-    ),
-    Mistake(
-        "Rows and columns have changed places: weights[i, j] is what place i gives to place j.",
-        scored(transpose=True),
-    ),
-    Mistake(
-        "Where no word repeats, there is nothing to take a mean of, and the score is 0: ask before "
-        "you divide.",
-        scored(end=lambda found: sum(found) / np.float64(len(found))),
-        scored(end=lambda found: np.mean(found)),
-        scored(end=lambda found: None if not found else np.mean(found)),
-    ),
-    Mistake(
-        "The weights are added up over the rows: take the mean over the rows that count.",
-        scored(end=lambda found: float(sum(found))),
-    ),
-    Mistake(
-        "The place before each row is scored: row i asks for its own word, tokens[i].",
-        scored(
-            equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i - 1]],
-        ),
+    "transposed: Rows and columns have changed places: weights[i, j] is what place i gives to "
+    "place j.",
+    scored(transpose=True),
+    "nan-without-repeats: Where no word repeats, there is nothing to take a mean of, and the "
+    "score is 0: ask before you divide.",
+    scored(end=lambda found: sum(found) / np.float64(len(found))),
+    scored(end=lambda found: np.mean(found)),
+    scored(end=lambda found: None if not found else np.mean(found)),
+    "summed-over-rows: The weights are added up over the rows: take the mean over the rows that "
+    "count.",
+    scored(end=lambda found: float(sum(found))),
+    "row-before: The place before each row is scored: row i asks for its own word, tokens[i].",
+    scored(
+        equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i - 1]],
     ),
 )
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import plain_softmax
 from attention_lib.lessons.learning import next_word_loss
@@ -72,90 +72,61 @@ def probability(weigh: object = softmax) -> object:
     return weights
 
 
-MISTAKES = (
-    Mistake(
-        "Each row is compared with its own word, which it has seen: row t is a guess at word t + 1.",
-        lambda scores, tokens: losses(scores, tokens).mean(),
-        lambda scores, tokens: losses(scores[..., :-1, :], tokens[..., :-1]).mean(),
-        lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., 1:]).mean(),
-    ),
-    Mistake(
-        "The last row is counted, and compared with the first word: it predicts nothing, so leave "
-        "it out.",
-        lambda scores, tokens: losses(scores, np.roll(tokens, -1, axis=-1)).mean(),
-    ),
-    Mistake(
-        "With the sequences below one another, the last row of one is compared with the first word "
-        "of the next: leave out the last row of each sequence before you reshape.",
-        lambda scores, tokens: losses(
-            scores.reshape(-1, scores.shape[-1])[:-1], tokens.reshape(-1)[1:]
-        ).mean(),
-    ),
-    Mistake(
-        "Each row is compared with the word before: row t is a guess at word t + 1.",
-        lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., :-1]).mean(),
-    ),
-    Mistake(
-        "The first row is left out as well: row 0 is a guess at word 1, and it counts.",
-        lambda scores, tokens: (
-            each(scores, tokens)[..., 1:].mean() if tokens.shape[-1] > 2 else 0.0
-        ),
-    ),
-    Mistake(
-        "You divide by L in place of L − 1: the last row predicts nothing, and does not count.",
-        lambda scores, tokens: each(scores, tokens).sum() / tokens.size,
-    ),
-    Mistake(
-        "This is the sum: take the mean over all rows that have a next word.",
-        lambda scores, tokens: each(scores, tokens).sum(),
-    ),
-    Mistake(
-        "The sequences are added up: take the mean over them too.",
-        lambda scores, tokens: each(scores, tokens).mean(axis=-1).sum(),
-        lambda scores, tokens: each(scores, tokens).sum() / len(tokens),
-        lambda scores, tokens: each(scores, tokens).sum(axis=-1).mean(),
-    ),
-    Mistake(
-        "One loss for each row or sequence is returned: take the mean over all of them, one number.",
-        each,
-        lambda scores, tokens: each(scores, tokens).mean(axis=-1),
-        lambda scores, tokens: each(scores, tokens).mean(axis=0),
-    ),
-    Mistake(
-        "The sign is reversed: the loss is the negative logarithm, never below 0.",
-        lambda scores, tokens: -each(scores, tokens).mean(),
-    ),
-    Mistake(
-        "This is the mean weight of the next word: take minus its logarithm, row by row.",
-        lambda scores, tokens: probability()(scores, tokens).mean(),
-        lambda scores, tokens: 1 - probability()(scores, tokens).mean(),
-    ),
-    Mistake(
-        "The logarithm of the mean weight is taken: take the logarithm of each row's, and then "
-        "the mean.",
-        lambda scores, tokens: -np.log(probability()(scores, tokens).mean()),
-    ),
-    Mistake(
-        "The logarithm is that of base 2: use the natural one, np.log.",
-        lambda scores, tokens: each(scores, tokens).mean() / np.log(2),
-    ),
-    Mistake(
-        "This is the perplexity, e to the loss: return the loss.",
-        lambda scores, tokens: np.exp(each(scores, tokens).mean()),
-    ),
-    Mistake(
-        "exp overflows for large scores, or a weight underflows to 0 and its logarithm to −inf: use "
-        "cross_entropy or log_softmax of lesson 02.",
-        lambda scores, tokens: -np.log(probability(plain_softmax)(scores, tokens)).mean(),
-        lambda scores, tokens: -np.log(probability()(scores, tokens)).mean(),
-    ),
-    Mistake(
-        "Softmax must run over the words, the last axis of the scores.",
-        lambda scores, tokens: (
-            -np.take_along_axis(
-                log_softmax(scores[..., :-1, :], axis=-2), tokens[..., 1:, None], -1
-            ).mean()
-        ),
+MISTAKES = known_mistakes(
+    "own-word: Each row is compared with its own word, which it has seen: row t is a guess at "
+    "word t + 1.",
+    lambda scores, tokens: losses(scores, tokens).mean(),
+    lambda scores, tokens: losses(scores[..., :-1, :], tokens[..., :-1]).mean(),
+    lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., 1:]).mean(),
+    "wraps-around: The last row is counted, and compared with the first word: it predicts "
+    "nothing, so leave it out.",
+    lambda scores, tokens: losses(scores, np.roll(tokens, -1, axis=-1)).mean(),
+    "across-sequences: With the sequences below one another, the last row of one is compared with "
+    "the first word of the next: leave out the last row of each sequence before you reshape.",
+    lambda scores, tokens: losses(
+        scores.reshape(-1, scores.shape[-1])[:-1], tokens.reshape(-1)[1:]
+    ).mean(),
+    "word-before: Each row is compared with the word before: row t is a guess at word t + 1.",
+    lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., :-1]).mean(),
+    "first-row-left-out: The first row is left out as well: row 0 is a guess at word 1, and it "
+    "counts.",
+    lambda scores, tokens: each(scores, tokens)[..., 1:].mean() if tokens.shape[-1] > 2 else 0.0,
+    "divided-by-length: You divide by L in place of L − 1: the last row predicts nothing, and "
+    "does not count.",
+    lambda scores, tokens: each(scores, tokens).sum() / tokens.size,
+    "sum: This is the sum: take the mean over all rows that have a next word.",
+    lambda scores, tokens: each(scores, tokens).sum(),
+    "sequences-added: The sequences are added up: take the mean over them too.",
+    lambda scores, tokens: each(scores, tokens).mean(axis=-1).sum(),
+    lambda scores, tokens: each(scores, tokens).sum() / len(tokens),
+    lambda scores, tokens: each(scores, tokens).sum(axis=-1).mean(),
+    "not-averaged: One loss for each row or sequence is returned: take the mean over all of them, "
+    "one number.",
+    each,
+    lambda scores, tokens: each(scores, tokens).mean(axis=-1),
+    lambda scores, tokens: each(scores, tokens).mean(axis=0),
+    "sign-reversed: The sign is reversed: the loss is the negative logarithm, never below 0.",
+    lambda scores, tokens: -each(scores, tokens).mean(),
+    "weight-without-logarithm: This is the mean weight of the next word: take minus its "
+    "logarithm, row by row.",
+    lambda scores, tokens: probability()(scores, tokens).mean(),
+    lambda scores, tokens: 1 - probability()(scores, tokens).mean(),
+    "logarithm-of-mean: The logarithm of the mean weight is taken: take the logarithm of each "
+    "row's, and then the mean.",
+    lambda scores, tokens: -np.log(probability()(scores, tokens).mean()),
+    "base-2: The logarithm is that of base 2: use the natural one, np.log.",
+    lambda scores, tokens: each(scores, tokens).mean() / np.log(2),
+    "perplexity: This is the perplexity, e to the loss: return the loss.",
+    lambda scores, tokens: np.exp(each(scores, tokens).mean()),
+    "exp-overflows: exp overflows for large scores, or a weight underflows to 0 and its logarithm "
+    "to −inf: use cross_entropy or log_softmax of lesson 02.",
+    lambda scores, tokens: -np.log(probability(plain_softmax)(scores, tokens)).mean(),
+    lambda scores, tokens: -np.log(probability()(scores, tokens)).mean(),
+    "softmax-over-wrong-axis: Softmax must run over the words, the last axis of the scores.",
+    lambda scores, tokens: (
+        -np.take_along_axis(
+            log_softmax(scores[..., :-1, :], axis=-2), tokens[..., 1:, None], -1
+        ).mean()
     ),
 )
 

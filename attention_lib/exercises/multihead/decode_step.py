@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax
@@ -201,115 +201,84 @@ def differs_in_a_loop(answer: Answer) -> str | None:
     return None
 
 
-MISTAKES = (
-    Mistake(
-        "The cache is not used: the new token must attend to the cached keys and values too.",
-        step(output=lambda new: attend(new.query, new.key, new.value)),
-        step(
-            output=lambda new: attend(new.query, new.key, new.value),
-            cache=lambda new: (new.key, new.value),
-        ),
+MISTAKES = known_mistakes(
+    "cache-unused: The cache is not used: the new token must attend to the cached keys and values "
+    "too.",
+    step(output=lambda new: attend(new.query, new.key, new.value)),
+    step(
+        output=lambda new: attend(new.query, new.key, new.value),
+        cache=lambda new: (new.key, new.value),
     ),
-    Mistake(
-        "The new token does not attend to itself: add its key and value before you attend.",
-        step(output=lambda new: attend(new.query, *(new.cache or (new.key, new.value)))),
+    "itself-missing: The new token does not attend to itself: add its key and value before you "
+    "attend.",
+    step(output=lambda new: attend(new.query, *(new.cache or (new.key, new.value)))),
+    "causal-from-top-left: A causal mask that starts at the top left leaves the new token nothing "
+    "but the first key: every key so far is allowed here, so no mask is needed.",
+    step(
+        output=lambda new: attend(
+            new.query, new.keys, new.values, np.tri(1, new.keys.shape[-2], dtype=bool)
+        )
     ),
-    Mistake(
-        "A causal mask that starts at the top left leaves the new token nothing but the first "
-        "key: every key so far is allowed here, so no mask is needed.",
-        step(
-            output=lambda new: attend(
-                new.query, new.keys, new.values, np.tri(1, new.keys.shape[-2], dtype=bool)
-            )
-        ),
+    "cache-unchanged: The cache comes back as it was: return it with this step's key and value "
+    "included.",
+    step(cache=lambda new: new.cache),
+    step(cache=lambda new: new.cache or (new.key, new.value)),
+    "cache-of-one-step: The cache returned holds this step alone: return the keys and values of "
+    "all steps so far.",
+    step(cache=lambda new: (new.key, new.value)),
+    "cache-not-returned: The cache is not returned: return output, (keys, values).",
+    step(result=lambda output, cache: output),
+    "three-results: Three results come back: return two, the output and the pair (keys, values).",
+    step(result=lambda output, cache: (output, *cache)),
+    "values-first-in-cache: In the cache the values stand before the keys: return output, (keys, "
+    "values).",
+    step(cache=lambda new: (new.values, new.keys)),
+    "cache-first: The cache comes first: return output, (keys, values).",
+    step(result=lambda output, cache: (cache, output)),
+    "newest-first: The new step stands first in the cache: steps are kept in order, the newest "
+    "last.",
+    step(
+        cache=lambda new: (
+            grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
+        )
     ),
-    Mistake(
-        "The cache comes back as it was: return it with this step's key and value included.",
-        step(cache=lambda new: new.cache),
-        step(cache=lambda new: new.cache or (new.key, new.value)),
+    "first-step-twice: In the first step the new token stands in the cache twice: without a cache "
+    "the keys and values are key and value alone.",
+    first_step_doubled,
+    "query-stored: The query is stored in place of the key: later tokens ask this one's key.",
+    step(cache=lambda new: grown(new.query, new.value, new.cache)),
+    step(
+        output=lambda new: attend(new.query, *grown(new.query, new.value, new.cache)),
+        cache=lambda new: grown(new.query, new.value, new.cache),
     ),
-    Mistake(
-        "The cache returned holds this step alone: return the keys and values of all steps so far.",
-        step(cache=lambda new: (new.key, new.value)),
-    ),
-    Mistake(
-        "The cache is not returned: return output, (keys, values).",
-        step(result=lambda output, cache: output),
-    ),
-    Mistake(
-        "Three results come back: return two, the output and the pair (keys, values).",
-        step(result=lambda output, cache: (output, *cache)),
-    ),
-    Mistake(
-        "In the cache the values stand before the keys: return output, (keys, values).",
-        step(cache=lambda new: (new.values, new.keys)),
-    ),
-    Mistake(
-        "The cache comes first: return output, (keys, values).",
-        step(result=lambda output, cache: (cache, output)),
-    ),
-    Mistake(
-        "The new step stands first in the cache: steps are kept in order, the newest last.",
-        step(
-            cache=lambda new: (
-                grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
-            )
-        ),
-    ),
-    Mistake(
-        "In the first step the new token stands in the cache twice: without a cache the keys and "
-        "values are key and value alone.",
-        first_step_doubled,
-    ),
-    Mistake(
-        "The query is stored in place of the key: later tokens ask this one's key.",
-        step(cache=lambda new: grown(new.query, new.value, new.cache)),
-        step(
-            output=lambda new: attend(new.query, *grown(new.query, new.value, new.cache)),
-            cache=lambda new: grown(new.query, new.value, new.cache),
-        ),
-    ),
-    Mistake(
-        "The output is stored in place of the value: the cache keeps the values as they came.",
-        step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
-    ),
-    Mistake(
-        "The weights come back in place of the output: the output is the weights times the values.",
-        step(output=lambda new: attention(new.query, new.keys, new.values)[1]),
-    ),
-    Mistake(
-        "The output of attention is a pair, output and weights: return the output alone, beside "
-        "the cache.",
-        step(output=from_all(attention)),
-    ),
-    Mistake(
-        "The scores are not scaled: divide them by √d.",
-        step(output=from_all(attend, lambda new: 1.0)),
-    ),
-    Mistake(
-        "You scale by the root of another size than d, the last one of query and key.",
-        step(output=from_all(attend, lambda new: 1 / math.sqrt(new.values.shape[-1]))),
-        step(output=from_all(attend, lambda new: 1 / math.sqrt(new.keys.shape[-2]))),
-    ),
-    Mistake(
-        "The scores are divided by d: it is the root, √d.",
-        step(output=from_all(attend, lambda new: 1 / new.query.shape[-1])),
-    ),
-    Mistake(
-        "Softmax runs over the one query, so that every weight is 1: it must run over the keys, "
-        "the last axis.",
-        step(output=from_all(output_with(weigh=lambda scores: stable_softmax(scores, -2)))),
-    ),
-    Mistake(
-        "The values are averaged alike: weigh them by softmax of the query's scores.",
-        step(output=lambda new: new.values.mean(axis=-2, keepdims=True)),
-    ),
-    Mistake(
-        "The exponentials overflow for large scores: use the stable softmax of lesson 02, or "
-        "attention.",
-        step(output=from_all(output_with(weigh=plain_softmax))),
-    ),
-    Mistake(LOOP_DIFFERS, OwnCache(), measured=True),
+    "output-stored: The output is stored in place of the value: the cache keeps the values as "
+    "they came.",
+    step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
+    "weights-returned: The weights come back in place of the output: the output is the weights "
+    "times the values.",
+    step(output=lambda new: attention(new.query, new.keys, new.values)[1]),
+    "pair-returned: The output of attention is a pair, output and weights: return the output "
+    "alone, beside the cache.",
+    step(output=from_all(attention)),
+    "never-scaled: The scores are not scaled: divide them by √d.",
+    step(output=from_all(attend, lambda new: 1.0)),
+    "root-of-another-size: You scale by the root of another size than d, the last one of query "
+    "and key.",
+    step(output=from_all(attend, lambda new: 1 / math.sqrt(new.values.shape[-1]))),
+    step(output=from_all(attend, lambda new: 1 / math.sqrt(new.keys.shape[-2]))),
+    "divided-by-d: The scores are divided by d: it is the root, √d.",
+    step(output=from_all(attend, lambda new: 1 / new.query.shape[-1])),
+    "softmax-over-query: Softmax runs over the one query, so that every weight is 1: it must run "
+    "over the keys, the last axis.",
+    step(output=from_all(output_with(weigh=lambda scores: stable_softmax(scores, -2)))),
+    "plain-mean: The values are averaged alike: weigh them by softmax of the query's scores.",
+    step(output=lambda new: new.values.mean(axis=-2, keepdims=True)),
+    "exp-overflows: The exponentials overflow for large scores: use the stable softmax of lesson "
+    "02, or attention.",
+    step(output=from_all(output_with(weigh=plain_softmax))),
+    f"loop-differs: {LOOP_DIFFERS}",
+    OwnCache(),
+    measured=("loop-differs",),
 )
 
 EXERCISE = Exercise(

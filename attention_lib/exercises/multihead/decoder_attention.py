@@ -24,7 +24,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.multihead.decode_step import Cache, grown
 from attention_lib.exercises.multihead.grouped_query_attention import repeated, tiled
 from attention_lib.exercises.multihead.rotary_embedding import (
@@ -306,206 +306,140 @@ def differs_in_pieces(answer: Answer) -> str | None:
     return None
 
 
-MISTAKES = (
-    Mistake(
-        "Nothing is rotated: queries and keys turn by their positions, after the split.",
-        layer_with(turn_query=unturned, turn_key=unturned),
+MISTAKES = known_mistakes(
+    "nothing-rotated: Nothing is rotated: queries and keys turn by their positions, after the "
+    "split.",
+    layer_with(turn_query=unturned, turn_key=unturned),
+    "keys-not-rotated: The keys are not rotated: rotate the new ones by their positions, before "
+    "they go into the cache.",
+    layer_with(turn_key=unturned),
+    "queries-not-rotated: The queries are not rotated: they turn by positions, as the keys do.",
+    layer_with(turn_query=unturned),
+    "values-rotated: The values are rotated too: positions belong into the scores; only queries "
+    "and keys turn.",
+    layer_with(turn_value=rotated),
+    "rotated-before-split: Rotation comes before the split, with the speeds of vectors of another "
+    "size: split first, then rotate each head's d components.",
+    layer_with(before_split=rotated, turn_query=unturned, turn_key=unturned),
+    "pairs-of-halves: The pairs (i, i + d/2) are rotated: here they are neighbors, (2i, 2i + 1).",
+    layer_with(turn_query=rotated_by_halves, turn_key=rotated_by_halves),
+    "wrong-way: The rotation goes the wrong way. The scores are right, the cached keys are not: "
+    "(a, b) becomes (a cos − b sin, a sin + b cos).",
+    layer_with(place=lambda positions, cached: -positions),
+    "positions-restart: The positions restart at 0 with every call: rotate by the positions given.",
+    layer_with(place=lambda positions, cached: np.arange(len(positions))),
+    "positions-from-cache: The words are numbered by their places in the cache: rotate by the "
+    "positions given.",
+    layer_with(place=lambda positions, cached: cached + np.arange(len(positions))),
+    "cached-words-added: The number of cached words is added to the positions: they count from "
+    "the start of the text already.",
+    layer_with(place=lambda positions, cached: cached + positions),
+    "unrotated-keys-cached: The keys returned are not rotated: the cache keeps them as the scores "
+    "need them, each turned by its own position.",
+    layer_with(keep=lambda new: grown(new.plain_key, new.value, new.cache)),
+    "rotated-again: The cached keys are rotated again: they went in rotated, and only the new "
+    "ones turn.",
+    layer_with(look=turned_again),
+    layer_with(look=turned_again, keep=turned_again),
+    layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
+    "mask-from-top-left: The mask starts at the top left corner, as if the first new word were "
+    "the first of the text: np.tri(L, t, t - L, dtype=bool) lets it see all cached words.",
+    layer_with(allow=lambda new: np.tri(new.length, new.total, dtype=bool)),
+    "mask-missing: There is no mask: a new word must not see the new words after it.",
+    layer_with(allow=lambda new: None),
+    "itself-missing: No word sees itself: the mask's diagonal is one place too far left.",
+    layer_with(
+        allow=lambda new: np.tri(new.length, new.total, new.total - new.length - 1, dtype=bool)
     ),
-    Mistake(
-        "The keys are not rotated: rotate the new ones by their positions, before they go into "
-        "the cache.",
-        layer_with(turn_key=unturned),
+    "one-word-ahead: Each word sees one word too many: the mask's diagonal is one place too far "
+    "right.",
+    layer_with(
+        allow=lambda new: np.tri(new.length, new.total, new.total - new.length + 1, dtype=bool)
     ),
-    Mistake(
-        "The queries are not rotated: they turn by positions, as the keys do.",
-        layer_with(turn_query=unturned),
+    "mask-inverted: The mask is inverted: True means that attention is allowed.",
+    layer_with(allow=lambda new: ~causal_of(new)),
+    "mask-by-positions: The mask follows the positions: they serve the rotation only, and the "
+    "order of the words decides who sees whom.",
+    layer_with(allow=by_positions),
+    layer_with(allow=lambda new: np.arange(new.total) <= new.positions[:, None]),
+    "cache-unused: The new words attend to themselves alone: put their keys and values behind "
+    "those of the cache first.",
+    layer_with(
+        look=lambda new: (new.key, new.value), allow=lambda new: causal(new.length, new.length)
     ),
-    Mistake(
-        "The values are rotated too: positions belong into the scores; only queries and keys turn.",
-        layer_with(turn_value=rotated),
+    layer_with(
+        look=lambda new: (new.key, new.value),
+        allow=lambda new: causal(new.length, new.length),
+        keep=lambda new: (new.key, new.value),
     ),
-    Mistake(
-        "Rotation comes before the split, with the speeds of vectors of another size: split "
-        "first, then rotate each head's d components.",
-        layer_with(before_split=rotated, turn_query=unturned, turn_key=unturned),
+    "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
+    "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
+    layer_with(share=tiled),
+    "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
+    layer_with(share=lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
+    f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
+    layer_with(split=split_by_reshape, merge=merge_by_reshape),
+    layer_with(split=split_by_reshape),
+    "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
+    "swap the axes of heads and positions first.",
+    layer_with(merge=merge_by_reshape),
+    f"heads-take-turns: {HEADS_IN_TURNS}",
+    layer_with(split=split_interleaved),
+    "root-of-width: The scores are divided by √D: each head has its own d = D/H, and 1/√d is its "
+    "scale.",
+    layer_with(scale=lambda new: 1 / math.sqrt(new.x.shape[-1])),
+    "never-scaled: The scores are not scaled: each head divides them by √d.",
+    layer_with(scale=lambda new: 1.0),
+    "divided-by-d: The scores are divided by d: it is the root, √d, and once is enough; attention "
+    "does it already.",
+    layer_with(scale=lambda new: 1 / new.key.shape[-1]),
+    "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
+    layer_with(finish=lambda merged, w_o: merged),
+    "w-o-transposed: w_o is transposed: it stands on the right as it is, merged @ w_o.",
+    layer_with(finish=lambda merged, w_o: merged @ w_o.T),
+    "keys-values-exchanged: Keys and values have changed their projections: keys come from w_k, "
+    "values from w_v.",
+    layer_with(order=(0, 2, 1)),
+    "residual-added: x is added to the result: here the output of the heads alone is asked for.",
+    lambda x, *others, **keywords: (
+        (result := layer_with()(x, *others, **keywords))[0] + x,
+        result[1],
     ),
-    Mistake(
-        "The pairs (i, i + d/2) are rotated: here they are neighbors, (2i, 2i + 1).",
-        layer_with(turn_query=rotated_by_halves, turn_key=rotated_by_halves),
+    "cache-of-copies: The cache holds a copy of keys and values for each query head: keep the G "
+    "heads as they are, and repeat them for the scores alone. Sharing is to save this memory.",
+    layer_with(keep=lambda new: tuple(repeated(part, new.num_heads) for part in right_cache(new))),
+    "cache-unchanged: The cache comes back as it was: return it with the new keys and values "
+    "included.",
+    layer_with(keep=lambda new: new.cache),
+    layer_with(keep=lambda new: new.cache or (new.key, new.value)),
+    "cache-of-new-words: The cache returned holds the new words alone: return the keys and values "
+    "of all words so far.",
+    layer_with(keep=lambda new: (new.key, new.value)),
+    "newest-first: The new words stand first in the cache: words are kept in order, the newest "
+    "last.",
+    layer_with(keep=in_front),
+    layer_with(look=in_front, keep=in_front),
+    "values-first-in-cache: In the cache the values stand before the keys: return output, (keys, "
+    "values).",
+    layer_with(keep=lambda new: right_cache(new)[::-1]),
+    "cache-not-returned: The cache is not returned: return output, (keys, values).",
+    layer_with(result=lambda output, cache: output),
+    "three-results: Three results come back: return two, the output and the pair (keys, values).",
+    layer_with(result=lambda output, cache: (output, *cache)),
+    "cache-first: The cache comes first: return output, (keys, values).",
+    layer_with(result=lambda output, cache: (cache, output)),
+    "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to 1. "
+    "Mask the scores.",
+    layer_with(
+        attend=output_with(
+            masked=lambda scores, mask: scores,
+            after_softmax=lambda weights, mask: weights * mask,
+        )
     ),
-    Mistake(
-        "The rotation goes the wrong way. The scores are right, the cached keys are not: "
-        "(a, b) becomes (a cos − b sin, a sin + b cos).",
-        layer_with(place=lambda positions, cached: -positions),
-    ),
-    Mistake(
-        "The positions restart at 0 with every call: rotate by the positions given.",
-        layer_with(place=lambda positions, cached: np.arange(len(positions))),
-    ),
-    Mistake(
-        "The words are numbered by their places in the cache: rotate by the positions given.",
-        layer_with(place=lambda positions, cached: cached + np.arange(len(positions))),
-    ),
-    Mistake(
-        "The number of cached words is added to the positions: they count from the start of the "
-        "text already.",
-        layer_with(place=lambda positions, cached: cached + positions),
-    ),
-    Mistake(
-        "The keys returned are not rotated: the cache keeps them as the scores need them, each "
-        "turned by its own position.",
-        layer_with(keep=lambda new: grown(new.plain_key, new.value, new.cache)),
-    ),
-    Mistake(
-        "The cached keys are rotated again: they went in rotated, and only the new ones turn.",
-        layer_with(look=turned_again),
-        layer_with(look=turned_again, keep=turned_again),
-        layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
-    ),
-    Mistake(
-        "The mask starts at the top left corner, as if the first new word were the first of the "
-        "text: np.tri(L, t, t - L, dtype=bool) lets it see all cached words.",
-        layer_with(allow=lambda new: np.tri(new.length, new.total, dtype=bool)),
-    ),
-    Mistake(
-        "There is no mask: a new word must not see the new words after it.",
-        layer_with(allow=lambda new: None),
-    ),
-    Mistake(
-        "No word sees itself: the mask's diagonal is one place too far left.",
-        layer_with(
-            allow=lambda new: np.tri(new.length, new.total, new.total - new.length - 1, dtype=bool)
-        ),
-    ),
-    Mistake(
-        "Each word sees one word too many: the mask's diagonal is one place too far right.",
-        layer_with(
-            allow=lambda new: np.tri(new.length, new.total, new.total - new.length + 1, dtype=bool)
-        ),
-    ),
-    Mistake(
-        "The mask is inverted: True means that attention is allowed.",
-        layer_with(allow=lambda new: ~causal_of(new)),
-    ),
-    Mistake(
-        "The mask follows the positions: they serve the rotation only, and the order of the words "
-        "decides who sees whom.",
-        layer_with(allow=by_positions),
-        layer_with(allow=lambda new: np.arange(new.total) <= new.positions[:, None]),
-    ),
-    Mistake(
-        "The new words attend to themselves alone: put their keys and values behind those of the "
-        "cache first.",
-        layer_with(
-            look=lambda new: (new.key, new.value), allow=lambda new: causal(new.length, new.length)
-        ),
-        layer_with(
-            look=lambda new: (new.key, new.value),
-            allow=lambda new: causal(new.length, new.length),
-            keep=lambda new: (new.key, new.value),
-        ),
-    ),
-    Mistake(
-        "The groups take turns through the query heads (0, 1, 0, 1): consecutive heads share one "
-        "(0, 0, 1, 1). np.repeat does that, np.tile does not.",
-        layer_with(share=tiled),
-    ),
-    Mistake(
-        "All query heads use the first group: query head h uses group h // (H / G).",
-        layer_with(share=lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
-    ),
-    Mistake(
-        SPLIT_WITHOUT_SWAP,
-        layer_with(split=split_by_reshape, merge=merge_by_reshape),
-        layer_with(split=split_by_reshape),
-    ),
-    Mistake(
-        "The heads are merged by a reshape alone, which mixes up the positions: swap the axes "
-        "of heads and positions first.",
-        layer_with(merge=merge_by_reshape),
-    ),
-    Mistake(HEADS_IN_TURNS, layer_with(split=split_interleaved)),
-    Mistake(
-        "The scores are divided by √D: each head has its own d = D/H, and 1/√d is its scale.",
-        layer_with(scale=lambda new: 1 / math.sqrt(new.x.shape[-1])),
-    ),
-    Mistake(
-        "The scores are not scaled: each head divides them by √d.",
-        layer_with(scale=lambda new: 1.0),
-    ),
-    Mistake(
-        "The scores are divided by d: it is the root, √d, and once is enough; attention does it "
-        "already.",
-        layer_with(scale=lambda new: 1 / new.key.shape[-1]),
-    ),
-    Mistake(
-        "w_o is forgotten: the merged heads are still to be multiplied by it.",
-        layer_with(finish=lambda merged, w_o: merged),
-    ),
-    Mistake(
-        "w_o is transposed: it stands on the right as it is, merged @ w_o.",
-        layer_with(finish=lambda merged, w_o: merged @ w_o.T),
-    ),
-    Mistake(
-        "Keys and values have changed their projections: keys come from w_k, values from w_v.",
-        layer_with(order=(0, 2, 1)),
-    ),
-    Mistake(
-        "x is added to the result: here the output of the heads alone is asked for.",
-        lambda x, *others, **keywords: (
-            (result := layer_with()(x, *others, **keywords))[0] + x,
-            result[1],
-        ),
-    ),
-    Mistake(
-        "The cache holds a copy of keys and values for each query head: keep the G heads as they "
-        "are, and repeat them for the scores alone. Sharing is to save this memory.",
-        layer_with(
-            keep=lambda new: tuple(repeated(part, new.num_heads) for part in right_cache(new))
-        ),
-    ),
-    Mistake(
-        "The cache comes back as it was: return it with the new keys and values included.",
-        layer_with(keep=lambda new: new.cache),
-        layer_with(keep=lambda new: new.cache or (new.key, new.value)),
-    ),
-    Mistake(
-        "The cache returned holds the new words alone: return the keys and values of all words so "
-        "far.",
-        layer_with(keep=lambda new: (new.key, new.value)),
-    ),
-    Mistake(
-        "The new words stand first in the cache: words are kept in order, the newest last.",
-        layer_with(keep=in_front),
-        layer_with(look=in_front, keep=in_front),
-    ),
-    Mistake(
-        "In the cache the values stand before the keys: return output, (keys, values).",
-        layer_with(keep=lambda new: right_cache(new)[::-1]),
-    ),
-    Mistake(
-        "The cache is not returned: return output, (keys, values).",
-        layer_with(result=lambda output, cache: output),
-    ),
-    Mistake(
-        "Three results come back: return two, the output and the pair (keys, values).",
-        layer_with(result=lambda output, cache: (output, *cache)),
-    ),
-    Mistake(
-        "The cache comes first: return output, (keys, values).",
-        layer_with(result=lambda output, cache: (cache, output)),
-    ),
-    Mistake(
-        "The mask is applied after softmax: then the rows no longer sum to 1. Mask the scores.",
-        layer_with(
-            attend=output_with(
-                masked=lambda scores, mask: scores,
-                after_softmax=lambda weights, mask: weights * mask,
-            )
-        ),
-    ),
-    overflow_mistake(layer_with),
-    Mistake(PIECES_DIFFER, CacheOfItsOwn(), measured=True),
+    *overflow_mistake(layer_with),
+    f"pieces-differ: {PIECES_DIFFER}",
+    CacheOfItsOwn(),
+    measured=("pieces-differ",),
 )
 
 EXERCISE = Exercise(

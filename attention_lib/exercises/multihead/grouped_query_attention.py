@@ -16,7 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import attend, attention_magnitude
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
@@ -145,76 +145,48 @@ def mask_without_groups(
     return output.reshape(*leading, heads, length, value.shape[-1])
 
 
-MISTAKES = (
-    Mistake(
-        "The groups take turns through the query heads (0, 1, 0, 1): consecutive heads share "
-        "one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
-        groups_with(tiled),
-    ),
-    Mistake(
-        "The keys are shared rightly, the values are not: value head h // (H / G) belongs to "
-        "query head h, as for the keys.",
-        groups_with(repeated, tiled),
-    ),
-    Mistake(
-        "The values are shared rightly, the keys are not: key head h // (H / G) belongs to "
-        "query head h, as for the values.",
-        groups_with(tiled, repeated),
-    ),
-    Mistake(
-        "All query heads use the first group: query head h uses group h // (H / G).",
-        groups_with(lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
-    ),
-    Mistake(
-        "The groups are averaged into one: query head h uses group h // (H / G) alone.",
-        groups_with(
-            lambda array, heads: np.repeat(array.mean(axis=-3, keepdims=True), heads, axis=-3)
-        ),
-    ),
-    Mistake(
-        "The groups are used in reverse order: query head 0 uses group 0.",
-        groups_with(lambda array, heads: repeated(array[..., ::-1, :, :], heads)),
-    ),
-    Mistake(
-        "The query heads of a group are averaged: each keeps its own queries, and the output "
-        "has all H heads.",
-        group_of_queries,
-    ),
-    Mistake(
-        "The scores are not scaled: divide them by √d.",
-        groups_with(scale=lambda query, key, value: 1.0),
-    ),
-    Mistake(
-        "You scale by the root of another size than d, the last one of query and key.",
-        groups_with(scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
-        groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
-        groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
-        groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3])),
-        groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-3])),
-        groups_with(
-            scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3] * query.shape[-1])
-        ),
-    ),
-    Mistake(
-        "The scores are divided by d: it is the root, √d.",
-        groups_with(scale=lambda query, key, value: 1 / query.shape[-1]),
-    ),
-    Mistake(
-        "Output and weights come back: return the output alone.",
-        groups_with(attend=attention),
-    ),
-    Mistake(
-        "These are the weights: return the output, the weights times the values.",
-        groups_with(attend=lambda *args: attention(*args)[1]),
-    ),
+MISTAKES = known_mistakes(
+    "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
+    "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
+    groups_with(tiled),
+    "values-not-shared: The keys are shared rightly, the values are not: value head h // (H / G) "
+    "belongs to query head h, as for the keys.",
+    groups_with(repeated, tiled),
+    "keys-not-shared: The values are shared rightly, the keys are not: key head h // (H / G) "
+    "belongs to query head h, as for the values.",
+    groups_with(tiled, repeated),
+    "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
+    groups_with(lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
+    "groups-averaged: The groups are averaged into one: query head h uses group h // (H / G) "
+    "alone.",
+    groups_with(lambda array, heads: np.repeat(array.mean(axis=-3, keepdims=True), heads, axis=-3)),
+    "groups-reversed: The groups are used in reverse order: query head 0 uses group 0.",
+    groups_with(lambda array, heads: repeated(array[..., ::-1, :, :], heads)),
+    "queries-averaged: The query heads of a group are averaged: each keeps its own queries, and "
+    "the output has all H heads.",
+    group_of_queries,
+    "never-scaled: The scores are not scaled: divide them by √d.",
+    groups_with(scale=lambda query, key, value: 1.0),
+    "root-of-another-size: You scale by the root of another size than d, the last one of query "
+    "and key.",
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3])),
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-3])),
+    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3] * query.shape[-1])),
+    "divided-by-d: The scores are divided by d: it is the root, √d.",
+    groups_with(scale=lambda query, key, value: 1 / query.shape[-1]),
+    "pair-returned: Output and weights come back: return the output alone.",
+    groups_with(attend=attention),
+    "weights-returned: These are the weights: return the output, the weights times the values.",
+    groups_with(attend=lambda *args: attention(*args)[1]),
     *mask_mistakes(groups_with),
-    Mistake(
-        "The mask does not follow the scores into groups: broadcast it to (..., H, L, S), then "
-        "reshape it as you reshape the query.",
-        mask_without_groups,
-    ),
+    "mask-without-groups: The mask does not follow the scores into groups: broadcast it to (..., "
+    "H, L, S), then reshape it as you reshape the query.",
+    mask_without_groups,
     *axis_mistakes(groups_with),
-    overflow_mistake(groups_with),
+    *overflow_mistake(groups_with),
 )
 
 EXERCISE = Exercise(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.heads import merge, merge_by_reshape, merge_interleaved
 from attention_lib.lessons.multihead import merge_heads
 
@@ -35,46 +35,30 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(4, 3, 1)))
 
 
-MISTAKES = (
-    Mistake(
-        "One reshape straight to (..., L, D) mixes up the positions: swap the axes of heads and "
-        "positions first.",
-        merge_by_reshape,
-    ),
-    Mistake(
-        "The columns of the heads take turns: all columns of head 0 come first, then those of "
-        "head 1.",
-        merge_interleaved,
-    ),
-    Mistake(
-        "The heads are added up: put their columns side by side.",
-        lambda x: x.sum(axis=-3),
-    ),
-    Mistake(
-        "The heads are averaged: put their columns side by side.",
-        lambda x: x.mean(axis=-3),
-    ),
-    Mistake(
-        "The heads lie one below the other: put their columns side by side, (..., L, D).",
-        lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1]),
-    ),
-    Mistake(
-        "The last two axes are still to be joined: reshape (..., L, H, D/H) to (..., L, D).",
-        lambda x: np.swapaxes(x, -2, -3),
-    ),
-    Mistake(
-        "The heads stand in reverse order: head 0 gives the first columns.",
-        lambda x: merge(x[..., ::-1, :, :]),
-    ),
-    Mistake(
-        "The first axis is taken for the heads, and with a batch it is the batch: the heads are axis "
-        "-3. Swap it with the positions, then reshape.",
-        lambda x: np.concatenate(list(x), axis=-1),
-    ),
-    Mistake(
-        "All axes are reversed: swap the two axes of heads and positions only.",
-        lambda x: x.T.reshape(*x.shape[:-3], x.shape[-2], -1),
-    ),
+MISTAKES = known_mistakes(
+    "no-swap: One reshape straight to (..., L, D) mixes up the positions: swap the axes of heads "
+    "and positions first.",
+    merge_by_reshape,
+    "columns-take-turns: The columns of the heads take turns: all columns of head 0 come first, "
+    "then those of head 1.",
+    merge_interleaved,
+    "heads-added: The heads are added up: put their columns side by side.",
+    lambda x: x.sum(axis=-3),
+    "heads-averaged: The heads are averaged: put their columns side by side.",
+    lambda x: x.mean(axis=-3),
+    "heads-stacked: The heads lie one below the other: put their columns side by side, (..., L, "
+    "D).",
+    lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1]),
+    "not-joined: The last two axes are still to be joined: reshape (..., L, H, D/H) to (..., L, "
+    "D).",
+    lambda x: np.swapaxes(x, -2, -3),
+    "heads-reversed: The heads stand in reverse order: head 0 gives the first columns.",
+    lambda x: merge(x[..., ::-1, :, :]),
+    "first-axis-as-heads: The first axis is taken for the heads, and with a batch it is the "
+    "batch: the heads are axis -3. Swap it with the positions, then reshape.",
+    lambda x: np.concatenate(list(x), axis=-1),
+    "all-axes-reversed: All axes are reversed: swap the two axes of heads and positions only.",
+    lambda x: x.T.reshape(*x.shape[:-3], x.shape[-2], -1),
 )
 
 EXERCISE = Exercise(

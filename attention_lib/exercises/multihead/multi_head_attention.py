@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attend,
     attend_by_library,
@@ -160,112 +160,73 @@ def heads_at_one_position(place: Callable[[NDArray], NDArray]) -> Answer:
     )
 
 
-MISTAKES = (
-    Mistake(
-        "w_o is forgotten: the merged heads are still to be multiplied by it.",
-        layer_with(finish=lambda merged, w_o: merged),
+MISTAKES = known_mistakes(
+    "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
+    layer_with(finish=lambda merged, w_o: merged),
+    "root-of-width: The scores are divided by √D: each head has its own d = D/H, and 1/√d is its "
+    "scale.",
+    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-1])),
+    "never-scaled: The scores are not scaled: each head divides them by √(D/H).",
+    layer_with(scale=lambda x, num_heads: 1.0),
+    "root-of-another-size: You divide the scores by the root of the number of heads or of "
+    "positions: it is the root of the size of a head, D/H.",
+    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(num_heads)),
+    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-2])),
+    "divided-by-size: The scores are divided by D/H: it is the root, √(D/H), and once is enough; "
+    "attention does it already.",
+    layer_with(scale=lambda x, num_heads: num_heads / x.shape[-1]),
+    f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
+    layer_with(split=split_by_reshape, merge=merge_by_reshape),
+    layer_with(split=split_by_reshape),
+    "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
+    "swap the axes of heads and positions first.",
+    layer_with(merge=merge_by_reshape),
+    f"heads-take-turns: {HEADS_IN_TURNS}",
+    layer_with(split=split_interleaved, merge=merge_interleaved),
+    layer_with(split=split_interleaved),
+    "merged-columns-take-turns: The columns of the heads take turns in the merged array: all "
+    "columns of head 0 come first, then those of head 1.",
+    layer_with(merge=merge_interleaved),
+    "heads-attend-to-heads: The heads of one position attend to each other: swap the axes to "
+    "(..., H, L, D/H), so that the positions do.",
+    heads_at_one_position(place=for_all_heads),
+    heads_at_one_position(place=lambda mask: mask),
+    "one-head: This is one head of size D: split query, key and value into num_heads heads.",
+    layer_with(split=lambda x, num_heads: split(x, 1)),
+    "not-projected: Query, key and value are split without their projections: multiply x by w_q, "
+    "w_k and w_v first.",
+    layer_with(project=lambda x, weight: x),
+    "matrices-transposed: The weights are transposed: they stand on the right as they are, x @ "
+    "w_q.",
+    layer_with(project=lambda x, weight: x @ weight.T),
+    layer_with(
+        project=lambda x, weight: x @ weight.T,
+        finish=lambda merged, w_o: merged @ w_o.T,
     ),
-    Mistake(
-        "The scores are divided by √D: each head has its own d = D/H, and 1/√d is its scale.",
-        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-1])),
-    ),
-    Mistake(
-        "The scores are not scaled: each head divides them by √(D/H).",
-        layer_with(scale=lambda x, num_heads: 1.0),
-    ),
-    Mistake(
-        "You divide the scores by the root of the number of heads or of positions: it is the "
-        "root of the size of a head, D/H.",
-        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(num_heads)),
-        layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-2])),
-    ),
-    Mistake(
-        "The scores are divided by D/H: it is the root, √(D/H), and once is enough; attention "
-        "does it already.",
-        layer_with(scale=lambda x, num_heads: num_heads / x.shape[-1]),
-    ),
-    Mistake(
-        SPLIT_WITHOUT_SWAP,
-        layer_with(split=split_by_reshape, merge=merge_by_reshape),
-        layer_with(split=split_by_reshape),
-    ),
-    Mistake(
-        "The heads are merged by a reshape alone, which mixes up the positions: swap the axes "
-        "of heads and positions first.",
-        layer_with(merge=merge_by_reshape),
-    ),
-    Mistake(
-        HEADS_IN_TURNS,
-        layer_with(split=split_interleaved, merge=merge_interleaved),
-        layer_with(split=split_interleaved),
-    ),
-    Mistake(
-        "The columns of the heads take turns in the merged array: all columns of head 0 come "
-        "first, then those of head 1.",
-        layer_with(merge=merge_interleaved),
-    ),
-    Mistake(
-        "The heads of one position attend to each other: swap the axes to (..., H, L, D/H), so "
-        "that the positions do.",
-        heads_at_one_position(place=for_all_heads),
-        heads_at_one_position(place=lambda mask: mask),
-    ),
-    Mistake(
-        "This is one head of size D: split query, key and value into num_heads heads.",
-        layer_with(split=lambda x, num_heads: split(x, 1)),
-    ),
-    Mistake(
-        "Query, key and value are split without their projections: multiply x by w_q, w_k and "
-        "w_v first.",
-        layer_with(project=lambda x, weight: x),
-    ),
-    Mistake(
-        "The weights are transposed: they stand on the right as they are, x @ w_q.",
-        layer_with(project=lambda x, weight: x @ weight.T),
-        layer_with(
-            project=lambda x, weight: x @ weight.T,
-            finish=lambda merged, w_o: merged @ w_o.T,
-        ),
-    ),
-    Mistake(
-        "w_o is transposed: it stands on the right as it is, merged @ w_o.",
-        layer_with(finish=lambda merged, w_o: merged @ w_o.T),
-    ),
-    Mistake(
-        "The projections have changed places: w_q makes queries, w_k keys and w_v values.",
-        *(
-            layer_with(order=order)
-            for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))
-        ),
-    ),
-    Mistake(
-        "Keys and values are projected alike: keys come from w_k, values from w_v.",
-        layer_with(order=(0, 1, 1)),
-        layer_with(order=(0, 2, 2)),
-    ),
-    Mistake(
-        "x is added to the result: here the output of the heads alone is asked for.",
-        lambda x, *others, **keywords: x + layer_with()(x, *others, **keywords),
-    ),
-    Mistake(
-        "The mask lies along the wrong axes: it has no head axis, so sentence 2's mask meets "
-        "head 2. Give it an axis of length 1, mask[..., None, :, :].",
-        layer_with(place=lambda mask: mask),
-        layer_with(place=lambda mask: mask, attend=attend_by_library),
-    ),
-    Mistake(
-        "The axis of the heads is put after the first one of the mask, where it belongs with one "
-        "batch dimension only: mask[..., None, :, :] puts it before the last two.",
-        layer_with(place=lambda mask: mask if mask.ndim < 3 else mask[:, None]),
-        layer_with(place=lambda mask: mask[:, None]),
-    ),
+    "w-o-transposed: w_o is transposed: it stands on the right as it is, merged @ w_o.",
+    layer_with(finish=lambda merged, w_o: merged @ w_o.T),
+    "projections-exchanged: The projections have changed places: w_q makes queries, w_k keys and "
+    "w_v values.",
+    *(layer_with(order=order) for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))),
+    "keys-as-values: Keys and values are projected alike: keys come from w_k, values from w_v.",
+    layer_with(order=(0, 1, 1)),
+    layer_with(order=(0, 2, 2)),
+    "residual-added: x is added to the result: here the output of the heads alone is asked for.",
+    lambda x, *others, **keywords: x + layer_with()(x, *others, **keywords),
+    "mask-against-heads: The mask lies along the wrong axes: it has no head axis, so sentence 2's "
+    "mask meets head 2. Give it an axis of length 1, mask[..., None, :, :].",
+    layer_with(place=lambda mask: mask),
+    layer_with(place=lambda mask: mask, attend=attend_by_library),
+    "mask-head-axis-misplaced: The axis of the heads is put after the first one of the mask, "
+    "where it belongs with one batch dimension only: mask[..., None, :, :] puts it before the "
+    "last two.",
+    layer_with(place=lambda mask: mask if mask.ndim < 3 else mask[:, None]),
+    layer_with(place=lambda mask: mask[:, None]),
     *mask_mistakes(layer_with),
     *axis_mistakes(layer_with),
-    Mistake(
-        "The scores are mixed without softmax: turn each row into weights first.",
-        layer_with(attend=output_with(weigh=lambda scores: scores)),
-    ),
-    overflow_mistake(layer_with),
+    "no-softmax: The scores are mixed without softmax: turn each row into weights first.",
+    layer_with(attend=output_with(weigh=lambda scores: scores)),
+    *overflow_mistake(layer_with),
 )
 
 EXERCISE = Exercise(

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.softmax import cut_to_integers
 from attention_lib.lessons.multihead import rotary_embedding
 
@@ -115,133 +115,85 @@ def added(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
     return x + interleave(np.sin(angles), np.cos(angles))
 
 
-MISTAKES = (
-    Mistake(
-        "x comes back as it was: turn each pair by its angle.",
-        lambda x, positions, base=10000.0: x,
-        lambda x, positions, base=10000.0: x.astype(float),
-    ),
-    Mistake(
-        "These pairs are (i, i + d/2), one from each half: here they are neighbors, (2i, 2i + 1).",
-        rotation_with(take=by_halves, join=side_by_side),
-    ),
-    Mistake(
-        "The turned pairs are not put back in their places: first components belong in the "
-        "columns 0, 2, 4, ..., second ones in 1, 3, 5, ...",
-        rotation_with(join=side_by_side),
-    ),
-    Mistake(
-        "The halves of x are taken for the components of the pairs: pairs are neighbors, "
-        "x[..., 0::2] and x[..., 1::2].",
-        rotation_with(take=by_halves),
-    ),
-    Mistake(
-        "The pairs turn the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
-        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)),
-    ),
-    Mistake(
-        "A sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos).",
-        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
-        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
-        rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
-        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)),
-    ),
-    Mistake(
-        "Sine and cosine have changed places: (a, b) becomes (a cos − b sin, a sin + b cos).",
-        rotation_with(lambda a, b, cos, sin: counter_clockwise(a, b, sin, cos)),
-    ),
-    Mistake(
-        "The second component is computed from the first one after it was turned: keep the old "
-        "first component for both.",
-        rotation_with(one_after_the_other),
-    ),
-    Mistake(
-        "Only one component of each pair is right: the other must turn as well, "
-        "(a cos − b sin, a sin + b cos).",
-        rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * cos)),
-        rotation_with(lambda a, b, cos, sin: (a + 0 * cos, a * sin + b * cos)),
-    ),
-    Mistake(
-        "Each component is multiplied by a cosine (or a sine) alone: a turn mixes the two of a "
-        "pair.",
-        rotation_with(lambda a, b, cos, sin: (a * cos, b * cos)),
-        rotation_with(lambda a, b, cos, sin: (a * cos, b * sin)),
-        rotation_with(lambda a, b, cos, sin: (a * sin, b * cos)),
-    ),
-    Mistake(
-        "The rows are turned by their own numbers 0, 1, 2, ...: use the positions given.",
-        rotation_with(renumber=lambda positions: np.arange(len(positions))),
-    ),
-    Mistake(
-        "The rows are counted from the first position given: turn each by its position itself.",
-        rotation_with(renumber=lambda positions: positions - positions[0]),
-    ),
-    Mistake(
-        "The positions are off by one: position 0 is not turned at all.",
-        rotation_with(renumber=lambda positions: positions + 1),
-        rotation_with(renumber=lambda positions: positions - 1),
-    ),
-    Mistake(
-        "The exponent lacks its 2: the speed of pair i is base ** (−2i/d).",
-        rotation_with(power=lambda pair, size: -pair / size),
-    ),
-    Mistake(
-        "The exponent has a 2 too many: the speed of pair i is base ** (−2i/d), with i = 0, 1, "
-        "2, ..., which is np.arange(0, d, 2) / d.",
-        rotation_with(power=lambda pair, size: -4 * pair / size),
-    ),
-    Mistake(
-        "The exponent has the wrong sign: later pairs turn more slowly, base ** (−2i/d).",
-        rotation_with(power=lambda pair, size: 2 * pair / size),
-    ),
-    Mistake(
-        "The exponent is not divided by d: the speed of pair i is base ** (−2i/d).",
-        rotation_with(power=lambda pair, size: -2.0 * pair),
-        rotation_with(power=lambda pair, size: -1.0 * pair),
-    ),
-    Mistake(
-        "The pairs are counted from 1: the first pair has i = 0 and the speed 1.",
-        rotation_with(power=lambda pair, size: -2 * (pair + 1) / size),
-    ),
-    Mistake(
-        "The exponents run all the way to −1: the speed of pair i is base ** (−2i/d), and the "
-        "last i is d/2 − 1.",
-        rotation_with(power=lambda pair, size: -pair / max(len(pair) - 1, 1)),
-    ),
-    Mistake(
-        "All pairs turn at the same speed: that of pair i is base ** (−2i/d).",
-        rotation_with(power=lambda pair, size: 0.0 * pair),
-    ),
-    Mistake(
-        "The base is always 10000: use the base you are given.",
-        rotation_with(fixed_base=10000.0),
-    ),
-    Mistake(
-        "Positions and speeds have changed places: the angles have one row a position, one "
-        "column a pair.",
-        rotation_with(angle=lambda positions, speeds: positions * speeds[:, None]),
-    ),
-    Mistake(
-        "The angles are positions divided by the speeds: multiply them.",
-        rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
-    ),
-    Mistake(
-        "The angles are taken for degrees: np.cos and np.sin take them as they are.",
-        rotation_with(angle=lambda positions, speeds: np.deg2rad(positions[:, None] * speeds)),
-    ),
-    Mistake(
-        "The angles make full turns, with a factor 2π: the angle is position · base ** (−2i/d).",
-        rotation_with(angle=lambda positions, speeds: 2 * np.pi * positions[:, None] * speeds),
-    ),
-    Mistake(
-        "Sines and cosines are added to x: here every pair is turned, and keeps its length.",
-        added,
-    ),
-    Mistake(
-        "For integers the result is cut to whole numbers: np.empty_like and np.zeros_like copy "
-        "the integer dtype. Make a float array.",
-        cut_to_integers(rotation_with()),
-    ),
+MISTAKES = known_mistakes(
+    "not-turned: x comes back as it was: turn each pair by its angle.",
+    lambda x, positions, base=10000.0: x,
+    lambda x, positions, base=10000.0: x.astype(float),
+    "pairs-of-halves: These pairs are (i, i + d/2), one from each half: here they are neighbors, "
+    "(2i, 2i + 1).",
+    rotation_with(take=by_halves, join=side_by_side),
+    "not-interleaved: The turned pairs are not put back in their places: first components belong "
+    "in the columns 0, 2, 4, ..., second ones in 1, 3, 5, ...",
+    rotation_with(join=side_by_side),
+    "halves-as-components: The halves of x are taken for the components of the pairs: pairs are "
+    "neighbors, x[..., 0::2] and x[..., 1::2].",
+    rotation_with(take=by_halves),
+    "wrong-way: The pairs turn the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
+    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)),
+    "sign-wrong: A sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos).",
+    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
+    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
+    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)),
+    "sine-cosine-exchanged: Sine and cosine have changed places: (a, b) becomes (a cos − b sin, a "
+    "sin + b cos).",
+    rotation_with(lambda a, b, cos, sin: counter_clockwise(a, b, sin, cos)),
+    "turned-component-reused: The second component is computed from the first one after it was "
+    "turned: keep the old first component for both.",
+    rotation_with(one_after_the_other),
+    "one-component: Only one component of each pair is right: the other must turn as well, (a cos "
+    "− b sin, a sin + b cos).",
+    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * cos)),
+    rotation_with(lambda a, b, cos, sin: (a + 0 * cos, a * sin + b * cos)),
+    "no-mixing: Each component is multiplied by a cosine (or a sine) alone: a turn mixes the two "
+    "of a pair.",
+    rotation_with(lambda a, b, cos, sin: (a * cos, b * cos)),
+    rotation_with(lambda a, b, cos, sin: (a * cos, b * sin)),
+    rotation_with(lambda a, b, cos, sin: (a * sin, b * cos)),
+    "row-numbers: The rows are turned by their own numbers 0, 1, 2, ...: use the positions given.",
+    rotation_with(renumber=lambda positions: np.arange(len(positions))),
+    "counted-from-first: The rows are counted from the first position given: turn each by its "
+    "position itself.",
+    rotation_with(renumber=lambda positions: positions - positions[0]),
+    "off-by-one: The positions are off by one: position 0 is not turned at all.",
+    rotation_with(renumber=lambda positions: positions + 1),
+    rotation_with(renumber=lambda positions: positions - 1),
+    "two-missing: The exponent lacks its 2: the speed of pair i is base ** (−2i/d).",
+    rotation_with(power=lambda pair, size: -pair / size),
+    "two-too-many: The exponent has a 2 too many: the speed of pair i is base ** (−2i/d), with i "
+    "= 0, 1, 2, ..., which is np.arange(0, d, 2) / d.",
+    rotation_with(power=lambda pair, size: -4 * pair / size),
+    "exponent-sign: The exponent has the wrong sign: later pairs turn more slowly, base ** "
+    "(−2i/d).",
+    rotation_with(power=lambda pair, size: 2 * pair / size),
+    "not-divided-by-d: The exponent is not divided by d: the speed of pair i is base ** (−2i/d).",
+    rotation_with(power=lambda pair, size: -2.0 * pair),
+    rotation_with(power=lambda pair, size: -1.0 * pair),
+    "pairs-from-one: The pairs are counted from 1: the first pair has i = 0 and the speed 1.",
+    rotation_with(power=lambda pair, size: -2 * (pair + 1) / size),
+    "exponents-to-minus-one: The exponents run all the way to −1: the speed of pair i is base ** "
+    "(−2i/d), and the last i is d/2 − 1.",
+    rotation_with(power=lambda pair, size: -pair / max(len(pair) - 1, 1)),
+    "one-speed: All pairs turn at the same speed: that of pair i is base ** (−2i/d).",
+    rotation_with(power=lambda pair, size: 0.0 * pair),
+    "base-ignored: The base is always 10000: use the base you are given.",
+    rotation_with(fixed_base=10000.0),
+    "positions-speeds-exchanged: Positions and speeds have changed places: the angles have one "
+    "row a position, one column a pair.",
+    rotation_with(angle=lambda positions, speeds: positions * speeds[:, None]),
+    "divided-by-speed: The angles are positions divided by the speeds: multiply them.",
+    rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
+    "degrees: The angles are taken for degrees: np.cos and np.sin take them as they are.",
+    rotation_with(angle=lambda positions, speeds: np.deg2rad(positions[:, None] * speeds)),
+    "full-turns: The angles make full turns, with a factor 2π: the angle is position · base ** "
+    "(−2i/d).",
+    rotation_with(angle=lambda positions, speeds: 2 * np.pi * positions[:, None] * speeds),
+    "added-to-x: Sines and cosines are added to x: here every pair is turned, and keeps its "
+    "length.",
+    added,
+    "cut-to-integers: For integers the result is cut to whole numbers: np.empty_like and "
+    "np.zeros_like copy the integer dtype. Make a float array.",
+    cut_to_integers(rotation_with()),
 )
 
 EXERCISE = Exercise(

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.heads import (
     HEADS_IN_TURNS,
     SPLIT_WITHOUT_SWAP,
@@ -51,43 +51,29 @@ def split_and_cut(x: NDArray, num_heads: int) -> NDArray:
     return split(x[..., : size * num_heads], num_heads)
 
 
-MISTAKES = (
-    Mistake(
-        SPLIT_WITHOUT_SWAP,
-        split_by_reshape,
-    ),
-    Mistake(
-        "The axes of positions and heads are still to be swapped: (..., L, H, D/H) becomes "
-        "(..., H, L, D/H).",
-        lambda x, num_heads: np.swapaxes(split(x, num_heads), -2, -3),
-    ),
-    Mistake(
-        HEADS_IN_TURNS,
-        split_interleaved,
-    ),
-    Mistake(
-        "num_heads is taken for the size of a head: there are num_heads heads, each of "
-        "D / num_heads columns.",
-        lambda x, num_heads: split(x, x.shape[-1] // num_heads),
-    ),
-    Mistake(
-        "The last two axes of the result have changed places: it has shape (..., H, L, D/H).",
-        lambda x, num_heads: np.swapaxes(split(x, num_heads), -1, -2),
-    ),
-    Mistake(
-        "The heads stand before the batch: their axis comes right before the positions, "
-        "(..., H, L, D/H).",
-        lambda x, num_heads: np.moveaxis(split(x, num_heads), -3, 0),
-    ),
-    Mistake(
-        "All axes are reversed: swap the two axes of positions and heads only.",
-        lambda x, num_heads: split_by_reshape(x.T, num_heads),
-        lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
-    ),
-    Mistake(
-        "Columns are left out where D is not a multiple of H: raise ValueError there.",
-        split_and_cut,
-    ),
+MISTAKES = known_mistakes(
+    f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
+    split_by_reshape,
+    "swap-missing: The axes of positions and heads are still to be swapped: (..., L, H, D/H) "
+    "becomes (..., H, L, D/H).",
+    lambda x, num_heads: np.swapaxes(split(x, num_heads), -2, -3),
+    f"heads-take-turns: {HEADS_IN_TURNS}",
+    split_interleaved,
+    "size-for-count: num_heads is taken for the size of a head: there are num_heads heads, each "
+    "of D / num_heads columns.",
+    lambda x, num_heads: split(x, x.shape[-1] // num_heads),
+    "last-axes-exchanged: The last two axes of the result have changed places: it has shape (..., "
+    "H, L, D/H).",
+    lambda x, num_heads: np.swapaxes(split(x, num_heads), -1, -2),
+    "heads-before-batch: The heads stand before the batch: their axis comes right before the "
+    "positions, (..., H, L, D/H).",
+    lambda x, num_heads: np.moveaxis(split(x, num_heads), -3, 0),
+    "all-axes-reversed: All axes are reversed: swap the two axes of positions and heads only.",
+    lambda x, num_heads: split_by_reshape(x.T, num_heads),
+    lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
+    "columns-left-out: Columns are left out where D is not a multiple of H: raise ValueError "
+    "there.",
+    split_and_cut,
 )
 
 EXERCISE = Exercise(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes
-from attention_lib.checks.exercise import Mistake
+from attention_lib.checks.exercise import Table
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.attention import attention
 
@@ -136,35 +136,35 @@ def tiled(
     return answer
 
 
-def mistakes_of(
-    wrong: dict[str, tuple[Changes, ...]], make: Callable[..., Answer]
-) -> tuple[Mistake, ...]:
+def mistakes_of(wrong: dict[str, tuple[Changes, ...]], make: Callable[..., Answer]) -> Table:
     """Return the mistakes whose sentences and exchanged parts are given, made by `make`."""
     return tuple(
-        Mistake(sentence, *(make(**changes) for changes in variants))
+        entry
         for sentence, variants in wrong.items()
+        for entry in (sentence, *(make(**changes) for changes in variants))
     )
 
 
 # Mistakes in the step from block to block, in the order in which they are recognized.
 WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
-    "Nothing is corrected when the maximum grows: multiply the total and the output so far by "
-    "exp(old maximum − new maximum).": (
+    "nothing-corrected: Nothing is corrected when the maximum grows: multiply the total and the "
+    "output so far by exp(old maximum − new maximum).": (
         {"correct_total": no_correction, "correct_output": no_correction},
     ),
-    "The output so far is not corrected when the maximum grows: multiply it by exp(old maximum − "
-    "new maximum), like the total.": ({"correct_output": no_correction},),
-    "The total so far is not corrected when the maximum grows: multiply it by exp(old maximum − "
-    "new maximum), like the output.": ({"correct_total": no_correction},),
-    "The correction is reversed: multiply by exp(old maximum − new maximum), which is never above "
-    "1.": tuple(
+    "output-uncorrected: The output so far is not corrected when the maximum grows: multiply it by "
+    "exp(old maximum − new maximum), like the total.": ({"correct_output": no_correction},),
+    "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
+    "exp(old maximum − new maximum), like the output.": ({"correct_total": no_correction},),
+    "correction-reversed: The correction is reversed: multiply by exp(old maximum − new maximum), "
+    "which is never above 1.": tuple(
         {"correct_total": reversed_correction, "correct_output": reversed_correction}
         for reversed_correction in (
             lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
             lambda old, new: np.exp(new - old),
         )
     ),
-    "The maximum is that of the present block alone: keep the larger one of the old and the new.": (
+    "block-maximum: The maximum is that of the present block alone: keep the larger one of the old "
+    "and the new.": (
         {"raise_to": lambda old, new: new},
         {
             "raise_to": lambda old, new: new,
@@ -172,14 +172,15 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
             "correct_output": no_correction,
         },
     ),
-    "The maximum starts at a number: where all scores lie far below it, every exponential is 0. "
-    "Start at -inf.": tuple(
+    "maximum-starts-at-number: The maximum starts at a number: where all scores lie far below it, "
+    "every exponential is 0. Start at -inf.": tuple(
         {"first": first} for first in (0.0, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)
     ),
-    "No maximum is subtracted, so the exponentials of large scores overflow.": (
+    "exp-overflows: No maximum is subtracted, so the exponentials of large scores overflow.": (
         {"first": 0.0, "raise_to": lambda old, new: old},
     ),
-    "There is one maximum for all queries: each query has its own, along the last axis.": (
+    "one-maximum: There is one maximum for all queries: each query has its own, along the last "
+    "axis.": (
         {"peak": lambda scores: np.full((*scores.shape[:-1], 1), scores.max())},
         {
             "peak": lambda scores: np.broadcast_to(
@@ -187,54 +188,55 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
             )
         },
     ),
-    "The output is not divided: at the very end, divide it by the total.": (
+    "not-divided: The output is not divided: at the very end, divide it by the total.": (
         {"end": lambda output, total, maximum: output},
     ),
-    "A small constant is added to the total: it is at least 1, never 0. Leave it out.": tuple(
+    "constant-in-total: A small constant is added to the total: it is at least 1, never 0. Leave "
+    "it out.": tuple(
         {"end": lambda output, total, maximum, epsilon=epsilon: output / (total + epsilon)}
         for epsilon in EPSILONS
     ),
-    "The output is returned together with something else: return the output alone.": (
+    "output-not-alone: The output is returned together with something else: return the output "
+    "alone.": (
         {"end": lambda output, total, maximum: (output / total, maximum + np.log(total))},
         {"end": lambda output, total, maximum: (output / total, maximum, total)},
         {"end": lambda output, total, maximum: (output / total, total)},
     ),
-    "Keys are lost at the end: the last block is short where block_size does not divide their "
-    "number.": (
+    "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "
+    "divide their number.": (
         # The first and the third keep one block where there would be none.
         {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size] or [slice(0, keys)]},
         {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size]},
         {"blocks": lambda keys, size: block_slices(keys, size)[:-1] or [slice(0, keys)]},
     ),
-    "Every block of keys meets the first values: slice value as you slice key.": (
+    "first-values-always: Every block of keys meets the first values: slice value as you slice key.": (
         {"value_block": lambda block: slice(0, block.stop - block.start)},
     ),
 }
 
 WRONG_SCALES: dict[str, tuple[Changes, ...]] = {
-    "The scores are not scaled: divide them by √d_k.": (
+    "never-scaled: The scores are not scaled: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1.0},
     ),
-    "The scores are divided by d_k itself: divide them by √d_k.": (
+    "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1 / query.shape[-1]},
     ),
-    "The scores are divided by √d_v: divide them by √d_k, the width of queries and keys.": (
-        {"scale": lambda query, key, value, block_size: 1 / math.sqrt(value.shape[-1])},
-    ),
-    "The scores are divided by √S, the number of keys: divide them by √d_k.": (
+    "root-of-d-v: The scores are divided by √d_v: divide them by √d_k, the width of queries and "
+    "keys.": ({"scale": lambda query, key, value, block_size: 1 / math.sqrt(value.shape[-1])},),
+    "root-of-keys: The scores are divided by √S, the number of keys: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1 / math.sqrt(key.shape[-2])},
     ),
-    "The scores are divided by √block_size: divide them by √d_k.": (
+    "root-of-block-size: The scores are divided by √block_size: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1 / math.sqrt(block_size)},
     ),
-    "The scores are multiplied by √d_k: divide them by it.": (
+    "multiplied-by-root: The scores are multiplied by √d_k: divide them by it.": (
         {"scale": lambda query, key, value, block_size: math.sqrt(query.shape[-1])},
     ),
 }
 
 DIVIDED_IN_EVERY_STEP: dict[str, tuple[Changes, ...]] = {
-    "The output is divided by the total in every step: the next step must then undo it. Divide "
-    "once, after the last block.": (
+    "divided-every-step: The output is divided by the total in every step: the next step must then "
+    "undo it. Divide once, after the last block.": (
         {
             "end_of_step": lambda output, total: output / total,
             "end": lambda output, total, maximum: output,
@@ -243,10 +245,10 @@ DIVIDED_IN_EVERY_STEP: dict[str, tuple[Changes, ...]] = {
 }
 
 
-def first_item_only(answer: Answer) -> Mistake:
+def first_item_only(answer: Answer) -> Table:
     """Return the mistake of giving the first batch item's output alone."""
-    return Mistake(
-        "Only the first batch item is computed: leading dimensions must be kept.",
+    return (
+        "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
         lambda query, key, value, block_size: answer(
             *(array[(0,) * (array.ndim - 2)] for array in (query, key, value)), block_size
         ),

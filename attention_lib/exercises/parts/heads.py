@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.exercise import Mistake
+from attention_lib.checks.exercise import Table
 from attention_lib.exercises.parts.attention import (
     as_booleans,
     as_numbers,
@@ -71,61 +71,54 @@ def merge_interleaved(x: NDArray) -> NDArray:
     return columns.reshape(*columns.shape[:-2], -1)
 
 
-def mask_mistakes(answer_with: Callable[..., Answer]) -> tuple[Mistake, ...]:
+def mask_mistakes(answer_with: Callable[..., Answer]) -> Table:
     """List the mistakes with a mask that an answer makes through its `attend`."""
     return (
-        Mistake(
-            "The mask is ignored: it belongs to the scores, before softmax.",
-            answer_with(attend=output_with(masked=lambda scores, mask: scores)),
-        ),
-        Mistake(
-            "The mask is inverted: True means that attention is allowed.",
-            answer_with(attend=output_with(masked=masked_by(inverted), weigh=stable_softmax)),
-            answer_with(attend=output_with(masked=masked_by(inverted))),
-        ),
-        Mistake(
-            "A boolean mask is added to the scores as ones and zeros: where it is False the score "
-            "becomes -inf.",
-            answer_with(attend=output_with(masked=masked_by(as_numbers))),
-        ),
-        Mistake(
-            "A mask of numbers is taken for booleans: numbers are added to the scaled scores.",
-            answer_with(attend=output_with(masked=masked_by(as_booleans))),
-        ),
-        Mistake(
-            "The mask is applied after softmax: then the rows no longer sum to 1. Mask the scores.",
-            answer_with(attend=output_with(masked=only_floats, after_softmax=zeroed)),
-        ),
-        Mistake(
-            "A large negative number is not -inf: where the scores lie far below it, forbidden "
-            "keys take their weight. Use -inf.",
-            *(
-                answer_with(attend=output_with(masked=filled_by(fill)))
-                for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
-            ),
+        "mask-ignored: The mask is ignored: it belongs to the scores, before softmax.",
+        answer_with(attend=output_with(masked=lambda scores, mask: scores)),
+        "mask-inverted: The mask is inverted: True means that attention is allowed.",
+        answer_with(attend=output_with(masked=masked_by(inverted), weigh=stable_softmax)),
+        answer_with(attend=output_with(masked=masked_by(inverted))),
+        "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
+        "False the score becomes -inf.",
+        answer_with(attend=output_with(masked=masked_by(as_numbers))),
+        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
+        "scaled scores.",
+        answer_with(attend=output_with(masked=masked_by(as_booleans))),
+        "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "
+        "1. Mask the scores.",
+        answer_with(attend=output_with(masked=only_floats, after_softmax=zeroed)),
+        "large-number-for-inf: A large negative number is not -inf: where the scores lie far "
+        "below it, forbidden keys take their weight. Use -inf.",
+        *(
+            answer_with(attend=output_with(masked=filled_by(fill)))
+            for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
         ),
     )
 
 
-def axis_mistakes(answer_with: Callable[..., Answer]) -> tuple[Mistake, ...]:
+def axis_mistakes(answer_with: Callable[..., Answer]) -> Table:
     """List the mistakes of softmax along a wrong axis that an answer makes through `attend`."""
+    softmaxes = (stable_softmax, softmax_or_zeros)
     return tuple(
-        Mistake(
-            f"Softmax runs over the {name}: it must run over the keys, the last axis.",
+        entry
+        for name, axis in (("queries", -2), ("heads", -3))
+        for entry in (
+            f"softmax-over-{name}: Softmax runs over the {name}: it must run over the keys, the "
+            "last axis.",
             *(
                 answer_with(attend=output_with(weigh=functools.partial(softmax, axis=axis)))
-                for softmax in (stable_softmax, softmax_or_zeros)
+                for softmax in softmaxes
             ),
         )
-        for name, axis in (("queries", -2), ("heads", -3))
     )
 
 
-def overflow_mistake(answer_with: Callable[..., Answer]) -> Mistake:
+def overflow_mistake(answer_with: Callable[..., Answer]) -> Table:
     """Describe the mistake of a softmax that overflows, made through `attend`."""
-    return Mistake(
-        "The exponentials overflow for large scores: use the stable softmax of lesson 02, or "
-        "attention.",
+    return (
+        "exp-overflows: The exponentials overflow for large scores: use the stable softmax of "
+        "lesson 02, or attention.",
         answer_with(attend=output_with(weigh=plain_softmax)),
         answer_with(attend=output_with(weigh=plain_softmax_or_zeros)),
     )

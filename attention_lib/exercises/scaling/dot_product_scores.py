@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.lessons.scaling import dot_product_scores
 from attention_lib.lessons.softmax import softmax
@@ -48,64 +48,42 @@ def square_distances(query: NDArray, key: NDArray) -> NDArray:
     return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
 
 
-MISTAKES = (
-    Mistake(
-        "The keys are not transposed: row i of query meets row j of key, so use "
-        "query @ np.swapaxes(key, -1, -2).",
-        lambda query, key: query @ key,
-    ),
-    Mistake(
-        "key.T reverses the batch dimensions as well: swap the last two axes only, with "
-        "key.mT or np.swapaxes(key, -1, -2).",
-        lambda query, key: query @ key.T,
-    ),
-    Mistake(
-        "The result is transposed: queries are its rows and keys its columns, (..., L, S).",
-        lambda query, key: key @ query.mT,
-    ),
-    Mistake(
-        "Here the queries are transposed: keep them as they are and transpose the keys.",
-        lambda query, key: query.mT @ key,
-    ),
-    Mistake(
-        "np.dot pairs every batch item with every other: @ keeps the batch dimensions together.",
-        lambda query, key: np.dot(query, key.mT),
-    ),
-    Mistake(
-        "Queries and keys are multiplied entry by entry: a dot product also sums over d_k.",
-        lambda query, key: query * key,
-    ),
-    Mistake(
-        "Query i meets key i only: every query needs its dot product with every key.",
-        lambda query, key: (query * key).sum(axis=-1),
-    ),
-    Mistake(
-        "The scores are already divided by √d_k: that is the next exercise. Here they are plain "
-        "dot products.",
-        lambda query, key: query @ key.mT / math.sqrt(query.shape[-1]),
-    ),
-    Mistake(
-        "These are means over the d_k products: a dot product is their sum.",
-        lambda query, key: query @ key.mT / query.shape[-1],
-    ),
-    Mistake(
-        "These are cosines: dot products keep the lengths of the vectors.",
-        lambda query, key: unit(query) @ unit(key).mT,
-    ),
-    Mistake(
-        "These are softmax weights: return the scores themselves.",
-        lambda query, key: softmax(query @ key.mT),
-    ),
-    Mistake(
-        "These are distances between vectors: a score is their dot product.",
-        square_distances,
-        lambda query, key: -square_distances(query, key),
-        lambda query, key: np.sqrt(square_distances(query, key)),
-    ),
-    Mistake(
-        "Only the first batch item is scored: leading dimensions must be kept.",
-        lambda query, key: query[(0,) * (query.ndim - 2)] @ key[(0,) * (key.ndim - 2)].mT,
-    ),
+MISTAKES = known_mistakes(
+    "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
+    "query @ np.swapaxes(key, -1, -2).",
+    lambda query, key: query @ key,
+    "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
+    "only, with key.mT or np.swapaxes(key, -1, -2).",
+    lambda query, key: query @ key.T,
+    "transposed: The result is transposed: queries are its rows and keys its columns, (..., L, S).",
+    lambda query, key: key @ query.mT,
+    "queries-transposed: Here the queries are transposed: keep them as they are and transpose the "
+    "keys.",
+    lambda query, key: query.mT @ key,
+    "np-dot: np.dot pairs every batch item with every other: @ keeps the batch dimensions "
+    "together.",
+    lambda query, key: np.dot(query, key.mT),
+    "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product also sums over "
+    "d_k.",
+    lambda query, key: query * key,
+    "matching-pairs-only: Query i meets key i only: every query needs its dot product with every "
+    "key.",
+    lambda query, key: (query * key).sum(axis=-1),
+    "already-scaled: The scores are already divided by √d_k: that is the next exercise. Here they "
+    "are plain dot products.",
+    lambda query, key: query @ key.mT / math.sqrt(query.shape[-1]),
+    "means: These are means over the d_k products: a dot product is their sum.",
+    lambda query, key: query @ key.mT / query.shape[-1],
+    "cosines: These are cosines: dot products keep the lengths of the vectors.",
+    lambda query, key: unit(query) @ unit(key).mT,
+    "softmax-weights: These are softmax weights: return the scores themselves.",
+    lambda query, key: softmax(query @ key.mT),
+    "distances: These are distances between vectors: a score is their dot product.",
+    square_distances,
+    lambda query, key: -square_distances(query, key),
+    lambda query, key: np.sqrt(square_distances(query, key)),
+    "first-item-only: Only the first batch item is scored: leading dimensions must be kept.",
+    lambda query, key: query[(0,) * (query.ndim - 2)] @ key[(0,) * (key.ndim - 2)].mT,
 )
 
 EXERCISE = Exercise(

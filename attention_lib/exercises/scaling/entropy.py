@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.scaling import entropy
@@ -60,82 +60,52 @@ def with_floor_inside(weights: NDArray, axis: int, epsilon: float) -> NDArray:
     return -(weights * np.log(np.maximum(weights, epsilon))).sum(axis=axis)
 
 
-MISTAKES = (
-    Mistake(
-        "A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 in place of "
-        "each 0 before the logarithm.",
-        lambda weights, axis=-1: -(weights * np.log(weights)).sum(axis=axis),
+MISTAKES = known_mistakes(
+    "zero-weight-nan: A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 "
+    "in place of each 0 before the logarithm.",
+    lambda weights, axis=-1: -(weights * np.log(weights)).sum(axis=axis),
+    "minus-missing: The sign is missing: the logarithm of a weight is negative, so the sum needs "
+    "a minus.",
+    lambda weights, axis=-1: -entropy(weights, axis),
+    "bits: This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
+    lambda weights, axis=-1: entropy(weights, axis) / math.log(2),
+    "base-10: This is the entropy with logarithms to base 10: use np.log, which gives nats.",
+    lambda weights, axis=-1: entropy(weights, axis) / math.log(10),
+    "whole-array: This is one number for the whole array: every row along axis has its own "
+    "entropy.",
+    lambda weights, axis=-1: entropy(weights, None),
+    "last-axis-only: You always sum along the last axis: use the axis you are given.",
+    lambda weights, axis=-1: entropy(weights, -1),
+    "axis-0-only: You always sum along axis 0: use the axis you are given.",
+    lambda weights, axis=-1: entropy(weights, 0),
+    "means: These are means of -p log p: entropy is their sum.",
+    lambda weights, axis=-1: entropy(weights, axis) / weights.shape[axis],
+    "terms-not-summed: These are the terms -p log p: add them up along axis.",
+    lambda weights, axis=-1: -weights * np.log(np.where(weights > 0, weights, 1.0)),
+    "unweighted-logarithms: The logarithms are summed without their weights: each counts p times, "
+    "-p log p.",
+    lambda weights, axis=-1: -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=axis),
+    lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
+    "small-constant: A small constant is added to the weights, or put in place of them: that "
+    "changes the entropy. Treat a weight of exactly 0 apart.",
+    *(
+        lambda weights, axis=-1, e=epsilon, way=way: way(weights, axis, e)
+        for epsilon in EPSILONS
+        for way in (with_constant, with_floor, with_floor_inside)
     ),
-    Mistake(
-        "The sign is missing: the logarithm of a weight is negative, so the sum needs a minus.",
-        lambda weights, axis=-1: -entropy(weights, axis),
-    ),
-    Mistake(
-        "This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
-        lambda weights, axis=-1: entropy(weights, axis) / math.log(2),
-    ),
-    Mistake(
-        "This is the entropy with logarithms to base 10: use np.log, which gives nats.",
-        lambda weights, axis=-1: entropy(weights, axis) / math.log(10),
-    ),
-    Mistake(
-        "This is one number for the whole array: every row along axis has its own entropy.",
-        lambda weights, axis=-1: entropy(weights, None),
-    ),
-    Mistake(
-        "You always sum along the last axis: use the axis you are given.",
-        lambda weights, axis=-1: entropy(weights, -1),
-    ),
-    Mistake(
-        "You always sum along axis 0: use the axis you are given.",
-        lambda weights, axis=-1: entropy(weights, 0),
-    ),
-    Mistake(
-        "These are means of -p log p: entropy is their sum.",
-        lambda weights, axis=-1: entropy(weights, axis) / weights.shape[axis],
-    ),
-    Mistake(
-        "These are the terms -p log p: add them up along axis.",
-        lambda weights, axis=-1: -weights * np.log(np.where(weights > 0, weights, 1.0)),
-    ),
-    Mistake(
-        "The logarithms are summed without their weights: each counts p times, -p log p.",
-        lambda weights, axis=-1: -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=axis),
-        lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
-    ),
-    Mistake(
-        "A small constant is added to the weights, or put in place of them: that changes the "
-        "entropy. Treat a weight of exactly 0 apart.",
-        *(
-            lambda weights, axis=-1, e=epsilon, way=way: way(weights, axis, e)
-            for epsilon in EPSILONS
-            for way in (with_constant, with_floor, with_floor_inside)
-        ),
-    ),
-    Mistake(
-        "The entropy is divided by log n: leave it in nats.",
-        lambda weights, axis=-1: (
-            entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300)
-        ),
-        lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),
-    ),
-    Mistake(
-        "This is the exponential of the entropy, the effective number of entries: return the "
-        "entropy itself.",
-        lambda weights, axis=-1: np.exp(entropy(weights, axis)),
-    ),
-    Mistake(
-        "This is 1 minus the sum of squares, another measure of spread: entropy sums -p log p.",
-        lambda weights, axis=-1: 1.0 - (weights**2).sum(axis=axis),
-    ),
-    Mistake(
-        "The weights are put through softmax first: they are weights already.",
-        lambda weights, axis=-1: entropy(softmax(weights, axis), axis),
-    ),
-    Mistake(
-        "The summed axis is kept: there is one number for each row, without keepdims.",
-        lambda weights, axis=-1: np.expand_dims(entropy(weights, axis), axis),
-    ),
+    "divided-by-log-n: The entropy is divided by log n: leave it in nats.",
+    lambda weights, axis=-1: entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300),
+    lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),
+    "exponential: This is the exponential of the entropy, the effective number of entries: return "
+    "the entropy itself.",
+    lambda weights, axis=-1: np.exp(entropy(weights, axis)),
+    "sum-of-squares: This is 1 minus the sum of squares, another measure of spread: entropy sums "
+    "-p log p.",
+    lambda weights, axis=-1: 1.0 - (weights**2).sum(axis=axis),
+    "softmax-of-weights: The weights are put through softmax first: they are weights already.",
+    lambda weights, axis=-1: entropy(softmax(weights, axis), axis),
+    "axis-kept: The summed axis is kept: there is one number for each row, without keepdims.",
+    lambda weights, axis=-1: np.expand_dims(entropy(weights, axis), axis),
 )
 
 EXERCISE = Exercise(

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.exercises.scaling.dot_product_scores import unit
 from attention_lib.lessons.scaling import scaled_scores
@@ -63,97 +63,67 @@ def one_over_root(query: NDArray, key: NDArray) -> float:
     return 1 / math.sqrt(query.shape[-1])
 
 
-MISTAKES = (
-    Mistake(
-        "The scores are not scaled when scale is None: multiply by 1/√d_k there.",
-        lambda query, key, scale=None: scaled_by(lambda q, k: 1.0, query, key, scale),
+MISTAKES = known_mistakes(
+    "default-scale-missing: The scores are not scaled when scale is None: multiply by 1/√d_k "
+    "there.",
+    lambda query, key, scale=None: scaled_by(lambda q, k: 1.0, query, key, scale),
+    "divided-by-d-k: You divide by d_k: divide by its square root.",
+    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / q.shape[-1], query, key, scale),
+    "multiplied-by-root: You multiply by √d_k: the default scale is 1/√d_k.",
+    lambda query, key, scale=None: scaled_by(
+        lambda q, k: math.sqrt(q.shape[-1]), query, key, scale
     ),
-    Mistake(
-        "You divide by d_k: divide by its square root.",
-        lambda query, key, scale=None: scaled_by(lambda q, k: 1 / q.shape[-1], query, key, scale),
+    "root-of-keys: This is the square root of the number of keys, S: take that of d_k, "
+    "query.shape[-1].",
+    lambda query, key, scale=None: scaled_by(
+        lambda q, k: 1 / math.sqrt(k.shape[-2]), query, key, scale
     ),
-    Mistake(
-        "You multiply by √d_k: the default scale is 1/√d_k.",
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: math.sqrt(q.shape[-1]), query, key, scale
-        ),
+    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / math.sqrt(len(k)), query, key, scale),
+    "root-of-queries: This is the square root of the number of queries, L: take that of d_k, "
+    "query.shape[-1].",
+    lambda query, key, scale=None: scaled_by(
+        lambda q, k: 1 / math.sqrt(q.shape[-2]), query, key, scale
     ),
-    Mistake(
-        "This is the square root of the number of keys, S: take that of d_k, query.shape[-1].",
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: 1 / math.sqrt(k.shape[-2]), query, key, scale
-        ),
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: 1 / math.sqrt(len(k)), query, key, scale
-        ),
+    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / math.sqrt(len(q)), query, key, scale),
+    "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
+    "last axis, query.shape[-1].",
+    lambda query, key, scale=None: scaled_by(
+        lambda q, k: 1 / math.sqrt(q.shape[1]), query, key, scale
     ),
-    Mistake(
-        "This is the square root of the number of queries, L: take that of d_k, query.shape[-1].",
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: 1 / math.sqrt(q.shape[-2]), query, key, scale
-        ),
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: 1 / math.sqrt(len(q)), query, key, scale
-        ),
+    "constant-scale: The default scale is the same number for every d_k: it is 1/√d_k.",
+    *(
+        lambda query, key, scale=None, by=by: scaled_by(lambda q, k: by, query, key, scale)
+        for by in (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2))
     ),
-    Mistake(
-        "d_k is taken from axis 1, which is right without a batch only: it is the last axis, "
-        "query.shape[-1].",
-        lambda query, key, scale=None: scaled_by(
-            lambda q, k: 1 / math.sqrt(q.shape[1]), query, key, scale
-        ),
+    "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
+    lambda query, key, scale=None: scaled_by(one_over_root, query, key, None),
+    "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
+    "counts as false.",
+    lambda query, key, scale=None: scaled_by(one_over_root, query, key, scale or None),
+    "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
+    lambda query, key, scale=None: (
+        scaled_by(one_over_root, query, key, None) * (1.0 if scale is None else scale)
     ),
-    Mistake(
-        "The default scale is the same number for every d_k: it is 1/√d_k.",
-        *(
-            lambda query, key, scale=None, by=by: scaled_by(lambda q, k: by, query, key, scale)
-            for by in (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2))
-        ),
+    "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
+    lambda query, key, scale=None: (
+        query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
     ),
-    Mistake(
-        "scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-        lambda query, key, scale=None: scaled_by(one_over_root, query, key, None),
+    lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
+    "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
+    lambda query, key, scale=None: (
+        query @ key * (one_over_root(query, key) if scale is None else scale)
     ),
-    Mistake(
-        "A scale of 0 is taken for no scale: ask for `scale is None`, since 0 counts as false.",
-        lambda query, key, scale=None: scaled_by(one_over_root, query, key, scale or None),
+    "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
+    "only, with key.mT or np.swapaxes(key, -1, -2).",
+    lambda query, key, scale=None: (
+        query @ key.T * (one_over_root(query, key) if scale is None else scale)
     ),
-    Mistake(
-        "scale comes on top of 1/√d_k: when it is given, it takes its place.",
-        lambda query, key, scale=None: (
-            scaled_by(one_over_root, query, key, None) * (1.0 if scale is None else scale)
-        ),
+    "cosines: These are cosines: divide by √d_k, not by the lengths of the vectors.",
+    lambda query, key, scale=None: (
+        unit(query) @ unit(key).mT if scale is None else scaled_scores(query, key, scale)
     ),
-    Mistake(
-        "You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-        lambda query, key, scale=None: (
-            query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
-        ),
-        lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
-    ),
-    Mistake(
-        "The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
-        lambda query, key, scale=None: (
-            query @ key * (one_over_root(query, key) if scale is None else scale)
-        ),
-    ),
-    Mistake(
-        "key.T reverses the batch dimensions as well: swap the last two axes only, with "
-        "key.mT or np.swapaxes(key, -1, -2).",
-        lambda query, key, scale=None: (
-            query @ key.T * (one_over_root(query, key) if scale is None else scale)
-        ),
-    ),
-    Mistake(
-        "These are cosines: divide by √d_k, not by the lengths of the vectors.",
-        lambda query, key, scale=None: (
-            unit(query) @ unit(key).mT if scale is None else scaled_scores(query, key, scale)
-        ),
-    ),
-    Mistake(
-        "These are softmax weights: return the scaled scores themselves.",
-        lambda query, key, scale=None: softmax(scaled_scores(query, key, scale)),
-    ),
+    "softmax-weights: These are softmax weights: return the scaled scores themselves.",
+    lambda query, key, scale=None: softmax(scaled_scores(query, key, scale)),
 )
 
 EXERCISE = Exercise(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.scaling import score_std
 
 HINTS = (
@@ -37,46 +37,32 @@ def magnitude(d_k: int, component_std: float = 1.0) -> float:
     return math.sqrt(d_k) * component_std**2 * (1 + d_k)  # d_k variances may be added one by one
 
 
-MISTAKES = (
-    Mistake(
-        "This is the variance: the standard deviation is its square root.",
-        lambda d_k, component_std=1.0: d_k * component_std**4,
-    ),
-    Mistake(
-        "component_std is ignored: each product of two components has variance σ⁴.",
-        lambda d_k, component_std=1.0: math.sqrt(d_k),
-    ),
-    Mistake(
-        "σ enters once only: both vectors have components of this size, and their product has "
-        "standard deviation σ².",
-        lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std,
-    ),
-    Mistake(
-        "This grows like d_k: variances add, standard deviations do not. Take the square root "
-        "of d_k.",
-        lambda d_k, component_std=1.0: d_k * component_std**2,
-        lambda d_k, component_std=1.0: d_k * component_std,
-        lambda d_k, component_std=1.0: d_k,
-    ),
-    Mistake(
-        "σ⁴ is the variance of one product: under the square root it becomes σ².",
-        lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std**4,
-    ),
-    Mistake(
-        "The variance of one product is σ² times σ², that is σ⁴, and not σ².",
-        lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
-        lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,
-    ),
-    Mistake(
-        "This is the scale that undoes the growth: the standard deviation itself is asked for.",
-        lambda d_k, component_std=1.0: 1 / math.sqrt(d_k),
-        lambda d_k, component_std=1.0: 1 / (math.sqrt(d_k) * component_std**2),
-    ),
-    Mistake(
-        "This is the standard deviation after dividing by √d_k: here the plain dot product is "
-        "meant.",
-        lambda d_k, component_std=1.0: component_std**2,
-    ),
+MISTAKES = known_mistakes(
+    "variance: This is the variance: the standard deviation is its square root.",
+    lambda d_k, component_std=1.0: d_k * component_std**4,
+    "component-std-ignored: component_std is ignored: each product of two components has variance "
+    "σ⁴.",
+    lambda d_k, component_std=1.0: math.sqrt(d_k),
+    "component-std-once: σ enters once only: both vectors have components of this size, and their "
+    "product has standard deviation σ².",
+    lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std,
+    "grows-like-d-k: This grows like d_k: variances add, standard deviations do not. Take the "
+    "square root of d_k.",
+    lambda d_k, component_std=1.0: d_k * component_std**2,
+    lambda d_k, component_std=1.0: d_k * component_std,
+    lambda d_k, component_std=1.0: d_k,
+    "variance-under-root: σ⁴ is the variance of one product: under the square root it becomes σ².",
+    lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std**4,
+    "component-std-squared: The variance of one product is σ² times σ², that is σ⁴, and not σ².",
+    lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
+    lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,
+    "scale-returned: This is the scale that undoes the growth: the standard deviation itself is "
+    "asked for.",
+    lambda d_k, component_std=1.0: 1 / math.sqrt(d_k),
+    lambda d_k, component_std=1.0: 1 / (math.sqrt(d_k) * component_std**2),
+    "after-scaling: This is the standard deviation after dividing by √d_k: here the plain dot "
+    "product is meant.",
+    lambda d_k, component_std=1.0: component_std**2,
 )
 
 EXERCISE = Exercise(

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.scaling import softcap
 
 HINTS = ("np.tanh holds any number between -1 and 1. Divide by cap before it, multiply after it.",)
@@ -38,49 +38,30 @@ def tanh_by_exponentials(x: NDArray) -> NDArray:
     return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
 
 
-MISTAKES = (
-    Mistake(
-        "The scores are cut off at the cap: tanh bends them toward it and keeps their order.",
-        lambda scores, cap: np.clip(scores, -cap, cap),
-        lambda scores, cap: np.minimum(scores, cap),
-    ),
-    Mistake(
-        "The result is not multiplied by cap after tanh: it stays between -1 and 1.",
-        lambda scores, cap: np.tanh(scores / cap),
-    ),
-    Mistake(
-        "The scores are not divided by cap before tanh.",
-        lambda scores, cap: cap * np.tanh(scores),
-    ),
-    Mistake(
-        "The scores are multiplied by cap before tanh: divide them by it.",
-        lambda scores, cap: cap * np.tanh(scores * cap),
-        lambda scores, cap: np.tanh(scores * cap) / cap,
-    ),
-    Mistake(
-        "This is tanh of the scores: divide by cap before it and multiply by cap after it.",
-        lambda scores, cap: np.tanh(scores),
-    ),
-    Mistake(
-        "tanh multiplies the scores instead of cap: the bound is gone.",
-        lambda scores, cap: scores * np.tanh(scores / cap),
-    ),
-    Mistake(
-        "exp overflows for large scores: np.tanh does not.",
-        lambda scores, cap: cap * tanh_by_exponentials(scores / cap),
-    ),
-    Mistake(
-        "This is cap · x / (1 + |x|): another curve with the same bound. Use np.tanh.",
-        lambda scores, cap: cap * (scores / cap) / (1 + np.abs(scores / cap)),
-    ),
-    Mistake(
-        "This is arctan: use np.tanh, the hyperbolic tangent.",
-        lambda scores, cap: cap * np.arctan(scores / cap),
-    ),
-    Mistake(
-        "This is a sigmoid, between 0 and cap: tanh lies between -1 and 1 and keeps the sign.",
-        lambda scores, cap: cap / (1 + np.exp(-scores / cap)),
-    ),
+MISTAKES = known_mistakes(
+    "clipped: The scores are cut off at the cap: tanh bends them toward it and keeps their order.",
+    lambda scores, cap: np.clip(scores, -cap, cap),
+    lambda scores, cap: np.minimum(scores, cap),
+    "cap-missing-after: The result is not multiplied by cap after tanh: it stays between -1 and 1.",
+    lambda scores, cap: np.tanh(scores / cap),
+    "cap-missing-before: The scores are not divided by cap before tanh.",
+    lambda scores, cap: cap * np.tanh(scores),
+    "multiplied-before: The scores are multiplied by cap before tanh: divide them by it.",
+    lambda scores, cap: cap * np.tanh(scores * cap),
+    lambda scores, cap: np.tanh(scores * cap) / cap,
+    "cap-missing: This is tanh of the scores: divide by cap before it and multiply by cap after "
+    "it.",
+    lambda scores, cap: np.tanh(scores),
+    "scores-times-tanh: tanh multiplies the scores instead of cap: the bound is gone.",
+    lambda scores, cap: scores * np.tanh(scores / cap),
+    "exp-overflows: exp overflows for large scores: np.tanh does not.",
+    lambda scores, cap: cap * tanh_by_exponentials(scores / cap),
+    "rational: This is cap · x / (1 + |x|): another curve with the same bound. Use np.tanh.",
+    lambda scores, cap: cap * (scores / cap) / (1 + np.abs(scores / cap)),
+    "arctan: This is arctan: use np.tanh, the hyperbolic tangent.",
+    lambda scores, cap: cap * np.arctan(scores / cap),
+    "sigmoid: This is a sigmoid, between 0 and cap: tanh lies between -1 and 1 and keeps the sign.",
+    lambda scores, cap: cap / (1 + np.exp(-scores / cap)),
 )
 
 EXERCISE = Exercise(

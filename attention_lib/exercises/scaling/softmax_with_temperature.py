@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.softmax import (
     divided_by_sum,
     hard_softmax,
@@ -118,85 +118,57 @@ def no_error_below_zero(scores: NDArray, temperature: float, axis: int) -> NDArr
     return unchecked(scores, temperature, axis)
 
 
-MISTAKES = (
-    Mistake(
-        "The scores are multiplied by the temperature: divide by it.",
-        lambda scores, temperature, axis=-1: tempered(np.multiply, scores, temperature, axis),
+MISTAKES = known_mistakes(
+    "multiplied: The scores are multiplied by the temperature: divide by it.",
+    lambda scores, temperature, axis=-1: tempered(np.multiply, scores, temperature, axis),
+    "temperature-unused: The temperature changes nothing: divide the scores by it before softmax.",
+    lambda scores, temperature, axis=-1: tempered(lambda s, t: s, scores, temperature, axis),
+    "temperature-added: The temperature is added to or subtracted from the scores, which changes "
+    "no weight: divide the scores by it.",
+    lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
+    "weights-divided: The weights are divided by the temperature: divide the scores, before "
+    "softmax.",
+    lambda scores, temperature, axis=-1: divided_after(scores, temperature, axis),
+    "root-of-temperature: You divide by the square root of the temperature: divide by the "
+    "temperature itself.",
+    lambda scores, temperature, axis=-1: tempered(
+        lambda s, t: s / math.sqrt(t), scores, temperature, axis
     ),
-    Mistake(
-        "The temperature changes nothing: divide the scores by it before softmax.",
-        lambda scores, temperature, axis=-1: tempered(lambda s, t: s, scores, temperature, axis),
+    "exp-overflows: exp overflows or underflows before the division: subtract each row's largest "
+    "quotient first.",
+    lambda scores, temperature, axis=-1: unshifted(scores, temperature, axis),
+    "maximum-of-scores: The maximum subtracted is that of the scores, but the quotients have "
+    "another: subtract first and divide then, or take the maximum of the quotients.",
+    lambda scores, temperature, axis=-1: shifted_by(
+        scores.max(axis=axis, keepdims=True), scores, temperature, axis
     ),
-    Mistake(
-        "The temperature is added to or subtracted from the scores, which changes no weight: "
-        "divide the scores by it.",
-        lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
+    "one-maximum: One maximum is subtracted from the whole array: a row far below it underflows "
+    "to 0/0. Take each row's own maximum, along axis.",
+    lambda scores, temperature, axis=-1: shifted_by(
+        (scores / temperature).max() if temperature > 0 else 0.0, scores, temperature, axis
     ),
-    Mistake(
-        "The weights are divided by the temperature: divide the scores, before softmax.",
-        lambda scores, temperature, axis=-1: divided_after(scores, temperature, axis),
-    ),
-    Mistake(
-        "You divide by the square root of the temperature: divide by the temperature itself.",
-        lambda scores, temperature, axis=-1: tempered(
-            lambda s, t: s / math.sqrt(t), scores, temperature, axis
-        ),
-    ),
-    Mistake(
-        "exp overflows or underflows before the division: subtract each row's largest quotient "
-        "first.",
-        lambda scores, temperature, axis=-1: unshifted(scores, temperature, axis),
-    ),
-    Mistake(
-        "The maximum subtracted is that of the scores, but the quotients have another: subtract "
-        "first and divide then, or take the maximum of the quotients.",
-        lambda scores, temperature, axis=-1: shifted_by(
-            scores.max(axis=axis, keepdims=True), scores, temperature, axis
-        ),
-    ),
-    Mistake(
-        "One maximum is subtracted from the whole array: a row far below it underflows to 0/0. "
-        "Take each row's own maximum, along axis.",
-        lambda scores, temperature, axis=-1: shifted_by(
-            (scores / temperature).max() if temperature > 0 else 0.0, scores, temperature, axis
-        ),
-    ),
-    Mistake(
-        "Weights at temperature 1 are raised to the power 1/T: those that underflowed to 0 stay "
-        "0. Divide the scores first.",
-        lambda scores, temperature, axis=-1: power_of_weights(scores, temperature, axis),
-    ),
-    Mistake(
-        "You always work along the last axis: use the axis you are given.",
-        lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
-    ),
-    Mistake(
-        "These are the weights of softmax over the whole array: the sum must run along axis only.",
-        lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
-    ),
-    Mistake(
-        "A temperature of 0 gives the largest score everything, the limit: the contract asks for "
-        "a ValueError there.",
-        lambda scores, temperature, axis=-1: hard_at_zero(scores, temperature, axis),
-    ),
-    Mistake(
-        "A temperature of 0 or below must raise ValueError: check it first.",
-        lambda scores, temperature, axis=-1: unchecked(scores, temperature, axis),
-    ),
-    Mistake(
-        "A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
-        lambda scores, temperature, axis=-1: no_error_at_zero(scores, temperature, axis),
-    ),
-    Mistake(
-        "A negative temperature must raise ValueError too: ask for temperature <= 0.",
-        lambda scores, temperature, axis=-1: no_error_below_zero(scores, temperature, axis),
-    ),
-    Mistake(
-        "These are the quotients' exponentials: divide each by the sum of its row.",
-        lambda scores, temperature, axis=-1: (
-            softmax_with_temperature(scores, temperature, axis)
-            / softmax_with_temperature(scores, temperature, axis).max(axis=axis, keepdims=True)
-        ),
+    "powers-of-weights: Weights at temperature 1 are raised to the power 1/T: those that "
+    "underflowed to 0 stay 0. Divide the scores first.",
+    lambda scores, temperature, axis=-1: power_of_weights(scores, temperature, axis),
+    "last-axis-only: You always work along the last axis: use the axis you are given.",
+    lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
+    "whole-array: These are the weights of softmax over the whole array: the sum must run along "
+    "axis only.",
+    lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
+    "zero-as-limit: A temperature of 0 gives the largest score everything, the limit: the "
+    "contract asks for a ValueError there.",
+    lambda scores, temperature, axis=-1: hard_at_zero(scores, temperature, axis),
+    "never-raises: A temperature of 0 or below must raise ValueError: check it first.",
+    lambda scores, temperature, axis=-1: unchecked(scores, temperature, axis),
+    "zero-accepted: A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
+    lambda scores, temperature, axis=-1: no_error_at_zero(scores, temperature, axis),
+    "negative-accepted: A negative temperature must raise ValueError too: ask for temperature <= "
+    "0.",
+    lambda scores, temperature, axis=-1: no_error_below_zero(scores, temperature, axis),
+    "not-divided: These are the quotients' exponentials: divide each by the sum of its row.",
+    lambda scores, temperature, axis=-1: (
+        softmax_with_temperature(scores, temperature, axis)
+        / softmax_with_temperature(scores, temperature, axis).max(axis=axis, keepdims=True)
     ),
 )
 

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.scaling import entropy, temperature_for_entropy
 from attention_lib.lessons.softmax import softmax
 
@@ -152,99 +152,77 @@ def halved(
     return middle
 
 
-MISTAKES = (
-    Mistake(
-        "This is 1/T, the factor on the scores: return what they are divided by.",
-        lambda scores, target: 1 / temperature_for_entropy(scores, target),
+MISTAKES = known_mistakes(
+    "inverse: This is 1/T, the factor on the scores: return what they are divided by.",
+    lambda scores, target: 1 / temperature_for_entropy(scores, target),
+    "bits: Your entropy is in bits: count it in nats, with np.log.",
+    lambda scores, target: with_target(lambda t, n: t * math.log(2), scores, target),
+    "fraction-of-log-n: The target is read as a fraction of log n: it is the entropy itself, in "
+    "nats.",
+    lambda scores, target: with_target(lambda t, n: t * math.log(n), scores, target),
+    "fixed-range: The search ends at the edge of a fixed range: scores of another size need other "
+    "temperatures. Widen the range until the target lies inside.",
+    *(
+        lambda scores, target, low=low, high=high: halved(scores, target, low, high)
+        for low, high in (
+            (0.1, 10.0),
+            (0.01, 10.0),
+            (0.01, 100.0),
+            (1e-3, 100.0),
+            (1e-3, 1e3),
+            (1e-6, 10.0),
+            (1e-6, 100.0),
+            (1e-6, 1e3),
+            (1e-9, 1e3),
+            (1e-6, 1e6),
+            (1e-9, 1e9),
+            (1e-12, 1e12),
+        )
     ),
-    Mistake(
-        "Your entropy is in bits: count it in nats, with np.log.",
-        lambda scores, target: with_target(lambda t, n: t * math.log(2), scores, target),
+    "wrong-direction: The search goes the wrong way: entropy rises with the temperature, so where "
+    "it is too low, go higher.",
+    lambda scores, target: halved(scores, target, 1e-6, 1e6, upward=False),
+    lambda scores, target: halved(scores, target, 1e-3, 1e3, upward=False),
+    "stops-early: The search stops too early: go on until the entropy is within 1e-6 of the "
+    "target.",
+    *(
+        lambda scores, target, steps=steps: halved(scores, target, 1e-6, 1e6, steps=steps)
+        for steps in (10, 20, 30)
     ),
-    Mistake(
-        "The target is read as a fraction of log n: it is the entropy itself, in nats.",
-        lambda scores, target: with_target(lambda t, n: t * math.log(n), scores, target),
+    "never-raises: A target of 0 or below, or of log n or above, must raise ValueError: no "
+    "temperature reaches it.",
+    temperature_within,
+    lambda scores, target: (
+        temperature_for_entropy(scores, target) if 0 < target < math.log(scores.size) else math.nan
     ),
-    Mistake(
-        "The search ends at the edge of a fixed range: scores of another size need other "
-        "temperatures. Widen the range until the target lies inside.",
-        *(
-            lambda scores, target, low=low, high=high: halved(scores, target, low, high)
-            for low, high in (
-                (0.1, 10.0),
-                (0.01, 10.0),
-                (0.01, 100.0),
-                (1e-3, 100.0),
-                (1e-3, 1e3),
-                (1e-6, 10.0),
-                (1e-6, 100.0),
-                (1e-6, 1e3),
-                (1e-9, 1e3),
-                (1e-6, 1e6),
-                (1e-9, 1e9),
-                (1e-12, 1e12),
-            )
-        ),
+    "too-high-accepted: A target of log n or above must raise ValueError too: only equal weights "
+    "have entropy log n, and no temperature makes them equal.",
+    lambda scores, target: (
+        temperature_for_entropy(scores, target)
+        if target <= 0
+        else temperature_within(scores, target)
     ),
-    Mistake(
-        "The search goes the wrong way: entropy rises with the temperature, so where it is too "
-        "low, go higher.",
-        lambda scores, target: halved(scores, target, 1e-6, 1e6, upward=False),
-        lambda scores, target: halved(scores, target, 1e-3, 1e3, upward=False),
+    "log-n-accepted: A target of exactly log n must raise ValueError too: it is reached at no "
+    "temperature.",
+    lambda scores, target: (
+        temperature_within(scores, target)
+        if target == math.log(scores.size)
+        else temperature_for_entropy(scores, target)
     ),
-    Mistake(
-        "The search stops too early: go on until the entropy is within 1e-6 of the target.",
-        *(
-            lambda scores, target, steps=steps: halved(scores, target, 1e-6, 1e6, steps=steps)
-            for steps in (10, 20, 30)
-        ),
+    "zero-accepted: A target of exactly 0 must raise ValueError too: it is reached at no "
+    "temperature.",
+    lambda scores, target: (
+        temperature_within(scores, target)
+        if target == 0
+        else temperature_for_entropy(scores, target)
     ),
-    Mistake(
-        "A target of 0 or below, or of log n or above, must raise ValueError: no temperature "
-        "reaches it.",
-        temperature_within,
-        lambda scores, target: (
-            temperature_for_entropy(scores, target)
-            if 0 < target < math.log(scores.size)
-            else math.nan
-        ),
-    ),
-    Mistake(
-        "A target of log n or above must raise ValueError too: only equal weights have entropy "
-        "log n, and no temperature makes them equal.",
-        lambda scores, target: (
-            temperature_for_entropy(scores, target)
-            if target <= 0
-            else temperature_within(scores, target)
-        ),
-    ),
-    Mistake(
-        "A target of exactly log n must raise ValueError too: it is reached at no temperature.",
-        lambda scores, target: (
-            temperature_within(scores, target)
-            if target == math.log(scores.size)
-            else temperature_for_entropy(scores, target)
-        ),
-    ),
-    Mistake(
-        "A target of exactly 0 must raise ValueError too: it is reached at no temperature.",
-        lambda scores, target: (
-            temperature_within(scores, target)
-            if target == 0
-            else temperature_for_entropy(scores, target)
-        ),
-    ),
-    Mistake(
-        "The scores were divided by their spread before the search: the temperature must be "
-        "multiplied by it again.",
-        lambda scores, target: temperature_for_entropy(scores, target) / np.std(scores),
-        lambda scores, target: temperature_for_entropy(scores, target) / np.ptp(scores),
-    ),
-    Mistake(
-        "This is the entropy at temperature 1: the temperature is asked for.",
-        lambda scores, target: (
-            float(entropy(softmax(scores))) if temperature_for_entropy(scores, target) else math.nan
-        ),
+    "spread-not-undone: The scores were divided by their spread before the search: the "
+    "temperature must be multiplied by it again.",
+    lambda scores, target: temperature_for_entropy(scores, target) / np.std(scores),
+    lambda scores, target: temperature_for_entropy(scores, target) / np.ptp(scores),
+    "entropy-returned: This is the entropy at temperature 1: the temperature is asked for.",
+    lambda scores, target: (
+        float(entropy(softmax(scores))) if temperature_for_entropy(scores, target) else math.nan
     ),
 )
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.softmax import normalize_by_sum, softmax
 
 HINTS = (
@@ -38,44 +38,30 @@ def magnitude(scores: NDArray) -> NDArray:
     return np.abs(scores / total) * (1 + np.abs(scores).sum(axis=-1, keepdims=True) / np.abs(total))
 
 
-MISTAKES = (
-    Mistake(
-        "You divide by the sum of the whole array: every row needs its own sum, along axis=-1.",
-        lambda scores: scores / scores.sum(),
-    ),
-    Mistake(
-        "The sums have lost their axis, so they do not line up with the rows: use keepdims=True.",
-        lambda scores: scores / scores.sum(axis=-1),
-    ),
-    Mistake(
-        "You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
-        lambda scores: scores / scores.sum(axis=0),
-        lambda scores: scores / scores.sum(axis=0, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the largest score: divide by the sum of the row.",
-        lambda scores: scores / scores.max(axis=-1, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the mean of the row: divide by its sum.",
-        lambda scores: scores / scores.mean(axis=-1, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the sum of absolute values: here the plain sum is asked for, signs and all.",
-        lambda scores: scores / np.abs(scores).sum(axis=-1, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the row's length (its Euclidean norm): divide by its sum.",
-        lambda scores: scores / np.linalg.norm(scores, axis=-1, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the number of entries: divide by their sum.",
-        lambda scores: scores / scores.shape[-1],
-    ),
-    Mistake(
-        "These are softmax weights, which come next: here just divide each row by its sum.",
-        lambda scores: softmax(scores),
-    ),
+MISTAKES = known_mistakes(
+    "whole-array: You divide by the sum of the whole array: every row needs its own sum, along "
+    "axis=-1.",
+    lambda scores: scores / scores.sum(),
+    "keepdims-missing: The sums have lost their axis, so they do not line up with the rows: use "
+    "keepdims=True.",
+    lambda scores: scores / scores.sum(axis=-1),
+    "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
+    lambda scores: scores / scores.sum(axis=0),
+    lambda scores: scores / scores.sum(axis=0, keepdims=True),
+    "divided-by-largest: You divide by the largest score: divide by the sum of the row.",
+    lambda scores: scores / scores.max(axis=-1, keepdims=True),
+    "divided-by-mean: You divide by the mean of the row: divide by its sum.",
+    lambda scores: scores / scores.mean(axis=-1, keepdims=True),
+    "absolute-values: You divide by the sum of absolute values: here the plain sum is asked for, "
+    "signs and all.",
+    lambda scores: scores / np.abs(scores).sum(axis=-1, keepdims=True),
+    "divided-by-norm: You divide by the row's length (its Euclidean norm): divide by its sum.",
+    lambda scores: scores / np.linalg.norm(scores, axis=-1, keepdims=True),
+    "divided-by-count: You divide by the number of entries: divide by their sum.",
+    lambda scores: scores / scores.shape[-1],
+    "softmax-weights: These are softmax weights, which come next: here just divide each row by "
+    "its sum.",
+    lambda scores: softmax(scores),
 )
 
 EXERCISE = Exercise(

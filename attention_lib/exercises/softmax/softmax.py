@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
@@ -56,115 +56,81 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 1.0, (6, 1)))
 
 
-MISTAKES = (
-    Mistake(
-        "These are the weights of softmax over the whole array: the sum must run along axis only.",
-        lambda scores, axis=-1: plain_softmax(scores, None),
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(),
+MISTAKES = known_mistakes(
+    "whole-array: These are the weights of softmax over the whole array: the sum must run along "
+    "axis only.",
+    lambda scores, axis=-1: plain_softmax(scores, None),
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(),
+    "last-axis-only: You always take the last axis: use the axis you are given, sum(axis=axis, "
+    "...).",
+    lambda scores, axis=-1: plain_softmax(scores, -1),
+    "axis-0-only: You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
+    lambda scores, axis=-1: plain_softmax(scores, 0),
+    "axis-1-only: You always take axis 1: use the axis you are given, sum(axis=axis, ...).",
+    lambda scores, axis=-1: plain_softmax(scores, 1),
+    "keepdims-missing: The sums have lost their axis, so they do not line up with the scores: use "
+    "keepdims=True.",
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis),
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[..., None],
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[:, None],
+    "one-maximum: The largest score of the whole array is subtracted: a row far below it loses "
+    "its digits in float32. Subtract each row's own maximum, along axis, or none.",
+    lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
+    "no-exponential: These are the scores divided by their sum: take the exponential of each "
+    "score first.",
+    lambda scores, axis=-1: divided_by_sum(scores, axis),
+    "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
+    lambda scores, axis=-1: np.exp(scores),
+    "sign-wrong: The exponentials have the wrong sign: a larger score must get a larger weight, "
+    "exp(score).",
+    lambda scores, axis=-1: plain_softmax(-scores, axis),
+    "base-2: These are powers of 2: use np.exp, powers of e.",
+    lambda scores, axis=-1: divided_by_sum(np.exp2(scores), axis),
+    "base-10: These are powers of 10: use np.exp, powers of e.",
+    lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
+    "divided-by-largest: You divide by the largest exponential: divide by the sum, so that a row "
+    "sums to 1.",
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
+    lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
+    "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
+    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
+    "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their plain "
+    "sum.",
+    lambda scores, axis=-1: (
+        np.exp(scores) / np.sqrt((np.exp(scores) ** 2).sum(axis=axis, keepdims=True))
     ),
-    Mistake(
-        "You always take the last axis: use the axis you are given, sum(axis=axis, ...).",
-        lambda scores, axis=-1: plain_softmax(scores, -1),
+    "divided-by-scores: You divide by the sum of the scores: divide by the sum of their "
+    "exponentials.",
+    lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
+    "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
+    "and with the constant the weights no longer sum to 1. Leave it out.",
+    *(
+        lambda scores, axis=-1, e=epsilon: divided_by_sum(np.exp(scores), axis, e)
+        for epsilon in EPSILONS
     ),
-    Mistake(
-        "You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
-        lambda scores, axis=-1: plain_softmax(scores, 0),
+    *(
+        lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
+        for epsilon in EPSILONS
     ),
-    Mistake(
-        "You always take axis 1: use the axis you are given, sum(axis=axis, ...).",
-        lambda scores, axis=-1: plain_softmax(scores, 1),
+    "logarithms: These are the logarithms of the weights: return the weights themselves.",
+    lambda scores, axis=-1: np.log(softmax(scores, axis)),
+    "softmax-twice: Softmax is applied twice: once is enough.",
+    lambda scores, axis=-1: softmax(softmax(scores, axis), axis),
+    "sigmoids: These are sigmoids, each of one score alone: softmax divides by the sum over the "
+    "row.",
+    lambda scores, axis=-1: 1.0 / (1.0 + np.exp(-scores)),
+    "only-largest: All the weight goes to the largest score: softmax gives every score a share, "
+    "e^score.",
+    lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
+    hard_softmax,
+    "rounded: The weights are rounded: return them as they are.",
+    *(
+        lambda scores, axis=-1, digits=digits: softmax(scores, axis).round(digits)
+        for digits in (2, 3, 4, 6, 8)
     ),
-    Mistake(
-        "The sums have lost their axis, so they do not line up with the scores: use keepdims=True.",
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis),
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[..., None],
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[:, None],
-    ),
-    Mistake(
-        "The largest score of the whole array is subtracted: a row far below it loses its digits "
-        "in float32. Subtract each row's own maximum, along axis, or none.",
-        lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
-    ),
-    Mistake(
-        "These are the scores divided by their sum: take the exponential of each score first.",
-        lambda scores, axis=-1: divided_by_sum(scores, axis),
-    ),
-    Mistake(
-        "These are the exponentials themselves: divide each by the sum of its row.",
-        lambda scores, axis=-1: np.exp(scores),
-    ),
-    Mistake(
-        "The exponentials have the wrong sign: a larger score must get a larger weight, exp(score).",
-        lambda scores, axis=-1: plain_softmax(-scores, axis),
-    ),
-    Mistake(
-        "These are powers of 2: use np.exp, powers of e.",
-        lambda scores, axis=-1: divided_by_sum(np.exp2(scores), axis),
-    ),
-    Mistake(
-        "These are powers of 10: use np.exp, powers of e.",
-        lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
-    ),
-    Mistake(
-        "You divide by the largest exponential: divide by the sum, so that a row sums to 1.",
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
-        lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
-    ),
-    Mistake(
-        "You divide by the mean of the exponentials: divide by their sum.",
-        lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
-    ),
-    Mistake(
-        "You divide by the Euclidean norm of the exponentials: divide by their plain sum.",
-        lambda scores, axis=-1: (
-            np.exp(scores) / np.sqrt((np.exp(scores) ** 2).sum(axis=axis, keepdims=True))
-        ),
-    ),
-    Mistake(
-        "You divide by the sum of the scores: divide by the sum of their exponentials.",
-        lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
-    ),
-    Mistake(
-        "A small constant is added to the sum: the sum of exponentials is never 0, and with the "
-        "constant the weights no longer sum to 1. Leave it out.",
-        *(
-            lambda scores, axis=-1, e=epsilon: divided_by_sum(np.exp(scores), axis, e)
-            for epsilon in EPSILONS
-        ),
-        *(
-            lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
-            for epsilon in EPSILONS
-        ),
-    ),
-    Mistake(
-        "These are the logarithms of the weights: return the weights themselves.",
-        lambda scores, axis=-1: np.log(softmax(scores, axis)),
-    ),
-    Mistake(
-        "Softmax is applied twice: once is enough.",
-        lambda scores, axis=-1: softmax(softmax(scores, axis), axis),
-    ),
-    Mistake(
-        "These are sigmoids, each of one score alone: softmax divides by the sum over the row.",
-        lambda scores, axis=-1: 1.0 / (1.0 + np.exp(-scores)),
-    ),
-    Mistake(
-        "All the weight goes to the largest score: softmax gives every score a share, e^score.",
-        lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
-        hard_softmax,
-    ),
-    Mistake(
-        "The weights are rounded: return them as they are.",
-        *(
-            lambda scores, axis=-1, digits=digits: softmax(scores, axis).round(digits)
-            for digits in (2, 3, 4, 6, 8)
-        ),
-    ),
-    Mistake(
-        "For integer scores the weights are cut to whole numbers: np.empty_like and "
-        "np.zeros_like copy the integer dtype. Make a float array.",
-        cut_to_integers(softmax),
-    ),
+    "cut-to-integers: For integer scores the weights are cut to whole numbers: np.empty_like and "
+    "np.zeros_like copy the integer dtype. Make a float array.",
+    cut_to_integers(softmax),
 )
 
 EXERCISE = Exercise(

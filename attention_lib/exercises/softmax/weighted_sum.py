@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.softmax import softmax, weighted_sum
 
 HINTS = (
@@ -41,69 +41,43 @@ def magnitude(weights: NDArray, values: NDArray) -> NDArray:
     return 2.0 * np.abs(weights) @ np.abs(values)
 
 
-MISTAKES = (
-    Mistake(
-        "These are the plain averages of the values: every value must be weighted first.",
-        lambda weights, values: np.broadcast_to(
-            values.mean(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
-        ),
+MISTAKES = known_mistakes(
+    "plain-average: These are the plain averages of the values: every value must be weighted "
+    "first.",
+    lambda weights, values: np.broadcast_to(
+        values.mean(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
-    Mistake(
-        "The values are summed without their weights: multiply each by its weight first.",
-        lambda weights, values: np.broadcast_to(
-            values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
-        ),
+    "plain-sum: The values are summed without their weights: multiply each by its weight first.",
+    lambda weights, values: np.broadcast_to(
+        values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
-    Mistake(
-        "np.dot pairs every batch item with every other: @ keeps the batch dimensions together.",
-        lambda weights, values: np.dot(weights, values),
-    ),
-    Mistake(
-        "Values and weights are multiplied entry by entry: a matrix product sums over the S keys.",
-        lambda weights, values: weights * values,
-    ),
-    Mistake(
-        "The weights are transposed: row i of weights belongs to query i.",
-        lambda weights, values: np.swapaxes(weights, -1, -2) @ values,
-    ),
-    Mistake(
-        "The order is reversed: weights come first, weights @ values.",
-        lambda weights, values: values @ weights,
-    ),
-    Mistake(
-        "The values are transposed: keys are already their second-to-last axis.",
-        lambda weights, values: weights @ np.swapaxes(values, -1, -2),
-    ),
-    Mistake(
-        "You transpose with .T, which reverses the batch dimensions as well: no transpose is "
-        "needed here.",
-        lambda weights, values: weights @ values.T,
-        lambda weights, values: weights.T @ values,
-    ),
-    Mistake(
-        "The weights are put through softmax again: they are weights already.",
-        lambda weights, values: softmax(weights) @ values,
-    ),
-    Mistake(
-        "The weights are divided by their sum again: use them as they are.",
-        lambda weights, values: (weights / weights.sum(axis=-1, keepdims=True)) @ values,
-    ),
-    Mistake(
-        "The result is divided by the number of keys: weights already say how much of each.",
-        lambda weights, values: weights @ values / values.shape[-2],
-    ),
-    Mistake(
-        "Only the value with the largest weight is returned: mix all of them.",
-        lambda weights, values: np.take_along_axis(
-            values, weights.argmax(axis=-1)[..., None], axis=-2
-        ),
-    ),
-    Mistake(
-        "Only the first batch item is mixed: leading dimensions must be kept.",
-        lambda weights, values: (
-            weights[(0,) * (weights.ndim - 2)] @ values[(0,) * (values.ndim - 2)]
-        ),
-    ),
+    "np-dot: np.dot pairs every batch item with every other: @ keeps the batch dimensions "
+    "together.",
+    lambda weights, values: np.dot(weights, values),
+    "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
+    "the S keys.",
+    lambda weights, values: weights * values,
+    "weights-transposed: The weights are transposed: row i of weights belongs to query i.",
+    lambda weights, values: np.swapaxes(weights, -1, -2) @ values,
+    "product-reversed: The order is reversed: weights come first, weights @ values.",
+    lambda weights, values: values @ weights,
+    "values-transposed: The values are transposed: keys are already their second-to-last axis.",
+    lambda weights, values: weights @ np.swapaxes(values, -1, -2),
+    "t-reverses-batch: You transpose with .T, which reverses the batch dimensions as well: no "
+    "transpose is needed here.",
+    lambda weights, values: weights @ values.T,
+    lambda weights, values: weights.T @ values,
+    "softmax-of-weights: The weights are put through softmax again: they are weights already.",
+    lambda weights, values: softmax(weights) @ values,
+    "divided-by-sum: The weights are divided by their sum again: use them as they are.",
+    lambda weights, values: (weights / weights.sum(axis=-1, keepdims=True)) @ values,
+    "divided-by-keys: The result is divided by the number of keys: weights already say how much "
+    "of each.",
+    lambda weights, values: weights @ values / values.shape[-2],
+    "only-largest: Only the value with the largest weight is returned: mix all of them.",
+    lambda weights, values: np.take_along_axis(values, weights.argmax(axis=-1)[..., None], axis=-2),
+    "first-item-only: Only the first batch item is mixed: leading dimensions must be kept.",
+    lambda weights, values: weights[(0,) * (weights.ndim - 2)] @ values[(0,) * (values.ndim - 2)],
 )
 
 EXERCISE = Exercise(

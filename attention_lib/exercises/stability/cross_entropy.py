@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.stability import cross_entropy, log_softmax, stable_softmax
@@ -48,112 +48,77 @@ def loss_of_weights(scores: NDArray, targets: NDArray, weights: NDArray) -> NDAr
     return -np.log(weights[np.arange(len(targets)), targets]).mean()
 
 
-MISTAKES = (
-    Mistake(
-        "The logarithm is taken of a weight that underflows to 0, so the loss is infinite: use "
-        "log_softmax.",
-        lambda scores, targets: loss_of_weights(scores, targets, stable_softmax(scores)),
+MISTAKES = known_mistakes(
+    "log-of-zero: The logarithm is taken of a weight that underflows to 0, so the loss is "
+    "infinite: use log_softmax.",
+    lambda scores, targets: loss_of_weights(scores, targets, stable_softmax(scores)),
+    "exp-overflows: exp overflows: use log_softmax, which shifts each row by its maximum.",
+    lambda scores, targets: loss_of_weights(scores, targets, plain_softmax(scores)),
+    lambda scores, targets: (
+        np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(targets)), targets]
+    ).mean(),
+    "maximum-not-added-back: The maximum is subtracted inside exp only: add it to the logarithm "
+    "of the sum again.",
+    lambda scores, targets: (losses(scores, targets) - scores.max(axis=-1)).mean(),
+    "one-maximum: One maximum is subtracted from all rows: an example far below it underflows to "
+    "log(0). Subtract each row's own.",
+    lambda scores, targets: (
+        np.log(np.exp(scores - scores.max()).sum(axis=-1))
+        - (scores - scores.max())[np.arange(len(targets)), targets]
+    ).mean(),
+    "constant-in-logarithm: A small constant inside the logarithm changes the loss: use "
+    "log_softmax.",
+    *(
+        lambda scores, targets, e=epsilon: loss_of_weights(
+            scores, targets, stable_softmax(scores) + e
+        )
+        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
     ),
-    Mistake(
-        "exp overflows: use log_softmax, which shifts each row by its maximum.",
-        lambda scores, targets: loss_of_weights(scores, targets, plain_softmax(scores)),
-        lambda scores, targets: (
-            np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(targets)), targets]
-        ).mean(),
+    *(
+        lambda scores, targets, e=epsilon: loss_of_weights(
+            scores, targets, np.clip(stable_softmax(scores), e, 1.0)
+        )
+        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
     ),
-    Mistake(
-        "The maximum is subtracted inside exp only: add it to the logarithm of the sum again.",
-        lambda scores, targets: (losses(scores, targets) - scores.max(axis=-1)).mean(),
+    *(
+        lambda scores, targets, e=epsilon: loss_of_weights(
+            scores, targets, np.clip(stable_softmax(scores), e, 1.0 - e)
+        )
+        for epsilon in (*EPSILONS, 1e-15)
     ),
-    Mistake(
-        "One maximum is subtracted from all rows: an example far below it underflows to log(0). "
-        "Subtract each row's own.",
-        lambda scores, targets: (
-            np.log(np.exp(scores - scores.max()).sum(axis=-1))
-            - (scores - scores.max())[np.arange(len(targets)), targets]
-        ).mean(),
+    "sum: This is the sum over the examples: take their mean.",
+    lambda scores, targets: losses(scores, targets).sum(),
+    "not-averaged: One loss for each example is returned: take their mean, one number.",
+    lambda scores, targets: losses(scores, targets),
+    "sign-reversed: The sign is reversed: the loss is the negative log-likelihood.",
+    lambda scores, targets: -losses(scores, targets).mean(),
+    "divided-by-classes: The sum is divided by the number of classes, C: divide by that of the "
+    "examples, N.",
+    lambda scores, targets: losses(scores, targets).sum() / scores.shape[-1],
+    "mean-over-entries: The mean runs over all N × C entries: only the right class of each "
+    "example counts, divided by N.",
+    lambda scores, targets: losses(scores, targets).sum() / scores.size,
+    "every-class-counted: Every class is counted: only the right class of each example counts.",
+    lambda scores, targets: -log_softmax(scores).mean(),
+    lambda scores, targets: -log_softmax(scores).sum() / len(targets),
+    "every-target-in-row: log_softmax(scores)[:, targets] takes every target from every row: pick "
+    "entry targets[i] from row i, with [np.arange(N), targets].",
+    lambda scores, targets: -log_softmax(scores)[:, targets].mean(),
+    "no-log-softmax: The scores themselves are averaged: take log_softmax of each row first.",
+    lambda scores, targets: -scores[np.arange(len(targets)), targets].mean(),
+    "softmax-down-columns: Softmax runs down the columns: each row is one example.",
+    lambda scores, targets: -log_softmax(scores, 0)[np.arange(len(targets)), targets].mean(),
+    "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
+    lambda scores, targets: -log_softmax(scores, None)[np.arange(len(targets)), targets].mean(),
+    "weights-averaged: The mean of the weights is taken, not of their logarithms.",
+    lambda scores, targets: -stable_softmax(scores)[np.arange(len(targets)), targets].mean(),
+    lambda scores, targets: 1.0 - stable_softmax(scores)[np.arange(len(targets)), targets].mean(),
+    "logarithm-of-mean: The logarithm is taken after the mean: average the logarithms.",
+    lambda scores, targets: (
+        -np.log(stable_softmax(scores)[np.arange(len(targets)), targets].mean())
     ),
-    Mistake(
-        "A small constant inside the logarithm changes the loss: use log_softmax.",
-        *(
-            lambda scores, targets, e=epsilon: loss_of_weights(
-                scores, targets, stable_softmax(scores) + e
-            )
-            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        ),
-        *(
-            lambda scores, targets, e=epsilon: loss_of_weights(
-                scores, targets, np.clip(stable_softmax(scores), e, 1.0)
-            )
-            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        ),
-        *(
-            lambda scores, targets, e=epsilon: loss_of_weights(
-                scores, targets, np.clip(stable_softmax(scores), e, 1.0 - e)
-            )
-            for epsilon in (*EPSILONS, 1e-15)
-        ),
-    ),
-    Mistake(
-        "This is the sum over the examples: take their mean.",
-        lambda scores, targets: losses(scores, targets).sum(),
-    ),
-    Mistake(
-        "One loss for each example is returned: take their mean, one number.",
-        lambda scores, targets: losses(scores, targets),
-    ),
-    Mistake(
-        "The sign is reversed: the loss is the negative log-likelihood.",
-        lambda scores, targets: -losses(scores, targets).mean(),
-    ),
-    Mistake(
-        "The sum is divided by the number of classes, C: divide by that of the examples, N.",
-        lambda scores, targets: losses(scores, targets).sum() / scores.shape[-1],
-    ),
-    Mistake(
-        "The mean runs over all N × C entries: only the right class of each example counts, "
-        "divided by N.",
-        lambda scores, targets: losses(scores, targets).sum() / scores.size,
-    ),
-    Mistake(
-        "Every class is counted: only the right class of each example counts.",
-        lambda scores, targets: -log_softmax(scores).mean(),
-        lambda scores, targets: -log_softmax(scores).sum() / len(targets),
-    ),
-    Mistake(
-        "log_softmax(scores)[:, targets] takes every target from every row: pick entry "
-        "targets[i] from row i, with [np.arange(N), targets].",
-        lambda scores, targets: -log_softmax(scores)[:, targets].mean(),
-    ),
-    Mistake(
-        "The scores themselves are averaged: take log_softmax of each row first.",
-        lambda scores, targets: -scores[np.arange(len(targets)), targets].mean(),
-    ),
-    Mistake(
-        "Softmax runs down the columns: each row is one example.",
-        lambda scores, targets: -log_softmax(scores, 0)[np.arange(len(targets)), targets].mean(),
-    ),
-    Mistake(
-        "Softmax runs over the whole array: each row is one example.",
-        lambda scores, targets: -log_softmax(scores, None)[np.arange(len(targets)), targets].mean(),
-    ),
-    Mistake(
-        "The mean of the weights is taken, not of their logarithms.",
-        lambda scores, targets: -stable_softmax(scores)[np.arange(len(targets)), targets].mean(),
-        lambda scores, targets: (
-            1.0 - stable_softmax(scores)[np.arange(len(targets)), targets].mean()
-        ),
-    ),
-    Mistake(
-        "The logarithm is taken after the mean: average the logarithms.",
-        lambda scores, targets: (
-            -np.log(stable_softmax(scores)[np.arange(len(targets)), targets].mean())
-        ),
-    ),
-    Mistake(
-        "These are logarithms to base 2: use the natural logarithm.",
-        lambda scores, targets: losses(scores, targets).mean() / np.log(2.0),
-    ),
+    "base-2: These are logarithms to base 2: use the natural logarithm.",
+    lambda scores, targets: losses(scores, targets).mean() / np.log(2.0),
 )
 
 EXERCISE = Exercise(

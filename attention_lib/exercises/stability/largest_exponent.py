@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.stability import largest_exponent
 
 HINTS = (
@@ -44,39 +44,29 @@ def problem_with(got: object, exact: float) -> str | None:
     )
 
 
-MISTAKES = (
-    Mistake(
-        "This is the largest number itself: the x you look for has exp(x) equal to it.",
-        lambda dtype: np.finfo(dtype).max,
-        lambda dtype: float(np.finfo(dtype).max),
-    ),
-    Mistake(
-        "This counts powers of 2, and exp those of e: take the natural logarithm of the dtype's "
-        "largest number, np.finfo(dtype).max.",
-        lambda dtype: np.log2(float(np.finfo(dtype).max)),
-        lambda dtype: np.finfo(dtype).maxexp,
-    ),
-    Mistake(
-        "These are powers of 10: exp uses e, so take the natural logarithm.",
-        lambda dtype: np.log10(float(np.finfo(dtype).max)),
-    ),
-    Mistake(
-        "The answer is the same for every dtype: each has its own largest number.",
-        lambda dtype: 709.782712893384,
-        lambda dtype: 88.722839111,
-        lambda dtype: 11.089866,
-    ),
-    Mistake(
-        "This is where exp becomes too small: the question is where it becomes too large.",
-        lambda dtype: float(np.log(np.finfo(dtype).tiny.astype(float))),
-        lambda dtype: -float(np.log(np.finfo(dtype).tiny.astype(float))),
-    ),
-    Mistake(
-        "np.exp was tried on Python floats or float64 numbers: exp must be computed in dtype.",
-        lambda dtype: 709,
-        lambda dtype: 709.0,
-        lambda dtype: 710.0,
-    ),
+MISTAKES = known_mistakes(
+    "largest-number: This is the largest number itself: the x you look for has exp(x) equal to it.",
+    lambda dtype: np.finfo(dtype).max,
+    lambda dtype: float(np.finfo(dtype).max),
+    "powers-of-2: This counts powers of 2, and exp those of e: take the natural logarithm of the "
+    "dtype's largest number, np.finfo(dtype).max.",
+    lambda dtype: np.log2(float(np.finfo(dtype).max)),
+    lambda dtype: np.finfo(dtype).maxexp,
+    "powers-of-10: These are powers of 10: exp uses e, so take the natural logarithm.",
+    lambda dtype: np.log10(float(np.finfo(dtype).max)),
+    "one-dtype: The answer is the same for every dtype: each has its own largest number.",
+    lambda dtype: 709.782712893384,
+    lambda dtype: 88.722839111,
+    lambda dtype: 11.089866,
+    "smallest-exponent: This is where exp becomes too small: the question is where it becomes too "
+    "large.",
+    lambda dtype: float(np.log(np.finfo(dtype).tiny.astype(float))),
+    lambda dtype: -float(np.log(np.finfo(dtype).tiny.astype(float))),
+    "tried-in-float64: np.exp was tried on Python floats or float64 numbers: exp must be computed "
+    "in dtype.",
+    lambda dtype: 709,
+    lambda dtype: 709.0,
+    lambda dtype: 710.0,
 )
 
 EXERCISE = Exercise(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
@@ -36,79 +36,54 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.5e307, -8.9e307]]))
 
 
-MISTAKES = (
-    Mistake(
-        "This is the logarithm of the computed weights: a weight that underflows to 0 has "
-        "logarithm -inf. Subtract logsumexp from the scores instead.",
-        lambda scores, axis=-1: np.log(stable_softmax(scores, axis)),
+MISTAKES = known_mistakes(
+    "log-of-zero: This is the logarithm of the computed weights: a weight that underflows to 0 "
+    "has logarithm -inf. Subtract logsumexp from the scores instead.",
+    lambda scores, axis=-1: np.log(stable_softmax(scores, axis)),
+    "exp-overflows: exp overflows before the shift: subtract each row's largest score first.",
+    lambda scores, axis=-1: scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)),
+    lambda scores, axis=-1: np.log(plain_softmax(scores, axis)),
+    "small-constant: The logarithm of 0 is avoided by adding a small constant, which changes the "
+    "result: subtract logsumexp from the scores instead.",
+    *(
+        lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
+        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
     ),
-    Mistake(
-        "exp overflows before the shift: subtract each row's largest score first.",
-        lambda scores, axis=-1: scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)),
-        lambda scores, axis=-1: np.log(plain_softmax(scores, axis)),
+    *(
+        lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
+        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
     ),
-    Mistake(
-        "The logarithm of 0 is avoided by adding a small constant, which changes the result: "
-        "subtract logsumexp from the scores instead.",
-        *(
-            lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
-            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        ),
-        *(
-            lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
-            for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        ),
+    "weights: These are the weights: return their logarithms.",
+    lambda scores, axis=-1: stable_softmax(scores, axis),
+    "maximum-inside-exp-only: The maximum is subtracted inside exp only: subtract it from the "
+    "scores as well.",
+    lambda scores, axis=-1: (
+        scores
+        - np.log(
+            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
+        )
     ),
-    Mistake(
-        "These are the weights: return their logarithms.",
-        lambda scores, axis=-1: stable_softmax(scores, axis),
+    "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
+    "log(0). Take each row's own maximum, along axis.",
+    lambda scores, axis=-1: (
+        scores - scores.max() - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
     ),
-    Mistake(
-        "The maximum is subtracted inside exp only: subtract it from the scores as well.",
-        lambda scores, axis=-1: (
-            scores
-            - np.log(
-                np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
-            )
-        ),
-    ),
-    Mistake(
-        "You subtract the maximum of the whole array: a row far below it underflows to log(0). "
-        "Take each row's own maximum, along axis.",
-        lambda scores, axis=-1: (
-            scores
-            - scores.max()
-            - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
-        ),
-    ),
-    Mistake(
-        "Only the maximum is subtracted: the logarithm of the sum is missing.",
-        lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
-    ),
-    Mistake(
-        "You always work along the last axis: use the axis you are given.",
-        lambda scores, axis=-1: log_softmax(scores, -1),
-    ),
-    Mistake(
-        "You take the whole array as one row: use the axis you are given.",
-        lambda scores, axis=-1: log_softmax(scores, None),
-    ),
-    Mistake(
-        "logsumexp has lost its axis, so it does not line up with the scores: use keepdims=True.",
-        lambda scores, axis=-1: scores - logsumexp(scores, axis),
-    ),
-    Mistake(
-        "The sign is reversed: a logarithm of a weight is never positive.",
-        lambda scores, axis=-1: -log_softmax(scores, axis),
-    ),
-    Mistake(
-        "These are logarithms to base 2: use the natural logarithm.",
-        lambda scores, axis=-1: log_softmax(scores, axis) / np.log(2.0),
-    ),
-    Mistake(
-        "You divide the scores by logsumexp: the logarithm of a quotient is a difference.",
-        lambda scores, axis=-1: scores / logsumexp(scores, axis, True),
-    ),
+    "only-maximum: Only the maximum is subtracted: the logarithm of the sum is missing.",
+    lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
+    "last-axis-only: You always work along the last axis: use the axis you are given.",
+    lambda scores, axis=-1: log_softmax(scores, -1),
+    "whole-array: You take the whole array as one row: use the axis you are given.",
+    lambda scores, axis=-1: log_softmax(scores, None),
+    "keepdims-missing: logsumexp has lost its axis, so it does not line up with the scores: use "
+    "keepdims=True.",
+    lambda scores, axis=-1: scores - logsumexp(scores, axis),
+    "sign-reversed: The sign is reversed: a logarithm of a weight is never positive.",
+    lambda scores, axis=-1: -log_softmax(scores, axis),
+    "base-2: These are logarithms to base 2: use the natural logarithm.",
+    lambda scores, axis=-1: log_softmax(scores, axis) / np.log(2.0),
+    "divided-by-logsumexp: You divide the scores by logsumexp: the logarithm of a quotient is a "
+    "difference.",
+    lambda scores, axis=-1: scores / logsumexp(scores, axis, True),
 )
 
 EXERCISE = Exercise(

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.lessons.stability import logsumexp
@@ -60,74 +60,56 @@ def log_of_sum(
     return result if keepdims else np.squeeze(result, axis=axis)
 
 
-MISTAKES = (
-    Mistake(
-        "exp overflows or underflows before the logarithm: shift each row by its maximum first.",
-        lambda scores, axis=-1, keepdims=False: np.log(
-            np.exp(scores).sum(axis=axis, keepdims=keepdims)
+MISTAKES = known_mistakes(
+    "exp-overflows: exp overflows or underflows before the logarithm: shift each row by its "
+    "maximum first.",
+    lambda scores, axis=-1, keepdims=False: np.log(
+        np.exp(scores).sum(axis=axis, keepdims=keepdims)
+    ),
+    "maximum-not-added-back: The maximum is subtracted but never added back: the result is m + "
+    "log(sum of exp(s - m)).",
+    lambda scores, axis=-1, keepdims=False: np.log(
+        np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=keepdims)
+    ),
+    lambda scores, axis=-1, keepdims=False: (
+        logsumexp(scores, axis, keepdims)
+        - np.where(
+            np.isfinite(scores.max(axis=axis, keepdims=keepdims)),
+            scores.max(axis=axis, keepdims=keepdims),
+            0.0,
+        )
+    ),
+    "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
+    "such a row by 0 instead; its result is -inf.",
+    lambda scores, axis=-1, keepdims=False: log_of_sum(
+        scores, scores.max(axis=axis, keepdims=True), axis, keepdims
+    ),
+    "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, with length "
+    "1.",
+    lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis),
+    "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
+    lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis, True),
+    "last-axis-only: You always work along the last axis: use the axis you are given.",
+    lambda scores, axis=-1, keepdims=False: logsumexp(scores, -1, keepdims),
+    "one-maximum: You shift by the maximum of the whole array: a row far below it underflows to "
+    "log(0). Take each row's own maximum.",
+    lambda scores, axis=-1, keepdims=False: log_of_sum(scores, scores.max(), axis, keepdims),
+    "maximum-alone: This is the maximum alone: add log(sum of exp(s - m)).",
+    lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
+    "no-logarithm: This is the sum of the exponentials: return its logarithm.",
+    lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
+    "mean: This is the mean in place of the sum: the logarithm of the number of entries is "
+    "missing.",
+    lambda scores, axis=-1, keepdims=False: (
+        logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
+    ),
+    "log1p: np.log1p adds 1 to the sum: use np.log.",
+    lambda scores, axis=-1, keepdims=False: np.squeeze(
+        scores.max(axis=axis, keepdims=True)
+        + np.log1p(
+            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
         ),
-    ),
-    Mistake(
-        "The maximum is subtracted but never added back: the result is m + log(sum of exp(s - m)).",
-        lambda scores, axis=-1, keepdims=False: np.log(
-            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=keepdims)
-        ),
-        lambda scores, axis=-1, keepdims=False: (
-            logsumexp(scores, axis, keepdims)
-            - np.where(
-                np.isfinite(scores.max(axis=axis, keepdims=keepdims)),
-                scores.max(axis=axis, keepdims=keepdims),
-                0.0,
-            )
-        ),
-    ),
-    Mistake(
-        "A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift such a row "
-        "by 0 instead; its result is -inf.",
-        lambda scores, axis=-1, keepdims=False: log_of_sum(
-            scores, scores.max(axis=axis, keepdims=True), axis, keepdims
-        ),
-    ),
-    Mistake(
-        "keepdims is ignored: with keepdims=True the summed axis stays, with length 1.",
-        lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis),
-    ),
-    Mistake(
-        "The summed axis is always kept: without keepdims=True it goes away.",
-        lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis, True),
-    ),
-    Mistake(
-        "You always work along the last axis: use the axis you are given.",
-        lambda scores, axis=-1, keepdims=False: logsumexp(scores, -1, keepdims),
-    ),
-    Mistake(
-        "You shift by the maximum of the whole array: a row far below it underflows to log(0). "
-        "Take each row's own maximum.",
-        lambda scores, axis=-1, keepdims=False: log_of_sum(scores, scores.max(), axis, keepdims),
-    ),
-    Mistake(
-        "This is the maximum alone: add log(sum of exp(s - m)).",
-        lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
-    ),
-    Mistake(
-        "This is the sum of the exponentials: return its logarithm.",
-        lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
-    ),
-    Mistake(
-        "This is the mean in place of the sum: the logarithm of the number of entries is missing.",
-        lambda scores, axis=-1, keepdims=False: (
-            logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
-        ),
-    ),
-    Mistake(
-        "np.log1p adds 1 to the sum: use np.log.",
-        lambda scores, axis=-1, keepdims=False: np.squeeze(
-            scores.max(axis=axis, keepdims=True)
-            + np.log1p(
-                np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
-            ),
-            axis=() if keepdims else axis,
-        ),
+        axis=() if keepdims else axis,
     ),
 )
 

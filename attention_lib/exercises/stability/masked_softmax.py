@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import largest_finite
 from attention_lib.exercises.parts.softmax import (
@@ -112,107 +112,78 @@ def normalized_after(scores: NDArray, mask: NDArray, axis: int, epsilon: float =
     return divided_by_sum(masked_after(scores, mask, axis), axis, epsilon)
 
 
-MISTAKES = (
-    Mistake(
-        "A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Such a row "
-        "gets all zeros.",
-        lambda scores, mask, axis=-1: masked_by(scores, mask, axis, -np.inf),
+MISTAKES = known_mistakes(
+    "empty-row-nan: A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Such "
+    "a row gets all zeros.",
+    lambda scores, mask, axis=-1: masked_by(scores, mask, axis, -np.inf),
+    "empty-row-on-forbidden: A row with nothing allowed gets equal weights on entries that are "
+    "forbidden: a large negative number is not -inf. Such a row gets all zeros.",
+    *(
+        lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill)
+        for fill in LARGE_NEGATIVES
     ),
-    Mistake(
-        "A row with nothing allowed gets equal weights on entries that are forbidden: a large "
-        "negative number is not -inf. Such a row gets all zeros.",
-        *(
-            lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill)
-            for fill in LARGE_NEGATIVES
-        ),
+    "empty-row-equal-weights: A row with nothing allowed gets equal weights: such a row gets all "
+    "zeros.",
+    lambda scores, mask, axis=-1: np.where(
+        np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
+        masked_softmax(scores, mask, axis),
+        1.0 / scores.shape[axis],
     ),
-    Mistake(
-        "A row with nothing allowed gets equal weights: such a row gets all zeros.",
-        lambda scores, mask, axis=-1: np.where(
-            np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
-            masked_softmax(scores, mask, axis),
-            1.0 / scores.shape[axis],
-        ),
+    "large-number-for-inf: A large negative number is not -inf: an allowed score may lie below "
+    "it. Forbidden scores are -inf.",
+    *(
+        lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill) * mask
+        for fill in LARGE_NEGATIVES
     ),
-    Mistake(
-        "A large negative number is not -inf: an allowed score may lie below it. Forbidden "
-        "scores are -inf.",
-        *(
-            lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill) * mask
-            for fill in LARGE_NEGATIVES
-        ),
-        *(
-            lambda scores, mask, axis=-1, fill=fill: (
-                softmax(scores + fill * (1.0 - mask), axis) * mask
-            )
-            for fill in LARGE_NEGATIVES
-        ),
+    *(
+        lambda scores, mask, axis=-1, fill=fill: softmax(scores + fill * (1.0 - mask), axis) * mask
+        for fill in LARGE_NEGATIVES
     ),
-    Mistake(
-        "The mask is applied after softmax: forbidden entries still took their share of the sum. "
-        "Mask the scores first.",
-        lambda scores, mask, axis=-1: masked_after(scores, mask, axis),
-        lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
+    "masked-after-softmax: The mask is applied after softmax: forbidden entries still took their "
+    "share of the sum. Mask the scores first.",
+    lambda scores, mask, axis=-1: masked_after(scores, mask, axis),
+    lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
+    "maximum-before-mask: A forbidden score that is far larger makes the allowed weights "
+    "underflow before the mask is applied, and 0/0 follows. Mask the scores first, then subtract "
+    "the maximum.",
+    lambda scores, mask, axis=-1: normalized_after(scores, mask, axis),
+    lambda scores, mask, axis=-1: np.nan_to_num(normalized_after(scores, mask, axis)),
+    *(
+        lambda scores, mask, axis=-1, e=epsilon: normalized_after(scores, mask, axis, e)
+        for epsilon in EPSILONS
     ),
-    Mistake(
-        "A forbidden score that is far larger makes the allowed weights underflow before the mask "
-        "is applied, and 0/0 follows. Mask the scores first, then subtract the maximum.",
-        lambda scores, mask, axis=-1: normalized_after(scores, mask, axis),
-        lambda scores, mask, axis=-1: np.nan_to_num(normalized_after(scores, mask, axis)),
-        *(
-            lambda scores, mask, axis=-1, e=epsilon: normalized_after(scores, mask, axis, e)
-            for epsilon in EPSILONS
-        ),
+    "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
+    lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
+    "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
+    lambda scores, mask, axis=-1: stable_softmax(scores, axis),
+    "forbidden-scores-zero: Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
+    lambda scores, mask, axis=-1: masked_by(scores, mask, axis, 0.0),
+    lambda scores, mask, axis=-1: softmax(scores * mask, axis),
+    "last-axis-only: You always work along the last axis: use the axis you are given.",
+    lambda scores, mask, axis=-1: masked_softmax(scores, mask, -1),
+    "mask-added: The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",
+    lambda scores, mask, axis=-1: stable_softmax(scores + mask, axis),
+    "exp-overflows: exp overflows: subtract each row's largest allowed score first.",
+    lambda scores, mask, axis=-1: divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis),
+    lambda scores, mask, axis=-1: np.nan_to_num(
+        divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis)
     ),
-    Mistake(
-        "The mask is read the wrong way around: True is where attention is allowed.",
-        lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
+    lambda scores, mask, axis=-1: divided_by_sum_or_one(np.where(mask, np.exp(scores), 0), axis),
+    lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
+    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
+    "lost when the scores are large. Subtract the maximum first, then take exp and divide by the "
+    "sum.",
+    lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
+    lambda scores, mask, axis=-1: divided_in_logarithms(scores.astype(float), mask, axis).astype(
+        np.result_type(scores, np.float32)
     ),
-    Mistake(
-        "The mask is ignored: forbidden entries get weight 0.",
-        lambda scores, mask, axis=-1: stable_softmax(scores, axis),
-    ),
-    Mistake(
-        "Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
-        lambda scores, mask, axis=-1: masked_by(scores, mask, axis, 0.0),
-        lambda scores, mask, axis=-1: softmax(scores * mask, axis),
-    ),
-    Mistake(
-        "You always work along the last axis: use the axis you are given.",
-        lambda scores, mask, axis=-1: masked_softmax(scores, mask, -1),
-    ),
-    Mistake(
-        "The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",
-        lambda scores, mask, axis=-1: stable_softmax(scores + mask, axis),
-    ),
-    Mistake(
-        "exp overflows: subtract each row's largest allowed score first.",
-        lambda scores, mask, axis=-1: divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis),
-        lambda scores, mask, axis=-1: np.nan_to_num(
-            divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis)
-        ),
-        lambda scores, mask, axis=-1: divided_by_sum_or_one(
-            np.where(mask, np.exp(scores), 0), axis
-        ),
-        lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
-    ),
-    Mistake(
-        "The logarithm of the sum is added to the maximum, beside which it is lost when the scores "
-        "are large. Subtract the maximum first, then take exp and divide by the sum.",
-        lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
-        lambda scores, mask, axis=-1: divided_in_logarithms(
-            scores.astype(float), mask, axis
-        ).astype(np.result_type(scores, np.float32)),
-    ),
-    Mistake(
-        "A small constant is added to every sum: rows with something allowed no longer sum to 1. "
-        "Treat the empty row apart.",
-        *(
-            lambda scores, mask, axis=-1, e=epsilon: softmax_with_epsilon(
-                np.where(mask, scores, -np.inf), e, axis
-            )
-            for epsilon in EPSILONS
-        ),
+    "constant-in-sum: A small constant is added to every sum: rows with something allowed no "
+    "longer sum to 1. Treat the empty row apart.",
+    *(
+        lambda scores, mask, axis=-1, e=epsilon: softmax_with_epsilon(
+            np.where(mask, scores, -np.inf), e, axis
+        )
+        for epsilon in EPSILONS
     ),
 )
 

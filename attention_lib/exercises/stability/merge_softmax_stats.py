@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
 HINTS = (
@@ -78,79 +78,59 @@ def wrong_sign(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
     return maximum, total
 
 
-MISTAKES = (
-    Mistake(
-        "The totals are added as they are: bring each to the new maximum first, "
-        "total * exp(old - new).",
-        lambda left, right: (np.maximum(left[0], right[0]), left[1] + right[1]),
+MISTAKES = known_mistakes(
+    "totals-added: The totals are added as they are: bring each to the new maximum first, total * "
+    "exp(old - new).",
+    lambda left, right: (np.maximum(left[0], right[0]), left[1] + right[1]),
+    "both-empty-nan: Two empty parts give NaN: -inf - (-inf) is NaN. Their join is empty too, "
+    "(-inf, 0).",
+    merged,
+    "both-empty-not-empty: Two empty parts do not give an empty one: their join is (-inf, 0), and "
+    "nothing else.",
+    lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
+    lambda left, right: (
+        np.nan_to_num(merge_softmax_stats(left, right)[0], neginf=0.0),
+        merge_softmax_stats(left, right)[1],
     ),
-    Mistake(
-        "Two empty parts give NaN: -inf - (-inf) is NaN. Their join is empty too, (-inf, 0).",
-        merged,
+    "only-right-rescaled: Only the right total is rescaled: when the left maximum is the smaller "
+    "one, the left total must be rescaled as well.",
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        left[1] + right[1] * np.exp(right[0] - np.maximum(left[0], right[0])),
     ),
-    Mistake(
-        "Two empty parts do not give an empty one: their join is (-inf, 0), and nothing else.",
-        lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
-        lambda left, right: (
-            np.nan_to_num(merge_softmax_stats(left, right)[0], neginf=0.0),
-            merge_softmax_stats(left, right)[1],
-        ),
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        left[1] + np.nan_to_num(right[1] * np.exp(right[0] - np.maximum(left[0], right[0]))),
     ),
-    Mistake(
-        "Only the right total is rescaled: when the left maximum is the smaller one, the left "
-        "total must be rescaled as well.",
-        lambda left, right: (
-            np.maximum(left[0], right[0]),
-            left[1] + right[1] * np.exp(right[0] - np.maximum(left[0], right[0])),
-        ),
-        lambda left, right: (
-            np.maximum(left[0], right[0]),
-            left[1] + np.nan_to_num(right[1] * np.exp(right[0] - np.maximum(left[0], right[0]))),
-        ),
+    "only-left-rescaled: Only the left total is rescaled: when the right maximum is the smaller "
+    "one, the right total must be rescaled as well.",
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        left[1] * np.exp(left[0] - np.maximum(left[0], right[0])) + right[1],
     ),
-    Mistake(
-        "Only the left total is rescaled: when the right maximum is the smaller one, the right "
-        "total must be rescaled as well.",
-        lambda left, right: (
-            np.maximum(left[0], right[0]),
-            left[1] * np.exp(left[0] - np.maximum(left[0], right[0])) + right[1],
-        ),
-        lambda left, right: (
-            np.maximum(left[0], right[0]),
-            np.nan_to_num(left[1] * np.exp(left[0] - np.maximum(left[0], right[0]))) + right[1],
-        ),
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        np.nan_to_num(left[1] * np.exp(left[0] - np.maximum(left[0], right[0]))) + right[1],
     ),
-    Mistake(
-        "The factor is upside down: a total moves to the new maximum by exp(old - new), never "
-        "more than 1.",
-        wrong_sign,
+    "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
+    "new), never more than 1.",
+    wrong_sign,
+    "exp-overflows: exp(maximum) overflows: use differences of maxima only, exp(old - new).",
+    through_exp_of_maximum,
+    "maxima-added: The maxima are added: the joined row has the larger one.",
+    lambda left, right: (left[0] + right[0], left[1] + right[1]),
+    lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
+    "larger-total: The larger total is returned: the totals of both parts count.",
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        np.maximum(left[1], right[1]),
     ),
-    Mistake(
-        "exp(maximum) overflows: use differences of maxima only, exp(old - new).",
-        through_exp_of_maximum,
-    ),
-    Mistake(
-        "The maxima are added: the joined row has the larger one.",
-        lambda left, right: (left[0] + right[0], left[1] + right[1]),
-        lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
-    ),
-    Mistake(
-        "The larger total is returned: the totals of both parts count.",
-        lambda left, right: (
-            np.maximum(left[0], right[0]),
-            np.maximum(left[1], right[1]),
-        ),
-    ),
-    Mistake(
-        "The pair is reversed: return (maximum, total).",
-        lambda left, right: merge_softmax_stats(left, right)[::-1],
-    ),
-    Mistake(
-        "One maximum is taken for all rows: each row has its own.",
-        lambda left, right: merged(
-            (np.full_like(left[0], np.max(left[0])), left[1]),
-            (np.full_like(right[0], np.max(right[0])), right[1]),
-        ),
+    "pair-reversed: The pair is reversed: return (maximum, total).",
+    lambda left, right: merge_softmax_stats(left, right)[::-1],
+    "one-maximum: One maximum is taken for all rows: each row has its own.",
+    lambda left, right: merged(
+        (np.full_like(left[0], np.max(left[0])), left[1]),
+        (np.full_like(right[0], np.max(right[0])), right[1]),
     ),
 )
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
@@ -66,100 +66,68 @@ def shifted_softmax(scores: NDArray, by: NDArray, axis: int) -> NDArray:
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-MISTAKES = (
-    Mistake(
-        "exp overflows (or everything underflows) before the division: subtract each row's "
-        "largest score first.",
-        lambda scores, axis=-1: plain_softmax(scores, axis),
+MISTAKES = known_mistakes(
+    "exp-overflows: exp overflows (or everything underflows) before the division: subtract each "
+    "row's largest score first.",
+    lambda scores, axis=-1: plain_softmax(scores, axis),
+    "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
+    "0/0. Take each row's own maximum, along axis.",
+    softmax_with_one_maximum,
+    "maximum-of-last-axis: The maximum is always taken along the last axis: use the axis you are "
+    "given.",
+    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), axis),
+    "last-axis-only: You always work along the last axis: use the axis you are given.",
+    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), -1),
+    "maximum-keepdims-missing: The maxima have lost their axis, so they do not line up with the "
+    "scores: use keepdims=True.",
+    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=axis), axis),
+    "sum-keepdims-missing: The sums have lost their axis, so they do not line up with the scores: "
+    "use keepdims=True.",
+    lambda scores, axis=-1: (
+        np.exp(scores - scores.max(axis=axis, keepdims=True))
+        / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
     ),
-    Mistake(
-        "You subtract the maximum of the whole array: a row far below it underflows to 0/0. "
-        "Take each row's own maximum, along axis.",
-        softmax_with_one_maximum,
+    "mean-subtracted: You subtract the mean: scores far above it still overflow. Subtract the "
+    "maximum.",
+    lambda scores, axis=-1: shifted_softmax(scores, scores.mean(axis=axis, keepdims=True), axis),
+    "smallest-subtracted: You subtract the smallest score: the others then grow. Subtract the "
+    "largest.",
+    lambda scores, axis=-1: shifted_softmax(scores, scores.min(axis=axis, keepdims=True), axis),
+    "largest-size-subtracted: You subtract the largest absolute value: a row of large negative "
+    "scores underflows to 0/0. Subtract the largest score.",
+    lambda scores, axis=-1: shifted_softmax(
+        scores, np.abs(scores).max(axis=axis, keepdims=True), axis
     ),
-    Mistake(
-        "The maximum is always taken along the last axis: use the axis you are given.",
-        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), axis),
+    "clipped: The scores are clipped, which changes the weights: subtracting the maximum does not.",
+    *(
+        lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
+        for limit in (30.0, 50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 709.0)
     ),
-    Mistake(
-        "You always work along the last axis: use the axis you are given.",
-        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), -1),
+    "divided-by-maximum: You divide by the largest score instead of subtracting it: that changes "
+    "the weights.",
+    lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
+    "not-divided: The exponentials of the shifted scores are not divided by their sum yet.",
+    lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
+    "nan-replaced: NaN is replaced by 0 afterward, which hides the overflow and loses the "
+    "weights: subtract each row's largest score first.",
+    lambda scores, axis=-1: np.nan_to_num(plain_softmax(scores, axis)),
+    "shift-sign-wrong: The shift has the wrong sign: subtract the maximum, do not add it.",
+    lambda scores, axis=-1: shifted_softmax(scores, -scores.max(axis=axis, keepdims=True), axis),
+    "constant-in-sum: A small constant is added to the sum: one exponential is exactly 1, so the "
+    "sum is never 0. Leave it out.",
+    *(
+        lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
+        for epsilon in EPSILONS
     ),
-    Mistake(
-        "The maxima have lost their axis, so they do not line up with the scores: use "
-        "keepdims=True.",
-        lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=axis), axis),
-    ),
-    Mistake(
-        "The sums have lost their axis, so they do not line up with the scores: use keepdims=True.",
-        lambda scores, axis=-1: (
-            np.exp(scores - scores.max(axis=axis, keepdims=True))
-            / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
-        ),
-    ),
-    Mistake(
-        "You subtract the mean: scores far above it still overflow. Subtract the maximum.",
-        lambda scores, axis=-1: shifted_softmax(
-            scores, scores.mean(axis=axis, keepdims=True), axis
-        ),
-    ),
-    Mistake(
-        "You subtract the smallest score: the others then grow. Subtract the largest.",
-        lambda scores, axis=-1: shifted_softmax(scores, scores.min(axis=axis, keepdims=True), axis),
-    ),
-    Mistake(
-        "You subtract the largest absolute value: a row of large negative scores underflows to "
-        "0/0. Subtract the largest score.",
-        lambda scores, axis=-1: shifted_softmax(
-            scores, np.abs(scores).max(axis=axis, keepdims=True), axis
-        ),
-    ),
-    Mistake(
-        "The scores are clipped, which changes the weights: subtracting the maximum does not.",
-        *(
-            lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
-            for limit in (30.0, 50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 709.0)
-        ),
-    ),
-    Mistake(
-        "You divide by the largest score instead of subtracting it: that changes the weights.",
-        lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
-    ),
-    Mistake(
-        "The exponentials of the shifted scores are not divided by their sum yet.",
-        lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
-    ),
-    Mistake(
-        "NaN is replaced by 0 afterward, which hides the overflow and loses the weights: "
-        "subtract each row's largest score first.",
-        lambda scores, axis=-1: np.nan_to_num(plain_softmax(scores, axis)),
-    ),
-    Mistake(
-        "The shift has the wrong sign: subtract the maximum, do not add it.",
-        lambda scores, axis=-1: shifted_softmax(
-            scores, -scores.max(axis=axis, keepdims=True), axis
-        ),
-    ),
-    Mistake(
-        "A small constant is added to the sum: one exponential is exactly 1, so the sum is never "
-        "0. Leave it out.",
-        *(
-            lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
-            for epsilon in EPSILONS
-        ),
-    ),
-    Mistake(
-        "The logarithm of the sum is added to the maximum, beside which it is lost when the scores "
-        "are large. Subtract the maximum first, then take exp and divide by the sum.",
-        lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
-        lambda scores, axis=-1: np.exp(
-            scores - logsumexp(scores.astype(float), axis, keepdims=True)
-        ).astype(np.result_type(scores, np.float32)),
-    ),
-    Mistake(
-        "These are the logarithms of the weights: return the weights themselves.",
-        lambda scores, axis=-1: log_softmax(scores, axis),
-    ),
+    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
+    "lost when the scores are large. Subtract the maximum first, then take exp and divide by the "
+    "sum.",
+    lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
+    lambda scores, axis=-1: np.exp(
+        scores - logsumexp(scores.astype(float), axis, keepdims=True)
+    ).astype(np.result_type(scores, np.float32)),
+    "logarithms: These are the logarithms of the weights: return the weights themselves.",
+    lambda scores, axis=-1: log_softmax(scores, axis),
 )
 
 EXERCISE = Exercise(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.ids import current_id
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
@@ -157,7 +158,7 @@ def _finding(outputs: list[dict[str, Any]]) -> Finding:
     for output in outputs:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:
-            sentence = verdict.get("sentence", "")
-            return Finding(verdict["outcome"], verdict.get("mistake", ""), sentence)
+            mistake, sentence = (verdict.get(key, "") for key in ("mistake", "sentence"))
+            return Finding(verdict["outcome"], current_id(mistake), sentence)
     errors = [str(one.get("evalue", "")) for one in outputs if one["output_type"] == "error"]
     return Finding(NOT_CHECKED, "", errors[0] if errors else "")

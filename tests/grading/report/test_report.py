@@ -69,7 +69,7 @@ def test_text_says_who_is_stuck_on_what(report):
     text = as_text(report)
     assert "5 graded; 1 handed in nothing (hal); 1 late (cal)" in text
     assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not tried" in text
-    assert re.search(r"^   2  softmax-[0-9a-f]{6}, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
+    assert re.search(r"^   2  softmax-[a-z-]+, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
 
 
 def test_text_names_the_stub_that_an_answer_calls():
@@ -111,9 +111,3 @@ def test_command_writes_a_page_that_needs_nothing_else(room, monkeypatch, capsys
 def test_lesson_that_nobody_was_graded_for_is_said_so(room):
     with pytest.raises(CourseError, match="Nobody has been graded for 02_stability yet"):
         quietly(read_class, room.course, LESSONS[1])
-
-
-def test_ids_of_mistakes_are_unique_in_an_exercise():
-    for exercise in EXERCISES.values():
-        ids = [mistake.id for mistake in exercise.mistakes]
-        assert len(set(ids)) == len(ids), exercise.name
