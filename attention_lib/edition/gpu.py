@@ -29,7 +29,7 @@ __all__ = [
 LESSON = "09_gpu"
 MODULE = "attention_lib.lessons.gpu"
 PLANS = "attention_lib.edition.plans"
-HANDED_OUT = ("trials", "triton", "variants")  # they compute no answer
+HANDED_OUT = ("triton", "variants")  # they compute no answer
 
 # Of the launch, what refuses bad input, and what launches a learner's own program.
 OF_LAUNCH = (

@@ -286,7 +286,7 @@ class TestInterpretedBackward:
         heads = heads_for(dtype)
         inputs = qkv((1, heads), length, keys, size, dtype)
         toward = drawn(1, heads, length, size, dtype=dtype, seed=4)
-        assert max(errors_of_gradients(inputs, toward, is_causal)) < 8 * STEP[dtype]
+        assert max(errors_of_gradients(inputs, toward, is_causal)) < 16 * STEP[dtype]
 
     def test_keys_that_no_query_sees_get_no_gradient(self):
         inputs = qkv((1,), 5, 40, 16, torch.float32)
@@ -437,7 +437,6 @@ from attention_lib import flash_kernel, flash_program
 from attention_lib.lessons.gpu.backward import grad_key_value_kernel, grad_query_kernel
 from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu.launch import forward
-from benchmarks.tensor_descriptors import forward_by_descriptors
 
 def compiled(dtype, rows, block, is_causal):
     tensor = torch.empty(1, 2, 512, 64, dtype=dtype)
@@ -475,14 +474,7 @@ for kernel, inputs, results in ((grad_query_kernel, 5, 1), (grad_key_value_kerne
     ptx = backward(kernel, inputs, results, torch.bfloat16, 128, 64).asm["ptx"]
     said = assembled(ptx)
     print("{instruction}" in ptx, "ex2.approx" in ptx, "spill" in said and "0 bytes spill" not in said)
-if {capability} == 90:  # what the benchmark tries there: TMA, and warps of their own for the loads
-    for specialized in (False, True):
-        ptx = forward_by_descriptors.warmup(
-            *[torch.empty(2, 512, 64, dtype=torch.bfloat16)] * 4, 2, 512, 0.18, HEAD=64,
-            IS_CAUSAL=False, SPECIALIZED=specialized, ROWS=128, BLOCK=64, num_warps=4, num_stages=3,
-            grid=(1,),
-        ).asm["ptx"]
-        print("cp.async.bulk.tensor" in ptx, "setmaxnreg" in ptx)
+if {capability} == 90:
     # A length of 1 as a constant, and quotes in the name of a file, are more than ptxas can take.
     tensor = torch.empty(1, 2, 1, 32, dtype=torch.bfloat16)
     inner = Edited("flash_kernel", ('float("-inf")', '-float("inf")')).kernel
@@ -525,7 +517,6 @@ class TestTriton:
         assert said.split()[6:12] == ["True", "True", "False"] * 2
         assert program == "True"
         if capability == 90:
-            assert said.split()[12:-2] == ["True", "False", "True", "True"]
             # What lesson 09 counts: the queries, and two stages of keys and values.
             assert int(shared) == 2 * 64 * 64 + 2 * 2 * (2 * 64 * 64)
 

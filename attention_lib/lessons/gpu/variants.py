@@ -29,6 +29,8 @@ RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 KERNEL = "our Triton kernel"
 NAIVE = "naive torch"
 COMPILED = "naive, torch.compile"
+FORWARD, GRAD_QUERY, GRAD_KEY_VALUE = "forward", "grad of queries", "grad of keys, values"
+PRODUCTS = {FORWARD: 2, GRAD_QUERY: 3, GRAD_KEY_VALUE: 4}  # of matrices, in each of our kernels
 
 Call = Callable[[], Tensor]
 Prepare = Callable[[Tensor, Tensor, Tensor, bool], Call]
@@ -51,7 +53,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Row:
-    """What one variant took for one size, or the problem that kept it from being measured."""
+    """What one variant took for one size, or the problem that kept it from being measured.
+
+    With a tile it is one of our kernels alone, as Triton's tuning timed it.
+    """
 
     variant: str
     batch: int
@@ -64,6 +69,7 @@ class Row:
     peak_bytes: int | None = None  # beyond the inputs
     problem: str = ""
     is_backward: bool = False  # the gradients alone, without the forward pass before them
+    tile: dict[str, int | None] = field(default_factory=dict)  # rows, keys, warps, stages, maxnreg
 
     @property
     def median(self) -> float:
@@ -71,10 +77,10 @@ class Row:
 
     @property
     def operations(self) -> int:
-        """Count those of the products: two forwards, five backwards."""
+        """Count those of the products: two forwards, five backwards, or those of one kernel."""
         sizes = (self.batch, self.heads, self.length, self.head_dim, self.is_causal)
-        forward = attention_flops(*sizes)
-        return forward * 5 // 2 if self.is_backward else forward
+        products = PRODUCTS.get(self.variant, 5 if self.is_backward else 2)
+        return attention_flops(*sizes) * products // 2
 
     @property
     def tflops(self) -> float:
@@ -183,22 +189,24 @@ def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
     return None
 
 
-def text_table(rows: Iterable[Row]) -> str:
+HEADER = f"{'':22}{'tokens':>9}  {'mask':13}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>10}{'MiB':>8}"
+
+
+def text_table(rows: Iterable[Row], header: str = HEADER) -> str:
     """Write rows as a table: median and spread, speed and memory, or what went wrong."""
-    lines = [
-        f"{'':22}{'tokens':>9}  {'mask':13}{'ms':>9}  {'from – to':>17}{'TFLOP/s':>10}{'MiB':>8}"
-    ]
+    lines = [header] if header else []
     for row in rows:
         mask = "causal" if row.is_causal else "none"
         mask += ", back" if row.is_backward else ""
         head = f"{row.variant:22}{row.length:9,}  {mask:13}"
+        tile = "".join(f"  {what} {n}" for what, n in row.tile.items() if n)
         if row.problem:
-            lines.append(f"{head}  {row.problem}")
+            lines.append(f"{head}  {row.problem}{tile}")
             continue
         spread = f"{_digits(min(row.milliseconds))} – {_digits(max(row.milliseconds))}"
         room = "" if row.peak_bytes is None else f"{row.peak_bytes / 2**20:.0f}"
         lines.append(
-            f"{head}{_digits(row.median):>9}  {spread:>17}{_digits(row.tflops):>10}{room:>8}"
+            f"{head}{_digits(row.median):>9}  {spread:>17}{_digits(row.tflops):>10}{room:>8}{tile}"
         )
     return "\n".join(lines)
 
@@ -270,24 +278,34 @@ def _limits(device: torch.device) -> str:
 
 
 def store(rows: Iterable[Row], machine: dict[str, str], folder: Path = RESULTS) -> Path:
-    """Keep measured rows as a file; `stored` finds it again."""
+    """Keep measured rows as a file, named after the device and the day; `stored` finds it again."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"gpu-{name_of_table(machine)}.json"
-    kept = {"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}
-    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    return path
-
-
-def name_of_table(machine: dict[str, str]) -> str:
-    """Return the part of a stored table's file name that says where and when it was measured."""
     device = "".join(c if c.isalnum() else "-" for c in machine["device"].lower()).strip("-")
-    return f"{device}-{machine['date']}"
+    path = folder / f"gpu-{device}-{machine['date']}.json"
+    kept = {"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)  # whole at every moment: a run may be stopped at any
+    return path
 
 
 def stored(folder: Path = RESULTS) -> list[tuple[dict[str, str], list[Row]]]:
     """Return the machines and rows kept in a folder, in the order of their names."""
     kept = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("gpu-*.json"))]
-    return [(one["machine"], [Row(**row) for row in one["rows"]]) for one in kept]
+    return [
+        (one["machine"], sorted((Row(**row) for row in one["rows"]), key=lambda row: row.length))
+        for one in kept
+    ]
+
+
+def speeds_of_tiles(rows: Iterable[Row]) -> dict[tuple[int, int], dict[int, float]]:
+    """Return {(rows, keys): {warps: TFLOP/s}} of the forward kernel without a mask."""
+    speeds: dict[tuple[int, int], dict[int, float]] = {}
+    for row in rows:
+        if row.tile and row.variant == FORWARD and not (row.is_causal or row.problem):
+            of_tile = speeds.setdefault((row.tile["rows"], row.tile["keys"]), {})
+            of_tile[row.tile["warps"]] = max(row.tflops, of_tile.get(row.tile["warps"], 0.0))
+    return speeds
 
 
 def _naive(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
