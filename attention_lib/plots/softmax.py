@@ -253,19 +253,35 @@ def sharpness(
 
 @lesson_style
 def mixtures(
-    values: ArrayLike, value_names: Sequence[str], mixed: ArrayLike, mixed_names: Sequence[str]
+    values: ArrayLike,
+    value_names: Sequence[str],
+    mixed: ArrayLike,
+    mixed_names: Sequence[str],
+    weights: ArrayLike,
 ) -> LessonFigure:
-    """Draw value vectors (S, 2) as corners of a polygon, and mixtures of them (M, 2) as points."""
-    values, mixed = np.asarray(values), np.asarray(mixed)
+    """Draw value vectors (S, 2) as corners, mixtures (M, 2) as points, weights (M, S) as lines."""
+    values, mixed, weights = np.asarray(values), np.asarray(mixed), np.asarray(weights)
     alt = (
         f"Points in a plane. The values of {drawing.words(value_names)} at "
         f"{drawing.points(values)} are the corners of a shaded polygon; the mixtures "
-        f"{drawing.words(mixed_names)} lie at {drawing.points(mixed)}."
+        f"{drawing.words(mixed_names)} lie at {drawing.points(mixed)}, each with lines to the "
+        "corners, the thicker the larger the weight, dashed where it is negative."
     )
-    figure, axes = new_figure(alt, height=3.8)
+    figure, axes = new_figure(alt, height=4.4)
     axes.fill(*values.T, facecolor=SKY, alpha=0.2, edgecolor=SKY)
-    _named_points(axes, values, value_names, "o", INK, rises=[6])
-    _named_points(axes, mixed, mixed_names, "D", VERMILLION, rises=[-14, -4, 10])
+    colors = CYCLE[: len(mixed)]
+    for point, row, color in zip(mixed, weights, colors, strict=True):
+        for corner, weight in zip(values, row, strict=True):
+            axes.plot(
+                *np.stack([point, corner]).T,
+                color=color,
+                alpha=0.6,
+                linewidth=4 * abs(weight),
+                linestyle="--" if weight < 0 else "-",
+                solid_capstyle="butt",
+            )
+    _named_points(axes, values, value_names, "o", [INK] * len(values), rises=[6])
+    _named_points(axes, mixed, mixed_names, "D", colors, rises=[-14, -4, 10])
     axes.set(xlabel="first component", ylabel="second component", aspect="equal")
     axes.margins(0.15)
     axes.grid()
@@ -287,14 +303,14 @@ def _named_points(
     points: NDArray,
     names: Sequence[str],
     marker: str,
-    color: str,
+    colors: Sequence[str],
     rises: Sequence[float],
 ) -> None:
-    """Draw points (M, 2) with their names to the right, by turns as high as `rises` says."""
-    axes.plot(*points.T, marker, color=color, markersize=7)
-    for place, (point, name) in enumerate(zip(points, names, strict=True)):
+    """Draw points (M, 2) with their names to the right; the names' heights cycle through `rises`."""
+    for place, (point, name, color) in enumerate(zip(points, names, colors, strict=True)):
+        axes.plot(*point, marker, color=color, markersize=7)
         offset = (8, rises[place % len(rises)])
-        axes.annotate(name, point, offset, textcoords="offset points", color=color)
+        axes.annotate(name, point, offset, textcoords="offset points", color=INK)
 
 
 def _moves(curve: NDArray) -> str:

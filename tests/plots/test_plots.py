@@ -47,7 +47,11 @@ SAMPLES = {
     ),
     "sharpness": lambda: plots.sharpness(SCORES[1], 2.0, share, KEYS),
     "mixtures": lambda: plots.mixtures(
-        [[0, 0], [2, 0], [0, 2]], KEYS, [[0.5, 0.5], [2, 2]], ["inside", "outside"]
+        [[0, 0], [2, 0], [0, 2]],
+        KEYS,
+        [[0.5, 0.5], [2, 2]],
+        ["inside", "outside"],
+        [[0.5, 0.25, 0.25], [-1, 1, 1]],
     ),
     # lesson 02; tests/test_plots_stability.py holds these to their numbers
     "exponential_cliffs": lambda: plots.exponential_cliffs(
@@ -425,7 +429,11 @@ def test_equal_scores_share_one_line():
     ]
 
 
-def test_mixtures_are_drawn_where_they_lie():
-    values, mixed = SAMPLES["mixtures"]().axes[0].lines
-    assert values.get_xydata().tolist() == [[0, 0], [2, 0], [0, 2]]
-    assert mixed.get_xydata().tolist() == [[0.5, 0.5], [2, 2]]
+def test_mixtures_are_drawn_where_they_lie_with_a_line_for_each_weight():
+    drawn = SAMPLES["mixtures"]().axes[0].lines
+    lines, points = drawn[:6], [line.get_xydata()[0].tolist() for line in drawn[6:]]
+    assert points == [[0, 0], [2, 0], [0, 2], [0.5, 0.5], [2, 2]]
+    assert lines[0].get_xydata().tolist() == [[0.5, 0.5], [0, 0]]
+    widths = [line.get_linewidth() for line in lines]
+    assert widths[0] == widths[3] / 2 == 2 * widths[1]
+    assert [line.get_linestyle() for line in lines] == ["-", "-", "-", "--", "-", "-"]

@@ -136,7 +136,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="softmax",
     points=3,
-    minutes=15,
+    minutes=10,
     reference=softmax,
     signature="softmax(scores, axis=-1)",
     cases=cases,
