@@ -53,15 +53,6 @@ if class_name():
     c.CourseDirectory.release_directory = f"{classroom.name}/release"
     c.CourseDirectory.course_id = class_name()  # in nbgrader's exchange
 c.ExportPlugin.to = str(classroom / "grades.csv")
-c.ZipCollectApp.downloaded_directory = f"{classroom.name}/downloaded"
-# `make collect` is what sorts these. nbgrader's own `zip_collect` does no harm either: it gets one
-# notebook a student, in a folder that has the name of the file or archive that was downloaded.
-c.ZipCollectApp.extractor_plugin = (
-    "attention_lib.grading.nbgrader_plugins.extracting.ExtractDownloads"
-)
-c.FileNameCollectorPlugin.named_regexp = (
-    r".*[/\\]extracted[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)\.ipynb$"
-)
 
 # Files that are never copied along with a notebook: hand-written lessons beside a source, and
 # whatever in a submission could pass for a Python module.
@@ -80,24 +71,18 @@ c.CourseDirectory.ignore = [
 ]
 
 # What students put into an exchange is collected without following their links.
-c.ExchangeFactory.collect = "attention_lib.grading.nbgrader_plugins.collecting.CollectFiles"
+c.ExchangeFactory.collect = "attention_lib.grading.nbgrader_plugins.exchange.CollectFiles"
 
-# What was handed in is read warily and put in order, which leaves nbgrader's other steps nothing
-# to do but to bring the hidden checks, ...
-c.Autograde.exporter_class = "attention_lib.grading.nbgrader_plugins.exporter.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = [
-    "attention_lib.grading.nbgrader_plugins.preprocessors.BringHiddenChecks"
-]
-c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
-# ... run in a sandbox, and checked from outside it.
+# What was handed in is read warily, run in a sandbox, checked from outside it, and written into the
+# gradebook, for `make grade`, `nbgrader autograde` and formgrader's button alike. In between these work
+# on the notebook:
+c.Autograde.exporter_class = "attention_lib.grading.nbgrader_plugins.autograde.EntryPoint"
 c.Autograde.autograde_preprocessors = [
-    "attention_lib.grading.nbgrader_plugins.preprocessors.ExecuteSubmission",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
-    "attention_lib.grading.nbgrader_plugins.preprocessors.SaveGrades",
-    "nbgrader.preprocessors.AssignLatePenalties",
 ]
+c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
 # A cell may take a minute (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:
 # c.ExecuteSubmission.cell_seconds = 120
 # Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:

@@ -7,7 +7,7 @@ A submission's way, a folder a station:
 - `sandbox` starts bubblewrap, in which `inside` runs the student's process: all that it sees of the
   grader lies there;
 - `judge` runs the cells and checks the answers through a proxy;
-- `nbgrader_plugins` give the result to nbgrader, which writes the gradebook of the `classroom`;
+- `nbgrader_plugins` write the result into the gradebook of the `classroom`;
 - `pages` makes the feedback, and `export` packs it and the grades for a learning platform.
 
 `lesson` is the way in the other direction, from Markdown to the notebook that nbgrader releases.

@@ -70,7 +70,6 @@ def grade(
     """
     from attention_lib.grading.batch.batch import Batch
     from attention_lib.grading.batch.cluster import ClusterWorkers
-    from attention_lib.grading.nbgrader_plugins.shared_engine import shared_engine
     from attention_lib.grading.release import release
     from attention_lib.grading.report.reading import points_of_lesson
 
@@ -81,7 +80,7 @@ def grade(
         raise CourseError(
             f"Nothing has been handed in for {lesson}: there is no {course.shown(notebook)}."
         )
-    with warnings.catch_warnings(), shared_engine(), Journal(course.journal(lesson)) as journal:
+    with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
         warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
         if not _is_released(course, lesson):
             release(course, [lesson])

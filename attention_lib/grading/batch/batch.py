@@ -1,14 +1,13 @@
 """Run a batch: hand submissions to workers, and what comes back to the recorder.
 
 Workers run notebooks and write feedback pages. This process hands the work out, and is the only
-one that writes the gradebook: with nbgrader's own Autograde, one student after the other.
+one that writes the gradebook, one student after the other.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import logging
 import sys
 from collections import deque
@@ -28,10 +27,8 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, prepare_to_write
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.judge.execution import run_notebook, seed_of_this_run
-from attention_lib.grading.judge.task import Task
-from attention_lib.grading.nbgrader_plugins.preprocessors import UNPROTECTED, ExecuteSubmission
+from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
-from attention_lib.grading.sandbox.host import missing_protection
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -94,19 +91,10 @@ class Batch:
         if again or seed is None:
             seed = seed_of_this_run()
             self._journal.begin(seed, again)
-        if self._settings.without_sandbox:
-            print(UNPROTECTED, file=sys.stderr)
-        elif warning := missing_protection():
-            print(warning, file=sys.stderr)
+        if self._settings.warning:
+            print(self._settings.warning, file=sys.stderr)
         if plan.to_grade:
-            require_full_points(
-                self._course,
-                self._lesson,
-                workers,
-                seed=seed,
-                without_sandbox=self._settings.without_sandbox,
-                cell_seconds=self._settings.cell_seconds,
-            )
+            require_full_points(self._course, self._lesson, workers, self._settings, seed)
         with contextlib.closing(Progress(len(plan))) as progress:
             _Run(
                 course=self._course,
@@ -165,14 +153,8 @@ class _Run:
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
             self._fail(student, "could not be read", error)
             return
-        task = Task(
-            lesson=self.lesson,
-            notebook=json.dumps(work.prepared.notebook),
-            files=work.prepared.files,
-            seed=self.seed,
-            without_sandbox=self.settings.without_sandbox,
-            cell_seconds=self.settings.cell_seconds,
-        )
+        prepared = work.prepared
+        task = self.settings.task(self.lesson, prepared.notebook, prepared.files, self.seed)
         log.debug("handing out %r", student)
         then = functools.partial(self._receive_run, work)
         self.workers.ask(Call(run_notebook, (task,), then))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -16,6 +15,7 @@ from attention_lib.grading.intake.submission import Submission, files_of
 from attention_lib.grading.judge.checking import check_name, checked_exercise
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.task import Ran, Task
+from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
 
 MOST_SHOWN = 3  # lost exercises, each with its reason
@@ -27,10 +27,8 @@ def require_full_points(
     course: Course,
     lesson: str,
     workers: Workers,
-    *,
+    settings: ExecuteSubmission,
     seed: int,
-    without_sandbox: bool,
-    cell_seconds: float,
 ) -> None:
     """Run the notebook as given out, with the model answers of the instructor's version in it.
 
@@ -44,8 +42,7 @@ def require_full_points(
     """
     source = course.source(lesson)
     notebook = solved_notebook(nbformat.read(course.released(lesson), 4), nbformat.read(source, 4))
-    files = files_of(Submission(), source.parent)
-    task = Task(lesson, json.dumps(notebook), files, seed, without_sandbox, cell_seconds)
+    task = settings.task(lesson, notebook, files_of(Submission(), source.parent), seed)
     ran = _run(task, workers)
     if ran.waited:  # points were lost, and something to wall-clock time
         ran = _run(task, workers)

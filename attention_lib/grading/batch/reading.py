@@ -16,7 +16,7 @@ from attention_lib.grading.intake.submission import (
     prepare,
     read_submission,
 )
-from attention_lib.grading.nbgrader_plugins.course_directory import exchange_records
+from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 
 
 @dataclass(frozen=True)

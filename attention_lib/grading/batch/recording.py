@@ -11,8 +11,6 @@ import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbgrader.apps.api import NbGraderAPI
-
 from attention_lib.grading.batch.planning import page_fingerprint
 from attention_lib.grading.batch.reading import Work
 from attention_lib.grading.classroom.course import Course
@@ -21,14 +19,15 @@ from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
 from attention_lib.grading.intake.submission import Prepared
 from attention_lib.grading.judge.task import Ran
-from attention_lib.grading.nbgrader_plugins.autograde import autograde
+from attention_lib.grading.nbgrader_plugins.autograde import AutogradeSubmissions
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
+    from nbgrader.apps.api import NbGraderAPI
 
 log = logging.getLogger(__name__)
 
-# What nbgrader says of everyone it grades: a dozen lines each.
+# What nbgrader says of everyone: a dozen lines each.
 _ROUTINE = re.compile(r"^\[(INFO\]|WARNING\] Removing existing ).*\n?", re.MULTILINE)
 
 
@@ -48,7 +47,10 @@ class Recorder:
         self._lesson = lesson
         self._gradebook = gradebook
         self._journal = journal
-        self._nbgrader = nbgrader
+        self._autograde = AutogradeSubmissions(
+            gradebook, coursedir=nbgrader.coursedir, parent=nbgrader
+        )
+        self._autograde.force = True
 
     def empty_log(self) -> None:
         """Empty the log: it is about one batch."""
@@ -70,7 +72,7 @@ class Recorder:
         graded = self._course.autograded(self._lesson, student)
         before = self.standings(student).get(student, Standing())
         old_answers = read_answers(graded)
-        outcome = autograde(self._nbgrader, self._lesson, student, work.prepared, ran)
+        outcome = self._autograde.grade(self._lesson, student, work.prepared, ran)
         self._write_log(student, outcome)
         if not outcome["success"]:
             self.fail(student, "could not be graded")

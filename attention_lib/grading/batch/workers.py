@@ -193,10 +193,7 @@ def sigint_blocked() -> Iterator[None]:
 
 
 def set_up_worker() -> None:
-    """Set up a worker's process: its gradebook, its warnings, its signals, its end."""
-    from attention_lib.grading.nbgrader_plugins.shared_engine import shared_engine
-
-    shared_engine().__enter__()  # as long as this process lives
+    """Set up a worker's process: its warnings, its signals, its end."""
     warnings.simplefilter("ignore")  # what there is to say is in the reply
     # Ctrl-C is for the process that gave the work. The programs that a worker starts are to hear
     # it again, and would not if it were ignored or blocked here.

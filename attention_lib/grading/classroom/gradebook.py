@@ -1,12 +1,14 @@
-"""Back up the gradebook before a batch, and read what it holds for a lesson."""
+"""Back up the gradebook, write grades, and read what it holds for a lesson."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
+import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,8 +18,11 @@ from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import CourseError
 
 if TYPE_CHECKING:
+    from nbformat import NotebookNode
     from nbgrader.api import Gradebook
     from sqlalchemy import Select
+
+log = logging.getLogger(__name__)
 
 COPIED = "gradebook-*.db"
 SQLITE_WAIT_SECONDS = 5.0  # for a lock, where the URL says no other: sqlite3's own default
@@ -78,6 +83,87 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
     for old in sorted(copies.glob(COPIED))[: -limits.BACKUPS]:
         old.unlink()
     return copy
+
+
+@functools.cache
+def reopened(url: str) -> Gradebook:
+    """Return a gradebook to be used in a `with` statement, as often as this process needs it.
+
+    After it is closed it connects anew, and still has its compiled queries, which take four times
+    as long to compile as to answer.
+    """
+    from nbgrader.api import Gradebook
+
+    return Gradebook(url)
+
+
+def bring_hidden_checks(gradebook: Gradebook, lesson: str, notebook: NotebookNode) -> None:
+    """Put the text that a release leaves out of check cells into a submission's."""
+    source = {cell.name: cell for cell in gradebook.find_notebook(lesson, lesson).source_cells}
+    for cell in notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        kept = source.get(marks.get("grade_id"))
+        if kept is not None:
+            marks["checksum"] = kept.checksum
+            if kept.locked:
+                cell.source = kept.source
+
+
+def save_grades(
+    gradebook: Gradebook,
+    lesson: str,
+    student: str,
+    notebook: NotebookNode,
+    late_penalty: Callable[[str, float, float], float | None],
+) -> None:
+    """Write the grades and comments of a notebook that has been run, all or none, as nbgrader does.
+
+    Parameters
+    ----------
+    late_penalty
+        Returns what it costs a student to be late, from the score and the seconds.
+
+    Raises
+    ------
+    MissingEntry
+        If the gradebook does not have one of the notebook's cells.
+    """
+    from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
+
+    work = gradebook.find_submission_notebook(lesson, lesson, student)
+    _ = [*work.notebook.grade_cells, *work.notebook.solution_cells]  # loads all names at once
+    grades = {grade.name: grade for grade in work.grades}
+    comments = {comment.name: comment for comment in work.comments}
+    try:
+        for cell in notebook.cells:
+            if is_grade(cell):
+                grade = _entry(grades, cell)
+                grade.auto_score, _ = determine_grade(cell, log)
+                grade.needs_manual_grade = (
+                    grade.manual_score is not None or grade.auto_score is None
+                )
+            if is_solution(cell) or is_task(cell):
+                unchanged = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
+                none = unchanged and not is_task(cell)
+                _entry(comments, cell).auto_comment = "No response." if none else None
+        gradebook.db.flush()
+        gradebook.db.refresh(work, ["score"])
+        late = work.assignment.total_seconds_late
+        penalty = late_penalty(student, work.score, late) if late > 0 else None
+        work.late_submission_penalty = penalty and min(max(penalty, 0), work.score)
+        gradebook.db.commit()
+    except BaseException:
+        gradebook.db.rollback()
+        raise
+
+
+def _entry(entries: dict[str, Any], cell: NotebookNode) -> Any:
+    from nbgrader.api import MissingEntry
+
+    name = cell.metadata.nbgrader["grade_id"]
+    if name not in entries:
+        raise MissingEntry(f"The gradebook has no entry for the cell {name!r}")
+    return entries[name]
 
 
 def read_standings(

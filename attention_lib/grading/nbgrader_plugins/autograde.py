@@ -1,58 +1,216 @@
-"""nbgrader's Autograde for a submission that has been read, prepared and run already."""
+"""nbgrader's Autograde with this course's steps: a safe reader, the sandbox, and grades written once."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from nbgrader.apps.api import NbGraderAPI
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
-from nbgrader.converters.base import BaseConverter
-from nbgrader.utils import capture_log
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import capture_log, find_all_files, rmtree, temp_attrs
+from traitlets import Bool, Float, default
+from traitlets.config import LoggingConfigurable
 
-from attention_lib.grading.intake.submission import Prepared
-from attention_lib.grading.judge.task import Ran
-from attention_lib.grading.nbgrader_plugins.course_directory import StagedCourse
+from attention_lib.grading import limits
+from attention_lib.grading.classroom.course import UNNAMED
+from attention_lib.grading.classroom.gradebook import bring_hidden_checks, save_grades
+from attention_lib.grading.intake.submission import (
+    SECRET_FILE,
+    Prepared,
+    Submission,
+    prepare,
+    read_submission,
+)
+from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, write_time
+from attention_lib.grading.judge.execution import put_into, run_notebook, seed_of_this_run
+from attention_lib.grading.judge.task import Ran, Task
+from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
+from attention_lib.grading.sandbox.errors import NoSandbox
+from attention_lib.grading.sandbox.host import missing_protection, require_sandbox
+
+UNPROTECTED = (
+    "Students' code is run WITHOUT A SANDBOX (c.ExecuteSubmission.without_sandbox = True): it may "
+    "read, change and delete whatever you may."
+)
 
 
-class AutogradeFolder(Autograde):
-    """nbgrader's Autograde for the folder of one student, who may have put no notebook there.
+class ExecuteSubmission(LoggingConfigurable):
+    """How submissions are run, as `nbgrader_config.py` says."""
 
-    Its exporter and preprocessors take the submission, and what running it showed, from here.
+    without_sandbox = Bool(
+        False, help="Let students' code do whatever you may do, and warn of it on every run."
+    ).tag(config=True)
+    cell_seconds = Float(help="The wall-clock time that one cell may take.").tag(config=True)
+
+    @default("cell_seconds")
+    def _default_cell_seconds(self) -> float:
+        return limits.CELL_SECONDS
+
+    @property
+    def warning(self) -> str | None:
+        """What to say before students' code is run, if it could do harm."""
+        return UNPROTECTED if self.without_sandbox else missing_protection()
+
+    def task(self, lesson: str, notebook: NotebookNode, files: dict[str, bytes], seed: int) -> Task:
+        """Return what a worker needs to run a notebook."""
+        text = json.dumps(notebook)
+        return Task(lesson, text, files, seed, self.without_sandbox, self.cell_seconds)
+
+
+class AutogradeSubmissions(Autograde):
+    """nbgrader's Autograde for students' folders, which may hold anything.
+
+    nbgrader copies all that lies in a folder, links and devices included, and opens the gradebook
+    ten times for each submission. Here a folder is read by `intake`, its notebook is run in the
+    sandbox, and one open gradebook gets the grades. The rest is nbgrader's: who is graded again,
+    its settings, its preprocessors, its hooks, permissions, what happens after an error.
     """
 
-    def __init__(
-        self, *, coursedir: StagedCourse, prepared: Prepared, ran: Ran, **settings: Any
-    ) -> None:
-        super().__init__(coursedir=coursedir, **settings)
-        self.prepared = prepared
-        self.ran = ran
+    def __init__(self, gradebook: Gradebook, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.exporter_class = NotebookExporter  # the setting is for nbgrader's own Autograde
+        self.preprocessors = [*self.autograde_preprocessors, self._save_grades]
+        self.folders: list[str] = []  # of students, for the lesson that is graded
+        self._gradebook = gradebook
+        self._execute = ExecuteSubmission(parent=self)
+        self._late = AssignLatePenalties(parent=self)
+        self._late.init_plugin()
+        self._records: dict[str, list[Record]] = {}  # what the exchange recorded, by student
+        self._submission: Submission | Prepared = Submission()  # whose turn it is
+        self._ran: Ran | None = None  # if a batch has run it
+
+    def grade_folders(self, folders: list[str]) -> None:
+        """Read, run and grade what lies in students' folders; raise what nbgrader does."""
+        if not self._execute.without_sandbox:
+            try:
+                require_sandbox()
+            except NoSandbox as refusal:  # which would refuse every submission
+                self.log.error("%s", refusal)
+                raise NbGraderException(str(refusal)) from None
+        if self._execute.warning:
+            self.log.warning(self._execute.warning)
+        self.folders = folders
+        self._records = dict(exchange_records(self.coursedir, self.coursedir.assignment_id))
+        self.start()
+
+    def grade(self, lesson: str, student: str, prepared: Prepared, ran: Ran) -> dict[str, Any]:
+        """Grade a submission that a batch has run; return what nbgrader's API returns."""
+        with temp_attrs(self.coursedir, assignment_id=lesson, student_id=student):
+            self.folders = [self._format_source(lesson, student)]
+            self._submission, self._ran = prepared, ran
+            return capture_log(self)
 
     def init_notebooks(self) -> None:
-        student, lesson = self.coursedir.student_id, self.coursedir.assignment_id
-        self.assignments = only_notebook(str(self.coursedir.submission(student, lesson)), lesson)
-        self.notebooks: list[str] = []
+        name = f"{self.coursedir.assignment_id}.ipynb"  # which need not be there
+        self.assignments = {folder: [os.path.join(folder, name)] for folder in self.folders}
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        """Read a submission; tell whether it is new, newer than its grade, or to be graded again."""
+        if student_id in self.coursedir.student_id_exclude.split(","):
+            return False
+        if self._ran is None:
+            self._submission = read_submission(
+                Path(self._format_source(assignment_id, student_id)),
+                assignment_id,
+                self._records.get(student_id, []),
+            )
+        graded = Path(self._format_dest(assignment_id, student_id))
+        before = self.coursedir.get_existing_timestamp(str(graded))
+        is_there = (graded / f"{assignment_id}.ipynb").exists()
+        if is_there and not self.force and not _is_newer(self._submission.time, before):
+            self.log.info("Skipping existing assignment: %s", graded)
+            return False
+        if graded.exists():
+            rmtree(str(graded))
+        return True
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Enter a submission into the gradebook, and write the files beside its notebook."""
+        if self.create_student:
+            self._gradebook.update_or_create_student(student_id)
+        time, secret = self._submission.time, self._submission.secret
+        self._gradebook.update_or_create_submission(
+            assignment_id, student_id, **({"timestamp": time} if time else {})
+        )
+        graded = Path(self._format_dest(assignment_id, student_id))
+        graded.mkdir(parents=True)
+        source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
+        left = {
+            os.path.join(source, name) for name in self.exclude_overwriting.get(assignment_id, [])
+        }
+        for path in find_all_files(source, [*self.coursedir.ignore, "*.ipynb"]):
+            if path not in left:
+                copy = graded / os.path.relpath(path, source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
+        if time:
+            (graded / TIMESTAMP).write_text(write_time(time), encoding="utf-8")
+        if secret:
+            (graded / SECRET_FILE).write_bytes(secret)
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
-        """Grade in one pass, where nbgrader makes two and writes the notebook between them."""
-        self.exporter._preprocessors = []
-        for preprocessor in [*self.sanitize_preprocessors, *self.autograde_preprocessors]:
-            self.exporter.register_preprocessor(preprocessor)
-        BaseConverter.convert_single_notebook(self, notebook_filename)
+        """Grade the submission; nbgrader's two passes are one, which runs the preprocessors."""
+        resources = self.init_single_notebook_resources(notebook_filename)
+        lesson = resources["nbgrader"]["assignment"]
+        prepared = self._prepared(lesson)
+        if prepared.problem:
+            self.log.error("The submission cannot be graded: %s", prepared.problem)
+        ran = self._ran
+        if ran is None:
+            seed = seed_of_this_run()
+            task = self._execute.task(lesson, prepared.notebook, prepared.files, seed)
+            ran = run_notebook(task)
+        bring_hidden_checks(self._gradebook, lesson, prepared.notebook)
+        put_into(prepared.notebook, ran)
+        output, resources = self.exporter.from_notebook_node(prepared.notebook, resources)
+        self.write_single_notebook(output, resources)
+
+    def _prepared(self, lesson: str) -> Prepared:
+        if isinstance(self._submission, Prepared):
+            return self._submission
+        released = self.coursedir.format_path(self.coursedir.release_directory, ".", lesson)
+        source = self.coursedir.format_path(self.coursedir.source_directory, ".", lesson)
+        return prepare(self._submission, Path(released, f"{lesson}.ipynb"), Path(source))
+
+    def _save_grades(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Write what the other preprocessors left; nbconvert calls it as the last one."""
+        lesson, student = resources["nbgrader"]["assignment"], resources["nbgrader"]["student"]
+        penalty = self._late.plugin_inst.late_submission_penalty
+        save_grades(self._gradebook, lesson, student, nb, penalty)
+        return nb, resources
 
 
-def only_notebook(folder: str, lesson: str) -> dict[str, list[str]]:
-    """Return what nbgrader is to grade in a folder: the lesson's notebook, there or not."""
-    return {folder: [os.path.join(folder, f"{lesson}.ipynb")]}
+def _is_newer(time: datetime | None, than: datetime | None) -> bool:
+    return time is not None and than is not None and time > than
 
 
-def autograde(
-    nbgrader: NbGraderAPI, lesson: str, student: str, prepared: Prepared, ran: Ran
-) -> dict[str, Any]:
-    """Do what nbgrader's API does to autograde a student, and return what it returns."""
-    settings = {"assignment_id": lesson, "student_id": student}
-    with StagedCourse.like(nbgrader.coursedir, **settings) as course:
-        course.stage(student, lesson, prepared)
-        converter = AutogradeFolder(coursedir=course, parent=nbgrader, prepared=prepared, ran=ran)
-        converter.force = True
-        return capture_log(converter)
+class EntryPoint(NotebookExporter):
+    """Has nbgrader's command and formgrader's button grade by `AutogradeSubmissions`.
+
+    Of nbgrader's Autograde the exporter is what can be configured. It is made when the students'
+    folders have been listed and none has been opened: all of them are graded then, and none is left.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        if isinstance(self.parent, Autograde):
+            _grade_in_place_of(self.parent)
+
+
+def _grade_in_place_of(autograde: Autograde) -> None:
+    course = autograde.coursedir
+    folders, autograde.assignments = list(autograde.assignments), {}
+    with Gradebook(course.db_url, course.course_id or UNNAMED) as gradebook:
+        own = AutogradeSubmissions(gradebook, coursedir=course, parent=autograde.parent)
+        own.force, own.create_student = autograde.force, autograde.create_student
+        own.grade_folders(folders)

@@ -8,10 +8,11 @@ from typing import Any
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
 from nbgrader.preprocessors import GetGrades
+from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import default
 
 from attention_lib.grading import limits
-from attention_lib.grading.nbgrader_plugins.loaded_gradebook import LoadsGrades
+from attention_lib.grading.classroom.gradebook import reopened
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -19,14 +20,36 @@ ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not
 PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
 
 
-class ReadGrades(LoadsGrades, GetGrades):
+class ReadGrades(GetGrades):
     """nbgrader's GetGrades, which also tells a mark of zero from an answer that nobody has read."""
 
-    def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:
-        super()._get_score(cell, resources)
-        mark = cell.metadata.nbgrader
-        place = mark.grade_id, self.notebook_id, self.assignment_id, self.student_id
-        grade = self.gradebook.find_grade(*place)
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        place = resources["nbgrader"]
+        with reopened(place["db_url"]) as gradebook:
+            work = gradebook.find_submission_notebook(
+                place["notebook"], place["assignment"], place["student"]
+            )
+            _ = [*work.notebook.grade_cells, *work.notebook.solution_cells]  # names, all at once
+            grades = {grade.name: grade for grade in work.grades}
+            comments = {comment.name: comment.comment for comment in work.comments}
+            for cell in nb.cells:
+                _show_grade(cell, grades, comments)
+            penalty = work.late_submission_penalty or 0
+            place["score"], place["max_score"] = work.score - penalty, work.max_score
+            place["late_penalty"] = penalty
+        return nb, resources
+
+
+def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, str]) -> None:
+    """Write a cell's grade and comment where nbgrader's template and the summary look for them."""
+    mark = cell.metadata.get("nbgrader", {})
+    if is_solution(cell) or is_task(cell):
+        mark["comment"] = comments[mark["grade_id"]]
+    if is_grade(cell) or is_task(cell):
+        grade = grades[mark["grade_id"]]
+        mark["score"], mark["points"] = grade.score, grade.max_score
         mark["unmarked"] = grade.auto_score is None and grade.manual_score is None
         mark["in_doubt"] = grade.manual_score is not None and bool(grade.needs_manual_grade)
 

@@ -19,7 +19,6 @@ from nbformat.v4 import new_markdown_cell, new_output
 from traitlets import Bool, default
 
 from attention_lib.grading import limits
-from attention_lib.grading.nbgrader_plugins.preprocessing import preprocess_in_place
 from attention_lib.grading.pages import template
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
@@ -78,11 +77,6 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
         with_context = frozenset(name for name, one in filters if hasattr(one, "jinja_pass_arg"))
         environment.bytecode_cache = _template_caches[with_context]
         return environment
-
-    def _preprocess(
-        self, nb: NotebookNode, resources: dict[str, Any]
-    ) -> tuple[NotebookNode, dict[str, Any]]:
-        return preprocess_in_place(self, nb, resources)
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any

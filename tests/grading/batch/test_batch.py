@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import text
 
 from attention_lib.checks.calls import timeouts
-from attention_lib.grading.batch import recording, workers
+from attention_lib.grading.batch import workers
 from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.batch.workers import Workers, set_up_worker
@@ -26,7 +26,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
 from attention_lib.grading.judge.execution import run_notebook
-from attention_lib.grading.nbgrader_plugins.preprocessors import UNPROTECTED
+from attention_lib.grading.nbgrader_plugins.autograde import UNPROTECTED, AutogradeSubmissions
 from attention_lib.grading.release import release
 from tests.grading.rows import read_rows, rows_of_others
 from tests.grading.sample_class import (
@@ -259,13 +259,13 @@ def test_submission_collected_again_while_it_runs_is_graded_as_it_ran(room, monk
     """The journal's digest is of what was run and graded, so the newer work is graded next."""
     blank = notebook_of(room, "bo").read_bytes()
     shutil.copy(notebook_of(room, "ada"), notebook_of(room, "bo"))
-    autograde = recording.autograde
+    write_grade = AutogradeSubmissions.grade
 
-    def collect_then_autograde(nbgrader, lesson, student, prepared, ran):
+    def collect_then_write(self, lesson, student, prepared, ran):
         notebook_of(room, student).write_bytes(blank)
-        return autograde(nbgrader, lesson, student, prepared, ran)
+        return write_grade(self, lesson, student, prepared, ran)
 
-    monkeypatch.setattr(recording, "autograde", collect_then_autograde)
+    monkeypatch.setattr(AutogradeSubmissions, "grade", collect_then_write)
     assert room.grade()["bo"].points == room.most
     answer = cell_of(room.autograded("bo"), room.checked[0]).source
     assert answer == cell_of(room.key(), room.checked[0]).source

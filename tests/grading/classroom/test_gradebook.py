@@ -8,11 +8,14 @@ import warnings
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
+from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.api import Gradebook, MissingEntry
+from sqlalchemy import event
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import CourseError
-from attention_lib.grading.classroom.gradebook import prepare_to_write, read_standings
+from attention_lib.grading.classroom.gradebook import prepare_to_write, read_standings, save_grades
+from tests.grading.sample_class import quietly
 
 
 def with_table(path):
@@ -152,3 +155,47 @@ def test_change_of_what_a_page_shows_changes_the_digest_of_that_student_alone(gr
         seen.append(read_standings(gradebook, "01"))
     assert len({standings["ada"].marks for standings in seen}) == len(changes) + 1
     assert len({standings["bo"].marks for standings in seen}) == 1
+
+
+def saved(gradebook, names):
+    """Save what cells without an error get, and return the statements that it took."""
+    marks = {"grade": True, "solution": False, "points": 2}
+    cells = [
+        new_code_cell("", metadata={"nbgrader": {**marks, "grade_id": name}}) for name in names
+    ]
+    statements: list[str] = []
+
+    def note(*arguments):
+        statements.append(arguments[2])
+
+    event.listen(gradebook.engine, "before_cursor_execute", note)
+    try:
+        save_grades(gradebook, "03", "ada", new_notebook(cells=cells), lambda *_: None)
+    finally:
+        event.remove(gradebook.engine, "before_cursor_execute", note)
+    return statements
+
+
+@pytest.fixture(scope="module")
+def twenty(gradebook):
+    """A lesson of twenty checks that one student has handed in."""
+    names = [f"check_{number}" for number in range(20)]
+    gradebook.add_assignment("03")
+    gradebook.add_notebook("03", "03")
+    for name in names:
+        gradebook.add_grade_cell(name, "03", "03", max_score=2, cell_type="code")
+    quietly(gradebook.add_submission, "03", "ada")
+    return names
+
+
+def test_grade_that_the_gradebook_does_not_have_is_an_error_and_nothing_is_saved(gradebook, twenty):
+    with pytest.raises(MissingEntry, match="'check_none'"):
+        saved(gradebook, [*twenty, "check_none"])
+    grades = gradebook.find_submission_notebook("03", "03", "ada").grades
+    assert {grade.auto_score for grade in grades} == {None}
+
+
+def test_grades_of_a_whole_notebook_are_saved_in_a_few_statements(gradebook, twenty):
+    assert len(saved(gradebook, twenty)) < len(twenty) / 2
+    grades = gradebook.find_submission_notebook("03", "03", "ada").grades
+    assert [grade.auto_score for grade in grades] == [2.0] * len(twenty)

@@ -1,10 +1,8 @@
 """Collecting downloads: each for itself, by the name that the instructor sees, over nothing."""
 
 import os
-import warnings
 
 import pytest
-from nbgrader.apps import ZipCollectApp
 
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.collect.__main__ import main
@@ -156,26 +154,3 @@ def test_command_says_that_there_is_no_folder_of_downloads(course, monkeypatch, 
     course.downloaded(LESSON).rmdir()
     assert main([LESSON]) == 1
     assert "is missing" in capsys.readouterr().err
-
-
-def test_zip_collect_of_nbgrader_is_bounded_alike(course, put, monkeypatch):
-    monkeypatch.chdir(course.root)
-    put("ada.zip", b"no archive")
-    put("bo.zip", zipped((f"cy/{NOTEBOOK}", "bo's"), ("di_02_stability.ipynb", "bo's")))
-    put("cy.zip", zipped((f"../../x/{NOTEBOOK}", "cy's")))
-    put(f"di_{LESSON}.ipynb", b"di's")
-    put("zoe.zip", zipped((NOTEBOOK, "later")))
-    course.submission(LESSON, "zoe").mkdir(parents=True)
-    (course.submission(LESSON, "zoe") / NOTEBOOK).write_text("earlier")
-    ZipCollectApp.clear_instance()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        app = ZipCollectApp.instance()
-        app.initialize([LESSON])
-        app.start()
-    ZipCollectApp.clear_instance()
-    assert submitted(course) == {
-        f"bo/{LESSON}/{NOTEBOOK}": b"bo's",
-        f"di/{LESSON}/{NOTEBOOK}": b"di's",
-        f"zoe/{LESSON}/{NOTEBOOK}": b"earlier",
-    }

@@ -1,16 +1,25 @@
-"""Collect submissions from nbgrader's exchange without following their links."""
+"""Collect submissions from nbgrader's exchange without following links, and read its records."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.exchange.default import Exchange, ExchangeCollect
 
 from attention_lib.grading import limits
 from attention_lib.grading.intake.folder import NotTaken, read_file, walk
-from attention_lib.grading.intake.timestamps import TIMESTAMP, read_name, write_time
+from attention_lib.grading.intake.timestamps import (
+    TIMESTAMP,
+    Record,
+    find_records,
+    read_name,
+    write_time,
+)
 
 
 class CollectFiles(ExchangeCollect):
@@ -42,3 +51,12 @@ class CollectFiles(ExchangeCollect):
                 continue
             (dest / path).parent.mkdir(parents=True, exist_ok=True)
             (dest / path).write_bytes(content)
+
+
+def exchange_records(course: CourseDirectory, lesson: str) -> Mapping[str, list[Record]]:
+    """Return what nbgrader's own exchange recorded of a lesson, by student."""
+    collect = ExchangeFactory(parent=course).collect
+    if not issubclass(collect, Exchange):
+        return {}  # an exchange of another kind, which keeps its records in its own way
+    root = collect(coursedir=course, parent=course).root
+    return find_records(Path(root, course.course_id, "inbound"), lesson)

@@ -18,7 +18,7 @@ from traitlets.config import Config
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.intake.submission import read_submission
 from attention_lib.grading.intake.timestamps import parse_time
-from attention_lib.grading.nbgrader_plugins.course_directory import exchange_records
+from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.sandbox,
     pytest.mark.batch,
     pytest.mark.skipif(os.name == "nt", reason="Windows has no such files"),
-    pytest.mark.xdist_group("exporter"),
+    pytest.mark.xdist_group("autograde"),
 ]
 
 
