@@ -26,7 +26,7 @@ from attention_lib.plots.style import (
 )
 
 __all__ = [
-    "errors_in_ulps",
+    "errors_by_weight",
     "exponential_cliffs",
     "log_weight_cliffs",
     "losses_by_row",
@@ -220,50 +220,34 @@ def two_softmaxes(
 
 
 @lesson_style
-def errors_in_ulps(errors: Mapping[str, Mapping[str, float]]) -> LessonFigure:
-    """Compare errors, in units in the last place, as dots on a logarithmic axis.
-
-    `errors` maps a group's name (a spread) to the error of each method.
-    """
+def errors_by_weight(weights: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Scatter each method's errors, in units in the last place, over the size of the weight."""
+    weights = np.asarray(weights, float).ravel()
+    by_method = {method: np.asarray(values, float).ravel() for method, values in errors.items()}
+    large = weights > 1e-6
     said = "; ".join(
-        f"{group}: " + ", ".join(f"{method} {error:.2g}" for method, error in methods.items())
-        for group, methods in errors.items()
+        f"{method} at most {values[large].max():.2g} above 1e-6, {values.max():.2g} in all"
+        for method, values in by_method.items()
     )
-    figure, axis = new_figure(
-        f"Dots at the float32 error in units in the last place, one row a method. {said}.",
-        height=3.4,
+    figure, axes = new_figure(
+        "Dots, one a weight, at its size and at its error in units in the last place, one panel a "
+        f"method. {said}.",
+        height=3.3,
+        ncols=len(by_method),
+        sharey=True,
+        squeeze=False,
     )
-    methods = list(next(iter(errors.values())))
-    shift = 0.64 / len(errors)  # groups stand above one another, so that no dot hides another
-    for place, (group, by_method) in enumerate(errors.items()):
-        at = np.arange(len(methods)) + (place - (len(errors) - 1) / 2) * shift
-        values = [by_method[method] for method in methods]
-        axis.plot(values, at, "os^D"[place], color=CYCLE[place], markersize=8, label=group)
-        for value, height in zip(values, at, strict=True):
-            axis.annotate(
-                f"{value:.2g}",
-                (value, height),
-                xytext=(8, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-            )
-    axis.axvline(0.5, color=GRAY, linewidth=1, linestyle="--", label="half a unit: rounded once")
-    axis.set_xscale("log")
-    highest = max(max(by_method.values()) for by_method in errors.values())
-    axis.set(
-        xlabel="median of the rows' worst errors (ulp, logarithmic)",
-        xlim=(0.3, 2 * highest),
-        ylim=(len(methods) - 0.5, -0.5),
-    )
-    axis.set_yticks(range(len(methods)), methods)
-    axis.tick_params(axis="y", length=0)
-    axis.grid(axis="x")
-    axis.set_axisbelow(True)
-    axis.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 5, 10, 20, 50, 100]))
-    axis.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-    axis.xaxis.set_minor_locator(NullLocator())
-    figure.legend(loc="outside lower center", ncols=len(errors) + 1)
+    for axis, (method, values) in zip(axes[0], by_method.items(), strict=True):
+        axis.plot(weights[~large], values[~large], ".", color=GRAY, markersize=2)
+        axis.plot(weights[large], values[large], ".", color=BLUE, markersize=3)
+        axis.axhline(0.5, color=INK, linewidth=1, linestyle="--")
+        axis.axvspan(1e-6, 2, color=SKY, alpha=0.25, linewidth=0)
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(FixedLocator([1e-30, 1e-20, 1e-10, 1]))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(title=method, xlabel="weight (logarithmic)", xlim=(weights.min() / 2, 2))
+    axes[0, 0].set_ylabel("error (ulp)")
+    axes[0, 0].set_ylim(0, 1.05 * max(values.max() for values in by_method.values()))
     return figure
 
 

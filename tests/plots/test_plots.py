@@ -64,7 +64,7 @@ SAMPLES = {
     "two_softmaxes": lambda: plots.two_softmaxes(
         KEYS, SCORES[1], {"one": SHARES[0], "two": [np.nan] * 3}
     ),
-    "errors_in_ulps": lambda: plots.errors_in_ulps({"narrow": {"theirs": 6, "ours": 0.5}}),
+    "errors_by_weight": lambda: plots.errors_by_weight([1e-9, 0.5], {"theirs": [6, 0.4]}),
     "soft_maximum": lambda: plots.soft_maximum([-1, 0, 1], [0.3, 0.7, 1.3]),
     "log_weight_cliffs": lambda: plots.log_weight_cliffs(
         [0, 1, 2], {"straight": [0, -1, -2], "ends": [0, -1, -np.inf]}

@@ -47,9 +47,7 @@ def softmaxes():
 
 
 def errors():
-    return plots.errors_in_ulps(
-        {"narrow": {"SciPy": 5.93, "ours": 0.5}, "wide": {"SciPy": 31.9, "ours": 0.5}}
-    )
+    return plots.errors_by_weight([[1e-20, 0.25]], {"plain": [[2, 1]], "shifted": [[31.9, 1.5]]})
 
 
 def rounded_corner():
@@ -147,23 +145,15 @@ def test_nan_is_written_and_not_drawn_as_a_bar():
     assert written(stable) == ["1e-30", "0.25", "0.75"]
 
 
-def test_errors_are_dots_on_a_logarithmic_axis():
+def test_errors_are_dots_over_the_size_of_the_weight():
     figure = errors()
-    axis = figure.axes[0]
-    assert axis.get_xscale() == "log"
-    dots = {line.get_label(): line.get_xdata() for line in axis.lines if line.get_marker() in "os^"}
-    assert {name: list(values) for name, values in dots.items()} == {
-        "narrow": [5.93, 0.5],
-        "wide": [31.9, 0.5],
-    }
-    assert {"5.9", "32", "0.5"} <= set(written(axis))
-    assert "wide: SciPy 32, ours 0.5" in figure.alt
-
-
-def test_no_dot_hides_another_of_equal_error():
-    dots = [line for line in errors().axes[0].lines if line.get_marker() in "os^"]
-    places = [place for dot in dots for place in zip(*dot.get_data(), strict=True)]
-    assert len(set(places)) == len(places)
+    for axis, at in zip(figure.axes, ([2, 1], [31.9, 1.5]), strict=True):
+        small, large, *_ = axis.lines
+        assert [*small.get_xydata(), *large.get_xydata()] == pytest.approx(
+            np.array([[1e-20, at[0]], [0.25, at[1]]])
+        )
+        assert axis.get_xscale() == "log"
+    assert "shifted at most 1.5 above 1e-6, 32 in all" in figure.alt
 
 
 def test_the_log_sum_exp_is_furthest_from_the_maximum_at_the_tie():

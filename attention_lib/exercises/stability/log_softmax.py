@@ -89,7 +89,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="log_softmax",
     points=2,
-    minutes=6,
+    minutes=4,
     reference=log_softmax,
     signature="log_softmax(scores, axis=-1)",
     cases=cases,
