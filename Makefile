@@ -1,5 +1,6 @@
 # Every command sets up what it needs first: .venv, with the exact versions of requirements.lock.
-# `make lab` installs what learning needs, and all other commands the whole of it.
+# `make lab` installs what learning needs, commands for a class what grading needs (PyTorch for lesson
+# 09 alone), and all others the whole of it.
 # Choose the Python it is made from with, for example, `make PYTHON=python3.12 lab`.
 
 PYTHON ?= python3
@@ -8,18 +9,27 @@ TEST_FLAGS ?=
 
 VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
+COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test style release edition site collect grade report grades feedback bench
+.PHONY: help lab check quick test newest style release edition site collect grade report grades feedback bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
 
-# What `make lab` makes sure of: the whole if it is there, or else as much as was ever asked for.
-LEARN_READY := .venv/.installed-learn
-LAB_READY := $(firstword $(wildcard $(READY)) $(if $(TRITON),$(LEARN_READY)-triton) \
-    $(wildcard $(LEARN_READY)-triton) $(if $(TORCH),$(LEARN_READY)-torch) \
-    $(wildcard $(LEARN_READY)-torch) $(LEARN_READY))
+# Each stamp says what is installed: .installed everything, .installed-PART the extras of that part.
+EXTRAS_learn :=
+EXTRAS_learn-torch := [torch]
+EXTRAS_learn-triton := [torch,triton]
+EXTRAS_class := [grading,classroom]
+EXTRAS_class-gpu := [torch,triton,grading,classroom]
+EXTRAS_site := [torch,triton,grading,classroom,site]
+
+# The first of these stamps that is there, or else the last.
+installed = $(or $(firstword $(wildcard $(READY) $(addprefix $(READY)-,$(1)))),$(READY)-$(lastword $(1)))
+LAB_READY := $(call installed,class-gpu learn-triton \
+    $(if $(TRITON),,learn-torch $(if $(TORCH),,class learn)))
+CLASS_READY := $(call installed,class-gpu $(if $(filter 09_gpu,$(LESSON)),,class))
 
 lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 adds PyTorch
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
@@ -33,12 +43,21 @@ check: $(READY) ## test one exercise: make check EXERCISE=entropy
 	@test -n "$(EXERCISE)" || { echo "Which exercise? For example: make check EXERCISE=entropy"; exit 2; }
 	@$(PYTEST) -q --tb=short --maxfail=3 --exercise "$(EXERCISE)" $(TEST_FLAGS)
 
+QUICK := -m "not (browser or hostile or batch or slow)" --hypothesis-profile=quick
 quick: $(READY) style ## check the style and run the tests that take little time
-	@$(PYTEST) $(IN_PARALLEL) -m "not (browser or hostile or batch or slow)" \
-	    --hypothesis-profile=quick $(TEST_FLAGS)
+	@$(PYTEST) $(IN_PARALLEL) $(QUICK) $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
 	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)
+
+# The newest releases that pyproject.toml allows, of no lock, in an environment of their own.
+NEWEST := build/newest
+newest: ## run the quick tests with the newest release of each package
+	@$(PYTHON) -m venv --clear $(NEWEST)
+	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
+	    --editable ".[torch,triton,grading,classroom,test]"
+	@$(NEWEST)/bin/python -m pip list --format freeze > $(NEWEST)/installed.txt
+	@OMP_NUM_THREADS=1 $(NEWEST)/bin/python -m pytest $(IN_PARALLEL) $(QUICK) $(TEST_FLAGS)
 
 style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .
@@ -52,7 +71,7 @@ export NBGRADER_CLASS := $(or $(CLASS),$(NBGRADER_CLASS))
 # LESSON: only this one. CHANGED_POINTS=1: also with other points for what was handed in; marks given
 # by hand stay. CHANGED_EXERCISES=1: also with exercises added or removed. OVERWRITE=1: also over a
 # notebook that was edited in classroom/source/.
-release: $(READY) ## make notebooks/ and nbgrader's source folder from solutions/
+release: $(CLASS_READY) ## make notebooks/ and nbgrader's source folder from solutions/
 	@$(VENV_PYTHON) -m attention_lib.grading.release $(LESSON) \
 	    $(if $(CHANGED_POINTS),--changed-points) \
 	    $(if $(CHANGED_EXERCISES),--changed-exercises) $(if $(OVERWRITE),--overwrite)
@@ -65,37 +84,37 @@ edition: $(READY) ## make a class's package, without answers: make edition LESSO
 	@$(VENV_PYTHON) -m attention_lib.edition "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
 	    $(if $(OVER),--over "$(OVER)") $(if $(OUT),--target "$(OUT)")
 
-SITE_READY := .venv/.installed-site
+SITE_READY := $(READY)-site
 
 site: $(SITE_READY) ## make the lessons as web pages in build/site
 	@$(VENV_PYTHON) -m website
 
 # FROM: what Moodle or Canvas exported for the lesson, a zip archive or a folder. AGAIN=1: where
 # another notebook was collected before, set that aside.
-collect: $(READY) ## sort what was handed in: make collect LESSON=01_softmax FROM=export.zip
+collect: $(CLASS_READY) ## sort what was handed in: make collect LESSON=01_softmax FROM=export.zip
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
 	    $(if $(AGAIN),--again)
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
 # tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed since it was graded.
-grade: $(READY) ## grade what lies in classroom/submitted: make grade LESSON=01_softmax
+grade: $(CLASS_READY) ## grade what lies in classroom/submitted: make grade LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make grade LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)") \
 	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(TRUST_NETWORK),--trust-network) \
 	    $(if $(AGAIN),--again)
 
-report: $(READY) ## say who is stuck on what: make report LESSON=01_softmax
+report: $(CLASS_READY) ## say who is stuck on what: make report LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make report LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.report "$(LESSON)"
 
 # FORMAT: canvas or moodle.
-grades: $(READY) ## write grades that an LMS imports: make grades FORMAT=canvas
+grades: $(CLASS_READY) ## write grades that an LMS imports: make grades FORMAT=canvas
 	@test -n "$(FORMAT)" || { echo "For which LMS? For example: make grades FORMAT=canvas"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.export grades "$(FORMAT)"
 
 # FROM: the export that was collected, whose names the LMS wants back.
-feedback: $(READY) ## pack feedback for an LMS: make feedback LESSON=01_softmax FROM=export.zip
+feedback: $(CLASS_READY) ## pack feedback for an LMS: make feedback LESSON=01_softmax FROM=export.zip
 	@test -n "$(LESSON)" -a -n "$(FROM)" || { echo "Which lesson, and collected from what?" \
 	    "For example: make feedback LESSON=01_softmax FROM=export.zip"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.export feedback "$(LESSON)" "$(FROM)"
@@ -103,34 +122,44 @@ feedback: $(READY) ## pack feedback for an LMS: make feedback LESSON=01_softmax 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks
 
-# The stamp is made last, so a set-up that was interrupted is done again: from nothing if it was
-# the first, over the old one if it was an update.
+# What is missing is said before anything is downloaded. The stamp is made last, so a set-up that was
+# interrupted is done again: from nothing if it was the first, over the old one if it was an update.
 define make_venv
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	@test -w . || { echo "This folder cannot be written to: clone the course into one of your own." >&2; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { \
+	    echo "There is no $(PYTHON) here: install Python 3.11 or newer, or say where it is:" \
+	         "make PYTHON=python3.12 $(GOAL)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "This course needs Python 3.11 or newer, and $(PYTHON) is not." \
-	         "If you have one under another name, say so: make PYTHON=python3.12 lab" >&2; \
-	    exit 1; }
+	         "If you have one under another name, say so: make PYTHON=python3.12 $(GOAL)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "$(PYTHON) cannot make an environment: install its venv module" \
+	         "(on Debian and Ubuntu: sudo apt install python3-venv)." >&2; exit 1; }
 	@echo "Setting up .venv; the first time this downloads $(1)."
-	@ls .venv/.installed* >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@ls .venv/.installed* >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
 endef
 
-$(LEARN_READY): EXTRAS :=
-$(LEARN_READY)-torch: EXTRAS := [torch]
-$(LEARN_READY)-triton: EXTRAS := [torch,triton]
-$(LEARN_READY) $(LEARN_READY)-torch $(LEARN_READY)-triton: requirements.lock pyproject.toml
-	$(call make_venv,about 150 megabytes$(if $(EXTRAS), and PyTorch))
-	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -c requirements.lock setuptools
-	@$(VENV_PYTHON) -m pip install --disable-pip-version-check \
-	    -c requirements.lock --no-build-isolation --editable ".$(EXTRAS)"
+# pip guesses at conflicts where there is no connection, so what it says of a failure goes to a file.
+GOAL = $(or $(firstword $(MAKECMDGOALS)),lab)
+PIP_LOG := .venv/pip-errors.txt
+pip_install = @$(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2 $(1) 2>$(PIP_LOG) || { \
+    grep -m 1 -i "no space left" $(PIP_LOG) >&2 || \
+    echo "The download failed. Is there a connection? Run \`make $(GOAL)\` again." \
+         "(What pip said is in $(PIP_LOG).)" >&2; exit 1; }
+SETUPTOOLS = $(call pip_install,--quiet -c requirements.lock setuptools)
+
+$(READY)-learn: SIZE := about 150 megabytes
+$(READY)-class: SIZE := about 200 megabytes
+$(READY)-learn-% $(READY)-class-% $(READY)-site: SIZE := PyTorch and more, up to several gigabytes
+$(READY)-%: requirements.lock pyproject.toml website/requirements.lock
+	$(call make_venv,$(SIZE))
+	$(SETUPTOOLS)
+	$(call pip_install,-c requirements.lock $(if $(filter site,$*),-c website/requirements.lock) \
+	    --no-build-isolation --editable ".$(EXTRAS_$*)")
 	@touch $@
 
 $(READY): requirements.lock pyproject.toml
-	$(call make_venv,a few hundred megabytes or more)
-	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -r requirements.lock
-	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check \
-	    --no-deps --no-build-isolation --editable .
-	@touch $@
-
-$(SITE_READY): website/requirements.lock $(READY)
-	@$(VENV_PYTHON) -m pip install --disable-pip-version-check -c requirements.lock -r $<
+	$(call make_venv,PyTorch and more$(COMMA) up to several gigabytes)
+	$(call pip_install,-r requirements.lock)
+	$(call pip_install,--quiet --no-deps --no-build-isolation --editable .)
 	@touch $@

@@ -10,7 +10,13 @@ from attention_lib.exercises.__main__ import COLUMNS, counts
 from attention_lib.lessons import LESSONS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/teaching.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "docs/install.md",
+    "docs/teaching.md",
+]
 LINKING_PAGES = [*PAGES, "docs/colab.md", "docs/glossary.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
@@ -30,6 +36,10 @@ def test_the_points_are_those_of_the_exercises(lesson):
     assert int(TABLE[lesson]["points"]) == points, (
         f"README.md says that {lesson} has {TABLE[lesson]['points']} points; its exercises have {points}."
     )
+
+
+def test_the_first_page_is_short():
+    assert len(README.split()) <= 900
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -52,7 +62,7 @@ def test_the_numbers_on_the_first_screen_are_exceeded():
     }
     floors = {
         what: int(number.replace(",", ""))
-        for number, what in re.findall(rf"more than ([\d,]+) ({'|'.join(actual)})", README)
+        for number, what in re.findall(rf"[Mm]ore than ([\d,]+) ({'|'.join(actual)})", README)
     }
     assert floors.keys() == actual.keys()
     outdated = {what for what, floor in floors.items() if not floor < actual[what] < 2 * floor}
@@ -64,9 +74,17 @@ def test_every_picture_and_linked_file_is_there(page):
     path = ROOT / page
     targets = re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
     assert targets
-    assert [
-        t for t in targets if "://" not in t and not (path.parent / t.partition("#")[0]).is_file()
-    ] == []
+    assert [t for t in targets if "://" not in t and not leads_somewhere(path, t)] == []
+
+
+def leads_somewhere(page: Path, target: str) -> bool:
+    """Say whether the file of a link is there, and in it the heading that the link names."""
+    file, _, anchor = target.partition("#")
+    linked = page.parent / file if file else page
+    if not anchor:
+        return linked.is_file()
+    headings = re.findall(r"^#+ (.+)$", linked.read_text(encoding="utf-8"), re.M)
+    return anchor in [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
 
 
 def test_the_page_on_architecture_names_every_folder():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-DOCS = ("glossary", "assistants", "colab")  # the pages of docs/ that the site has
+DOCS = ("install", "teaching", "glossary", "assistants", "colab")  # the pages of docs/ on the site
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 LESSON_ROW = re.compile(r"^\| `(\d\d_\w+)` \|", re.MULTILINE)
 TERM_ROW = re.compile(r"^\| \*\*(.+?)\*\* \|.*/(\d\d_\w+)\.ipynb(?=\))", re.MULTILINE)
@@ -19,17 +19,24 @@ TOCTREE = """\
 
 
 def index(readme: str, lessons: list[str], pages: list[str], repository: str) -> str:
-    """Return the start page: the README's first screen, its lessons and its set-up, and the menu."""
-    first_screen = readme.partition("\n## ")[0]
+    """Return the start page: the first lesson, the README's picture and its parts, and the menu."""
+    title, what_it_is = readme.split("\n\n")[:2]
+    picture = re.search(r"^!\[.*\)$", readme, re.MULTILINE)
     table = LESSON_ROW.sub(r"| [`\1`](lessons/\1.ipynb) |", section(readme, "The lessons"))
     parts = [
-        with_site_links(first_screen, "", repository),
-        with_site_links(table, "", repository),
-        with_site_links(section(readme, "Start"), "", repository),
+        title,
+        what_it_is,
+        f"**[Start with lesson 01](lessons/{lessons[0]}.ipynb)**",
+        table,
+        picture[0] if picture else "",
+        section(readme, "Learn"),
+        section(readme, "Teach a class"),
+    ]
+    menu = [
         TOCTREE.format(caption="Lessons", pages="\n".join(f"lessons/{name}" for name in lessons)),
         TOCTREE.format(caption="Besides", pages="\n".join(pages)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*(with_site_links(part, "", repository) for part in parts), *menu]) + "\n"
 
 
 def section(readme: str, title: str) -> str:

@@ -1,4 +1,4 @@
-"""What README promises of grading a class, where no test beside a module holds it."""
+"""What docs/teaching.md promises of grading a class, where no test beside a module holds it."""
 
 import nbformat
 import pytest

@@ -1,11 +1,11 @@
-"""The start page is the README's, with links that lead to the site's own pages."""
+"""The start page shows the lessons first, and its links lead to the site's own pages."""
 
 from pathlib import Path
 
 import pytest
 
 from attention_lib.lessons import LESSONS
-from website.texts import index, section, with_sections, with_site_links
+from website.texts import DOCS, index, section, with_sections, with_site_links
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -37,6 +37,16 @@ def test_start_page_leads_to_every_lesson_and_page():
         assert f"| [`{lesson}`](lessons/{lesson}.ipynb) |" in text
         assert f"\nlessons/{lesson}\n" in text
     assert "\nglossary\nassistants\n" in text
+
+
+def test_start_page_begins_with_the_first_lesson_and_leads_to_teaching():
+    text = index(README, list(LESSONS), list(DOCS), "")
+    start, table, picture, teaching = (
+        text.index(part)
+        for part in ("[Start with lesson 01]", "| lesson |", "](pictures/", "](teaching.md)")
+    )
+    assert start < table < picture < teaching
+    assert "make" not in text[:picture]
 
 
 def test_missing_section_of_the_readme_is_named():

@@ -38,13 +38,13 @@ SECONDS_TO_CONNECT = 10
 SECONDS_FOR_A_WORKER = 30
 NOT_PRIVATE = (
     "{address} is on another machine, and not encrypted: whoever reaches a Dask cluster can run "
-    "programs on it. Use an address with tls://, as README.md says under More than one machine, or "
+    "programs on it. Use an address with tls://, as docs/teaching.md says under More than one machine, or "
     "TRUST_NETWORK=1 if nobody else can reach its machines."
 )
 
 NO_CERTIFICATES = (
     "{address} needs certificates, and Dask's configuration names none: set "
-    "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and its like, as README.md says under More than one machine."
+    "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and its like, as docs/teaching.md says under More than one machine."
 )
 
 
@@ -187,7 +187,7 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
         client.close()
         raise CourseError(
             f"The scheduler at {scheduler} has no workers. "
-            f"`dask worker {scheduler} --nthreads 1` starts one, as README.md says."
+            f"`dask worker {scheduler} --nthreads 1` starts one, as docs/teaching.md says."
         ) from None
     if not trust_network:
         try:

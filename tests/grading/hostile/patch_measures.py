@@ -2,7 +2,7 @@
 
 Which blocks it computes shows in its numbers, so the causal answer deserves nothing. What memory it
 holds is measured in its own process, which can say what it likes: the other answer's values are
-right, and it gets its points. The README says that a method cannot be proven from outside.
+right, and it gets its points. docs/teaching.md says that a method cannot be proven from outside.
 """
 
 LESSON = "07_flash"
