@@ -62,6 +62,7 @@ newest: ## run the quick tests with the newest release of each package
 style: $(READY)
 	@$(VENV_PYTHON) -m ruff format --check .
 	@$(VENV_PYTHON) -m ruff check .
+	@$(VENV_PYTHON) -m deptry .
 	@$(VENV_PYTHON) -m mypy
 
 # The commands for a class are about classroom/, or with CLASS=name about the class in

@@ -17,6 +17,7 @@ from attention_lib import record, standing
 from attention_lib.record import RELEASES as RECORD
 
 COURSE = Path(__file__).resolve().parents[1]
+WITHOUT_NEWS = Path(__file__).with_name("jupyter")  # disables JupyterLab's question about its news
 
 
 def update(notebooks: Path, learn: Path) -> list[str]:
@@ -86,11 +87,19 @@ def lessons(notebooks: Path) -> list[Path]:
 
 def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     """Open JupyterLab on the notebook `first`, with the course's folder as its root."""
+    import zmq
     from jupyterlab.labapp import LabApp
 
     os.chdir(root)  # where nbgrader looks for nbgrader_config.py
+    paths = [str(WITHOUT_NEWS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     page = f"/lab/tree/{first.relative_to(root).as_posix()}"
     flags = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", "--log-level=WARN"]
+    if zmq.has("curve"):  # a kernel whose connection is not encrypted warns of it
+        flags.append("--KernelManager.transport_encryption=auto")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        flags.append("--allow-root")
+        print("You are root: what a notebook does, it does as root.", flush=True)
     print("JupyterLab opens in your browser. To stop it, press Control-C here, twice.", flush=True)
     LabApp.launch_instance([*flags, *arguments])
 
@@ -109,7 +118,7 @@ def main(arguments: Sequence[str]) -> str | None:
     except OSError as problem:
         return (
             f"The lessons could not be copied to {learn}: {problem}. Where the course is "
-            "read-only, run this in a clone of your own."
+            "read-only, clone it into a folder of your own."
         )
     for sentence in sentences:
         print(sentence, flush=True)

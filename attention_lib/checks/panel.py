@@ -38,8 +38,8 @@ class CheckFailed(AssertionError):
     """Raised by `check` when an answer is not right; its text is the one sentence to read."""
 
     def _render_traceback_(self) -> list[str]:
-        """Give Jupyter one line in place of a traceback through the checker."""
-        return [f"CheckFailed: {self}"]
+        """Give Jupyter a line without what the panel has just said, in place of a traceback."""
+        return ["CheckFailed: see above."]
 
 
 def as_text(report: Report) -> str:

@@ -22,14 +22,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parents[2]
 START = "import sys, pathlib; from attention_lib import learn; \
 learn.COURSE = pathlib.Path(sys.argv[1]); sys.exit(learn.main(sys.argv[2:]))"
-# Settings that change nothing for the learner but let a test find every cell and button.
-SETTINGS = {
-    "@jupyterlab/apputils-extension/notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
-    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
-}
+# A setting that changes nothing for the learner but lets a test find every cell.
+SETTINGS = {"@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"}}
 SECONDS_TO_START = 90
 
 
@@ -48,16 +42,14 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def address(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address that JupyterLab opens for a learner's first `make lab`."""
+def lab(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address that JupyterLab opens for a learner's first `make lab`, and its log."""
     home = tmp_path_factory.mktemp("home")
     course = tmp_path_factory.mktemp("course")
     (course / "notebooks").symlink_to(ROOT / "notebooks", target_is_directory=True)
     environment = new_user(home)
     visited = record_visits(home, environment)
     flags = ["--ip=127.0.0.1", "--port=0", "--ServerApp.use_redirect_file=False"]
-    if os.name == "posix" and os.geteuid() == 0:
-        flags.append("--allow-root")
     log = home / "jupyterlab.log"
     with log.open("w") as output:
         server = subprocess.Popen(
@@ -74,7 +66,7 @@ def address(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
             if server.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"JupyterLab did not open a browser. It said:\n{log.read_text()}")
             time.sleep(0.05)
-        yield visited.read_text()
+        yield visited.read_text(), log
     finally:
         server.terminate()
         try:

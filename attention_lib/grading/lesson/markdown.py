@@ -32,6 +32,7 @@ LANGUAGE = {
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 ROLES = ("exercise", "check", "written")
+GOES_ON = ["raises-exception"]  # Jupyter runs the cells below, though this one raise an error
 LICENSE_LINE = (
     "Text and figures by the Attention Course contributors, "
     "[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/). "
@@ -189,10 +190,12 @@ def _expand(cell: NotebookNode, exercise: Exercise, role: str) -> NotebookNode:
     if role == "written":
         return new_markdown_cell(cell.source, metadata={"nbgrader": metadata})
     if role == "exercise":
-        return new_code_cell(cell.source, metadata={"nbgrader": metadata})
+        return new_code_cell(cell.source, metadata={"nbgrader": metadata, "tags": GOES_ON})
     metadata["grade_id"] = f"check_{exercise.name}"
     hidden = f"### BEGIN HIDDEN TESTS\n{_call(exercise.name, hidden=True)}\n### END HIDDEN TESTS"
-    return new_code_cell(f"{cell.source}\n{hidden}", metadata={"nbgrader": metadata})
+    return new_code_cell(
+        f"{cell.source}\n{hidden}", metadata={"nbgrader": metadata, "tags": GOES_ON}
+    )
 
 
 def _plain(cell: NotebookNode) -> NotebookNode:
