@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,6 +92,12 @@ class TestLessonBenchmark:
         cells = lesson_benchmark.cells_of("09_gpu")
         assert not any("NotImplementedError" in cell for cell in cells)
         assert any("def flash_program(" in cell and "tl.store" in cell for cell in cells)
+
+    def test_lesson_begins_without_sliders_where_they_are_missing(self, monkeypatch, capsys):
+        monkeypatch.setitem(sys.modules, "ipywidgets", None)
+        [(_, _, failed)] = lesson_benchmark.timed_cells(lesson_benchmark.cells_of("09_gpu")[:1])
+        assert not failed
+        assert "without sliders" in capsys.readouterr().out
 
     def test_cell_that_fails_is_shown_and_the_next_ones_run(self, capsys):
         times = lesson_benchmark.timed_cells(["x = 1", "x / 0", "print('x is', x)"])

@@ -6,6 +6,8 @@ Nothing here knows a lesson's answer, and torch is imported when it is used.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import inspect
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +19,14 @@ from attention_lib.checks.calls.calling import learner_frames
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.remote import remote_measurement, remote_staging
 from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
+from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.calls.watching import unwatched
+
+COMPILE_SECONDS = 60.0  # what a launch on CUDA may take, in place of a call's own limit
+POISONED = (
+    "it reads or writes where there is no array, and the GPU takes no more work from this process: "
+    "mend it, restart the kernel (in JupyterLab: Kernel, Restart), and run the cells again."
+)
 
 
 @remote_staging
@@ -75,19 +84,15 @@ def launched(kernel: Any) -> Answer:
         from attention_lib.lessons.gpu import launch
 
         _stop_at_a_stub(kernel)
-        key, value = _among_nan(key), _among_nan(value, beside=8)
-        inner = kernel
-        if not launch.INTERPRETED:
-            inner = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
-            query, key, value = query.cuda(), key.cuda(), value.cuda()
-        try:
-            with unwatched():
-                output = launch.flash_attention(
-                    query, key, value, is_causal, kernel=inner, tile=tile
-                )
-        except Exception as error:
-            raise _cause(error) from None
-        return output.cpu()
+        inner, query, key, value = _on_device(kernel, query, key, value)
+        key, value = _among_nan(key), _among_nan(value, beside=8)  # there: a move leaves no gaps
+
+        def attend() -> Any:
+            return launch.flash_attention(
+                query, key, value, is_causal, kernel=inner, tile=tile
+            ).cpu()
+
+        return _launched(inner, attend)
 
     return flash_attention
 
@@ -97,15 +102,11 @@ def launched_without_limit(kernel: Any) -> Answer:
     """Launch an inner loop on whole blocks, with MASKED False and a limit that hides every key."""
 
     def flash_attention(query: Any, key: Any, value: Any) -> Any:
-        from attention_lib.lessons.gpu import launch
         from attention_lib.lessons.gpu.loops import one_tile_without_limit
 
         tile = (query.shape[-2], 16)
-        inner = kernel
-        if not launch.INTERPRETED and inspect.isfunction(kernel):
-            inner = launch.jit(kernel)
-        arrays = (query, key, value)
-        return _run_program(one_tile_without_limit, arrays, False, tile, inner)
+        [inner] = _on_device(kernel)
+        return _run_program(one_tile_without_limit, (query, key, value), False, tile, inner)
 
     return flash_attention
 
@@ -150,22 +151,40 @@ def _run_program(
     from attention_lib.lessons.gpu import launch
 
     _stop_at_a_stub(program)
-    if not launch.INTERPRETED:
-        program = launch.jit(program) if inspect.isfunction(program) else program
-        arrays = [tensor.cuda() for tensor in arrays]
-    query, key, value = (_with_room(tensor, math.nan)[0] for tensor in arrays)
-    output, rooms = _with_room(query, NOT_STORED)
-    output.fill_(NOT_STORED)
+    program, *arrays = _on_device(program, *arrays)
+
+    def attend() -> Any:
+        query, key, value = (_with_room(tensor, math.nan)[0] for tensor in arrays)
+        output, rooms = _with_room(query, NOT_STORED)
+        output.fill_(NOT_STORED)
+        launch.run_program(program, query, key, value, output, is_causal, kernel=kernel, tile=tile)
+        if any((room != NOT_STORED).any() for room in rooms):
+            raise IndexError(WRITES_OUTSIDE)
+        return output.cpu()
+
+    return _launched(program, attend)
+
+
+def _on_device(kernel: Any, *tensors: Any) -> list[Any]:
+    """Return a kernel and tensors as a launch takes them: compiled and moved where there is CUDA."""
+    from attention_lib.lessons.gpu import launch
+
+    if launch.INTERPRETED:
+        return [kernel, *tensors]
+    compiled = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
+    return [compiled, *(tensor.cuda() for tensor in tensors)]
+
+
+def _launched(kernel: Any, attend: Callable[[], Any]) -> Any:
+    """Launch; say of what goes wrong what went wrong in the kernel, and allow for compiling."""
+    from attention_lib.lessons.gpu import launch
+
+    own_limit = contextlib.nullcontext() if launch.INTERPRETED else time_limit(COMPILE_SECONDS)
     try:
-        with unwatched():
-            launch.run_program(
-                program, query, key, value, output, is_causal, kernel=kernel, tile=tile
-            )
+        with unwatched(), own_limit:
+            return attend()
     except Exception as error:
-        raise _cause(error) from None
-    if any((room != NOT_STORED).any() for room in rooms):
-        raise IndexError(WRITES_OUTSIDE)
-    return output.cpu()
+        raise _cause(error, kernel) from None
 
 
 def _stop_at_a_stub(kernel: Any) -> None:
@@ -200,12 +219,29 @@ def _among_nan(tensor: Any, beside: int = 0) -> Any:
     return room[..., :rows, :columns]
 
 
-def _cause(error: BaseException) -> BaseException:
-    """Find what went wrong inside the kernel, below the interpreter's own errors.
+class CompilationError(ValueError):
+    """What Triton's compiler refuses, with the learner's line."""
 
-    It gets the traceback that ends in the learner's kernel: in a function of Triton that the kernel
-    calls, the interpreter begins another one.
+
+def _cause(error: BaseException, kernel: Any) -> BaseException:
+    """Find what went wrong inside the kernel, below the errors of Triton that enclose it.
+
+    The interpreter's gets the traceback that ends in the learner's kernel: in a function of Triton
+    that the kernel calls, the interpreter begins another one. The compiler's has the source of the
+    function that called, and a cause in the one that was called.
     """
+    if "CUDA error" in str(error):
+        return RuntimeError(POISONED)
+    chain = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    for refused in chain:
+        node = getattr(refused, "node", None)
+        if node is not None and getattr(refused, "src", None) == getattr(kernel, "src", ""):
+            message = [m for one in chain if (m := getattr(one, "error_message", None))][-1]
+            line = kernel.starting_line_number + node.lineno - 1
+            quoted = ast.unparse(node).splitlines()[0]
+            return CompilationError(f"{message} (line {line}: `{quoted:.60}`)")
     traceback_of_kernel = error.__traceback__
     while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         error = error.__cause__
@@ -213,7 +249,12 @@ def _cause(error: BaseException) -> BaseException:
             traceback_of_kernel = error.__traceback__
     error = error.with_traceback(traceback_of_kernel)
     # Nothing was returned, not three things, or one of another shape: the launch stops over it.
-    texts = ("unpack", "is not iterable", "Expected pointer argument to have shape")
+    texts = (
+        "unpack",
+        "list index out of range",
+        "is not iterable",
+        "Expected pointer argument to have shape",
+    )
     if not _in_the_kernel(error) and any(text in str(error) for text in texts):
         return ValueError("what it returns must be output, total, maximum, in this order.")
     return error

@@ -20,6 +20,7 @@ from attention_lib.lessons.gpu.launch import (
     attend_with_logsumexp,
     is_short,
     require_grid,
+    time_or_lose,
     uses_tensor_cores,
 )
 from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
@@ -46,6 +47,7 @@ if triton:
         INTERPRETERS if INTERPRETED else TUNED,
         key=["HEAD", "IS_CAUSAL", "length_class"],
         prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
+        do_bench=time_or_lose,
     )
     fused = functools.partial(
         triton.jit, do_not_specialize=["query_length", "key_length", "length_class"]

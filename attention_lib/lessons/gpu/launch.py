@@ -47,6 +47,17 @@ def is_short(length_class: int) -> bool:
     return length_class <= 8
 
 
+def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[float]:
+    """Time a configuration for Triton's tuning; one that fails, in any way, is the slowest.
+
+    If all fail, the launch itself fails, and says why.
+    """
+    try:
+        return triton.testing.do_bench(call, quantiles=quantiles)
+    except Exception:
+        return [math.inf] * len(quantiles)
+
+
 if triton:
     TUNED = [
         triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
@@ -76,6 +87,7 @@ if triton:
         INTERPRETERS if INTERPRETED else TUNED,
         key=["HEAD", "IS_CAUSAL", "length_class"],
         prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
+        do_bench=time_or_lose,
     )
     # No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
     fused = functools.partial(
@@ -260,7 +272,7 @@ def _attend(
     output = query.new_empty(_in_four(query, leading).shape)
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
     if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
-        _tune(*arrays, is_causal, kernel)
+        _tune(*arrays, is_causal, kernel, keeps_logsumexp)
     launch_forward(*arrays, output, is_causal, kernel, tile, logsumexp)
     return output.reshape(shape).to(dtype), logsumexp
 
@@ -365,12 +377,20 @@ def run_program(
         )
 
 
-def _tune(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: Any) -> None:
-    """Let the tuning look at the first rows only: it runs every configuration several times."""
+def _tune(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, kernel: Any, keeps_logsumexp: bool
+) -> None:
+    """Let the tuning look at the first rows only: it runs every configuration several times.
+
+    Triton tunes anew for another dtype of any array, so a log-sum-exp is kept if the call keeps one.
+    """
     first = [tensor[:, :, :TUNED_ON] for tensor in (query, key, value)]
-    wanted = (query.dtype, query.shape[-1], is_causal, query.device, kernel)
+    wanted = (query.dtype, query.shape[-1], is_causal, query.device, kernel, keeps_logsumexp)
     if wanted not in _tuned_for:
-        launch_forward(*first, torch.empty_like(first[0]), is_causal, kernel)
+        shape = first[0].shape[:-1]
+        logsumexp = query.new_empty(shape, dtype=torch.float32) if keeps_logsumexp else None
+        output = torch.empty_like(first[0])
+        launch_forward(*first, output, is_causal, kernel, logsumexp=logsumexp)
         _tuned_for.add(wanted)
 
 

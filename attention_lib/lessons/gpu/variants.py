@@ -6,11 +6,13 @@ import contextlib
 import ctypes
 import dataclasses
 import functools
+import itertools
 import json
 import os
 import platform
 import statistics
 import subprocess
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._functorch.config
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
@@ -158,7 +161,10 @@ def _backward_of(variant: Variant) -> Callable[..., Callable[[], Any]]:
 
 
 def keep_busy(device: torch.device) -> Callable[[], None]:
-    """Return what keeps a CUDA device busy for longer than Python takes to hand over a call."""
+    """Return what keeps a CUDA device busy for longer than Python takes to hand over a call.
+
+    The device is awake then: its clocks, low while it was idle, have had time to rise.
+    """
     if device.type != "cuda":
         return lambda: None
     room = torch.empty(2**28, dtype=torch.uint8, device=device)
@@ -167,7 +173,19 @@ def keep_busy(device: torch.device) -> Callable[[], None]:
         for _ in range(8):  # half a millisecond where memory is fastest; clears the caches, too
             room.zero_()
 
+    wake(write, device)
     return write
+
+
+def wake(work: Callable[[], Any], device: torch.device, seconds: float = 0.3) -> int:
+    """Give a device work for so many seconds; return how often the work was done."""
+    until = time.perf_counter() + seconds
+    for done in itertools.count(1):
+        work()
+        synchronize(device)
+        if time.perf_counter() >= until:
+            return done
+    raise AssertionError
 
 
 def peak_bytes(call: Callable[[], Any], device: torch.device) -> int | None:
@@ -222,11 +240,12 @@ def ceilings(device: torch.device, dtype: torch.dtype, size: int) -> tuple[float
     The product is of two (size, size) matrices; the copy is of as many bytes as 16 of them have.
     """
     left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
-    milliseconds = statistics.median(call_times(lambda: left @ right, device, 5))
+    ahead = keep_busy(device)
+    milliseconds = statistics.median(call_times(lambda: left @ right, device, 5, ahead))
     peak = 2 * size**3 / milliseconds * 1e3
     source = torch.zeros(16 * size * size, device=device, dtype=dtype)
     target = torch.empty_like(source)
-    milliseconds = statistics.median(call_times(lambda: target.copy_(source), device, 5))
+    milliseconds = statistics.median(call_times(lambda: target.copy_(source), device, 5, ahead))
     moved = 2 * source.numel() * source.element_size()  # read, and written
     return peak, moved / milliseconds * 1e3
 
@@ -326,10 +345,12 @@ def _compiled(function: Callable[..., Any], dynamic: bool | None = None) -> Any:
     """Compile a function so that no call of it falls back on uncompiled code without a word.
 
     Each dtype, mask, and wish for gradients is compiled anew. After 8 times torch would give up
-    and run the function as it is; with `fullgraph` that is an error.
+    and run the function as it is; with `fullgraph` that is an error. A backward pass that uses its
+    buffers for results could not be timed twice: it would refuse `retain_graph`.
     """
     config = torch.compiler.config
     config.recompile_limit = max(config.recompile_limit, 64)
+    torch._functorch.config.donated_buffer = False
     return torch.compile(function, fullgraph=True, dynamic=dynamic)
 
 
@@ -359,7 +380,8 @@ def _flex(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
 def _compiled_flex() -> Any:
     from torch.nn.attention.flex_attention import flex_attention
 
-    return _compiled(flex_attention)
+    # For each length anew: with a length that varies, compiled after the second, it is slower.
+    return _compiled(flex_attention, dynamic=False)
 
 
 def _past(_batch: Tensor, _head: Tensor, row: Tensor, column: Tensor) -> Tensor:

@@ -1,9 +1,17 @@
-"""What runs an answer hands it the arguments that it promises."""
+"""What runs an answer hands it the arguments that it promises, on any device."""
+
+import time
 
 import numpy as np
 import pytest
+import torch
 
+from attention_lib.checks.calls import staging
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.staging import on_strided_arrays
+from attention_lib.exercises.parts.kernels import Edited
+from attention_lib.lessons.gpu import launch, torch_attention
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (4, 1, 2)])
@@ -21,3 +29,54 @@ def test_arguments_that_are_no_arrays_reach_the_answer_as_they_are():
         return x * x
 
     assert on_strided_arrays(lambda *args: args)(square, 3) == (square, 3)
+
+
+def moved(kernel, *tensors):
+    """Move tensors as `.cuda()` does: what lay between their rows stays behind."""
+    return [kernel, *(tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors)]
+
+
+class TestLaunchOnADevice:
+    @pytest.mark.skipif(launch.triton is None, reason="Triton has no build for this system")
+    @pytest.mark.parametrize(
+        "change",
+        [
+            (", mask=there, other=0.0", ""),
+            ("value_pointers += start * value_stride", "value_pointers += start * key_stride"),
+        ],
+    )
+    def test_traps_are_laid_where_the_kernel_runs(self, change, monkeypatch):
+        monkeypatch.setattr(staging, "_on_device", moved)
+        inputs = torch.randn(3, 1, 40, 32)
+        right = torch_attention(*inputs)
+        run = staging.launched(Edited("flash_kernel").kernel)
+        assert torch.allclose(run(*inputs), right, atol=1e-5)
+        run = staging.launched(Edited("flash_kernel", change).kernel)
+        assert not torch.allclose(run(*inputs), right, atol=1e-2)
+
+    def launched(self, monkeypatch, attend):
+        """Launch a kernel where there seems to be CUDA; `attend` does the work."""
+        monkeypatch.setattr(launch, "INTERPRETED", False)
+        monkeypatch.setattr(staging, "_on_device", moved)
+        monkeypatch.setattr(launch, "flash_attention", attend)
+        return staging.launched(lambda: None)
+
+    def test_compiling_may_take_longer_than_a_call(self, monkeypatch):
+        def attend(query, *_, **__):
+            end = time.process_time() + 0.2
+            while time.process_time() < end:
+                pass
+            return query
+
+        answer = self.launched(monkeypatch, attend)
+        seen = observe(answer, Case(*torch.zeros(3, 1, 2, 16)), limit=0.05)
+        assert not seen.out_of_time
+        assert seen.error is None
+
+    def test_process_that_cuda_has_given_up_on_is_to_be_restarted(self, monkeypatch):
+        def attend(*_, **__):
+            raise RuntimeError("CUDA error: an illegal memory access was encountered\nSearch for")
+
+        with pytest.raises(RuntimeError, match="restart the kernel") as caught:
+            self.launched(monkeypatch, attend)(*torch.zeros(3, 1, 2, 16))
+        assert "\n" not in str(caught.value)
