@@ -30,6 +30,7 @@ class Expected:
     dtype: Any  # NumPy's or, of a tensor, torch's
     scalar: bool
     device: Any = None  # of a tensor
+    may_be_wider: bool = False  # whether a wider floating dtype is right as well
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def _make_trial(exercise: Exercise, case: Case) -> Trial:
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
     precision = _coarsest((case.args, case.kwargs))
     allowed = _allowed(expected, size, precision)
-    return Trial(case, _typed(expected, contract), allowed, precision)
+    typed = _typed(expected, contract, not exercise.dtype_decides)
+    return Trial(case, typed, allowed, precision)
 
 
 def _allowed(expected: Any, size: Any, precision: Any) -> Any:
@@ -86,12 +88,13 @@ def _allowed(expected: Any, size: Any, precision: Any) -> Any:
     return np.minimum(allowed, ceiling) + float(precision.tiny)
 
 
-def _typed(expected: Any, contract: Any) -> Any:
+def _typed(expected: Any, contract: Any, may_be_wider: bool) -> Any:
     if isinstance(expected, tuple):
-        return tuple(map(_typed, expected, contract))
+        return tuple(map(_typed, expected, contract, (may_be_wider,) * len(expected)))
     if is_tensor(contract):
         return Expected(as_numbers(expected), contract.dtype, False, contract.device)
-    return Expected(np.asarray(expected), np.asarray(contract).dtype, np.ndim(contract) == 0)
+    dtype, is_scalar = np.asarray(contract).dtype, np.ndim(contract) == 0
+    return Expected(np.asarray(expected), dtype, is_scalar, may_be_wider=may_be_wider)
 
 
 def widened_arguments(value: Any) -> Any:

@@ -97,13 +97,40 @@ def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any)
         return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
     if got.shape != expected.values.shape:
         return f"{name} returned shape {got.shape}; it should be {expected.values.shape}."
-    kinds_fit = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
-    if not expected.scalar and got.dtype != expected.dtype and not kinds_fit:
+    fits = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
+    if is_wider(got, expected):
+        fits = expected.may_be_wider
+    if not expected.scalar and got.dtype != expected.dtype and not fits:
         return (
             f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
             f"{_origin_of_dtype(got.dtype, expected.dtype)}"
         )
     return _problem_with_values(name, got, expected, allowed)
+
+
+def is_wider(value: Any, expected: Expected) -> bool:
+    """Tell whether a floating array has a wider dtype than asked for."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind == "f" == np.dtype(expected.dtype).kind
+        and value.dtype.itemsize > np.dtype(expected.dtype).itemsize
+    )
+
+
+def remark_on_dtype(name: str, value: Any, expected: Any) -> str | None:
+    """Say of a right result that its dtype is wider than asked for."""
+    if isinstance(expected, tuple):
+        said = (
+            remark_on_dtype(f"result {number} of {name}", one, right)
+            for number, (one, right) in enumerate(zip(value, expected, strict=True), 1)
+        )
+        return next(filter(None, said), None)
+    if expected is None or expected.device or expected.scalar or not is_wider(value, expected):
+        return None
+    return (
+        f"{name} has dtype {value.dtype}, and {expected.dtype} would do for this input."
+        f"{_origin_of_dtype(value.dtype, expected.dtype)}"
+    )
 
 
 def _first_of_a_pair(value: Any, expected: Expected) -> str:

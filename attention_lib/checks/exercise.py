@@ -13,6 +13,8 @@ import numpy as np
 
 from attention_lib.checks.calls.case import Answer, Case
 
+LESSONS_ON_PRECISION = ("02_stability", "07_flash", "09_gpu")
+
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
@@ -149,6 +151,11 @@ class Exercise:
         if self.reference is None:
             return "written"
         return "function" if callable(self.reference) else "value"
+
+    @property
+    def dtype_decides(self) -> bool:
+        """Whether a result in a wider dtype than asked for is wrong, and not only remarked on."""
+        return self.lesson in LESSONS_ON_PRECISION
 
     @property
     def first_line(self) -> str:

@@ -31,6 +31,7 @@ from attention_lib.checks.judges import (
     known_mistakes,
     nonfinite_origins,
     out_of_time,
+    printed_or_wider,
     probes,
     remarks,
     results,
@@ -126,7 +127,7 @@ LEARNER = Policy(
         side_effects,
         probes,
     ),
-    remarks=(remarks,),
+    remarks=(printed_or_wider, remarks),
 )
 GRADER = Policy(
     (
@@ -136,7 +137,7 @@ GRADER = Policy(
         results,
         probes,
     ),
-    remarks=(forbidden_calls, side_effects, remarks),
+    remarks=(forbidden_calls, side_effects, printed_or_wider, remarks),
 )
 HIDDEN_NUMBERS = Policy(
     (known_mistakes, second_readings, guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS), results)

@@ -13,7 +13,7 @@ from attention_lib.checks.comparing import alike
 from attention_lib.checks.exercise import known_mistakes
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES
-from tests.checks.judged import WITHOUT_SOURCE, right, sentence_of
+from tests.checks.judged import WITHOUT_SOURCE, right, said_of_numbers, sentence_of
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,11 @@ def test_sum_that_nearly_cancels_has_the_rounding_of_its_neighbors(other, same):
     assert alike(np.array(other), np.array([[1.0, 0.0], [0.0, 0.0]]), None, EXACT) is same
 
 
-def test_float32_must_stay_float32():
-    sentence = sentence_of(lambda scores, axis=-1: right(scores.astype(float), axis))
+def test_float32_must_stay_float32_where_precision_is_the_subject():
+    def wide(scores, axis=-1):
+        return attention_lib.log_softmax(scores.astype(float), axis)
+
+    sentence = said_of_numbers(wide, "log_softmax")
     assert "returned dtype float64; for this input it should be float32" in sentence
     assert "np.sqrt" in sentence  # where it mostly comes from
 

@@ -85,12 +85,15 @@ def test_a_warning_is_quoted():
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_print_is_quoted(stream):
+def test_a_print_is_remarked_on_and_costs_nothing(stream):
     def prints(scores, axis=-1):
         print("debugging", file=getattr(sys, stream))
         return right(scores, axis)
 
-    assert "prints 'debugging'" in sentence_of(prints)
+    for policy in (LEARNER, GRADER):
+        report = verdict(prints, policy=policy)
+        assert report.outcome == "right"
+        assert [one for one in report.advice if "prints 'debugging'" in one] == list(report.advice)
 
 
 def test_a_changed_input_comes_before_the_dtype_it_leads_to():

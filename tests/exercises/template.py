@@ -31,6 +31,5 @@ RIGHT = [subtracts_sum_over_count, centers_row_by_row, multiplies_by_a_matrix]
 WRONG = {
     "the median": lambda s, axis=-1: s - np.median(s, axis=axis, keepdims=True),
     "rounded": lambda s, axis=-1: (s - s.mean(axis=axis, keepdims=True)).round(8),
-    "always float64": lambda s, axis=-1: s - s.astype(float).mean(axis=axis, keepdims=True),
     "changes its scores": changes_its_scores,
 }

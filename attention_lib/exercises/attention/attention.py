@@ -6,8 +6,8 @@ products times `scale`, which is 1/√d_k when None; any number is a scale, also
 
 The mask is broadcast to `(..., L, S)`. A boolean mask is True where attention is allowed; a float
 mask is added to the scaled scores, and only -inf forbids. Its dtype may be another than that of the
-rest, and does not change the result's. In a row with nothing allowed (all False or all -inf) weights
-and output are zeros. The weights are right for large scores too.
+rest. In a row with nothing allowed (all False or all -inf) weights and output are zeros. The weights
+are right for large scores too.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ from attention_lib.exercises.parts.attention import (
     attention_magnitude,
     attention_with,
     dot_products,
-    dtype_under_float64_mask,
     filled_by,
     inverse_root,
     inverted,
     is_boolean,
     masked_by,
-    masked_in_wider_dtype,
     masked_scores,
     only_floats,
     softmax_or_zeros,
@@ -60,12 +58,9 @@ HINTS = (
     "Four steps: scaled scores (..., L, S), the mask, weights along the last axis, and the "
     "weights times the values. You have written each of them in an earlier lesson.",
     "mask.dtype == bool tells the two kinds of mask apart: np.where(mask, scores, -np.inf) for "
-    "booleans, scores + mask.astype(scores.dtype) for floats, since a float64 mask would make "
-    "float32 scores float64. After it, -inf means forbidden for both.",
+    "booleans, scores + mask for floats. After it, -inf means forbidden for both.",
     "With every key forbidden, a row's maximum is -inf and its sum 0. "
     "lib.masked_softmax(scores, scores != -np.inf) knows what to do with it.",
-    "math.sqrt(d_k) is a Python number and leaves float32 in float32; np.sqrt(d_k) is a "
-    "float64 number and does not.",
 )
 
 
@@ -113,8 +108,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*in_float32(draw(*shape) for shape in ((5, 3), (2, 3), (2, 6))))
     yield Case(
         *in_float32(draw(*shape) for shape in ((2, 3, 6), (2, 5, 6), (2, 5, 7))),
-        np.where(rng.random((2, 3, 5)) < 0.6, 0.0, -np.inf).astype(np.float32),
+        np.where(rng.random((2, 3, 5)) < 0.6, draw(2, 3, 5), -np.inf),  # float64
     )
+    yield Case(draw(3, 6), draw(5, 6), draw(5, 7), draw(3, 5).astype(np.float32))
     yield Case(
         *in_float32(draw(*shape) for shape in ((3, 6), (5, 6), (5, 7))),
         np.arange(5) < np.array([[5], [0], [2]]),
@@ -153,12 +149,6 @@ remark_on_weights = remark_on_hidden_nan(
 def remark(answer: Answer) -> str | None:
     """Remark on weights without a NaN where a query holds one."""
     return remark_on_weights(lambda *args: answer(*args)[1])
-
-
-MASK_SETS_DTYPE = (
-    "A float64 mask makes the results float64 although query, key and value are float32: add "
-    "mask.astype(scores.dtype)."
-)
 
 
 def scaled_by(number: float) -> Answer:
@@ -499,9 +489,6 @@ MISTAKES = known_mistakes(
     lambda query, key, value, mask=None, scale=None: attention(
         *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale
     ),
-    f"mask-sets-dtype: {MASK_SETS_DTYPE}",
-    attention_with(masked=masked_in_wider_dtype),
-    measured=("mask-sets-dtype",),
 )
 
 EXERCISE = Exercise(
@@ -512,7 +499,6 @@ EXERCISE = Exercise(
     signature="attention(query, key, value, mask=None, scale=None)",
     cases=cases,
     magnitude=magnitude,
-    probes=(dtype_under_float64_mask(attention, MASK_SETS_DTYPE, (2, 4, 5), (2, 4, 5), (2, 4, 6)),),
     remarks=(remark,),
     hints=HINTS,
     mistakes=MISTAKES,

@@ -3,7 +3,7 @@
 → `(naive, tiled)`: bytes to and from main memory for one head, L = S = `length`. Naive reads Q and K,
 writes the scores, reads them, writes the weights, reads these and V, writes the output. Tiled reads Q once
 and writes the output once, and reads K and V once (`block_rows=None`: they stay in the cache) or once for
-each tile of `block_rows` queries, the last of which may be short.
+each tile of `block_rows` queries, the last of which may be short. Whole numbers, as int or float.
 """
 
 from __future__ import annotations

@@ -93,12 +93,12 @@ FINITE_MASK = (
     "to masked ones. float('-inf') is below them all."
 )
 MASKED_ALWAYS = (
-    "limit is looked at where MASKED is False, too. The result is the same, but each score of each block "
-    "pays for a mask: put it under if MASKED."
+    "limit is looked at where MASKED is False, too: put the mask under if MASKED. Without one, limit is not "
+    "set, and each score of each block pays for the mask."
 )
 
 
-def remark_on_finite_mask(answer: Any) -> str | None:
+def finite_mask(answer: Any) -> str | None:
     """Try scores far below any number that masks are made of, float32's smallest apart."""
     import torch
 
@@ -108,7 +108,7 @@ def remark_on_finite_mask(answer: Any) -> str | None:
     return None if torch.isfinite(output).all() and (output[0, 0] == 0.0).all() else FINITE_MASK
 
 
-def remark_on_mask_without_need(answer: Any) -> str | None:
+def mask_without_need(answer: Any) -> str | None:
     import torch
 
     query, key, value = draw_heads(np.random.default_rng(3), 1, 16, 32, 16)
@@ -231,6 +231,12 @@ MISTAKES = known_mistakes(
     ),
     "results-reordered: What is returned is in another order: output, total, maximum.",
     Edited((RESULTS, "return output, maximum, total")),
+    f"finite-mask: {FINITE_MASK}",
+    Edited(changed(MASK, 'float("-inf")', "-1.0e9")),
+    Edited(changed(MASK, 'float("-inf")', "-1.0e6")),
+    f"masked-always: {MASKED_ALWAYS}",
+    Edited(("if MASKED:", "if True:")),
+    measured=("finite-mask", "masked-always"),
 )
 
 EXERCISE = Exercise(
@@ -245,8 +251,11 @@ EXERCISE = Exercise(
     run_as="def flash_attention(query, key, value, is_causal=False, tile=(16, 32))",
     cases=cases,
     magnitude=magnitude,
-    probes=(calls_the_library("flash_kernel", "write the loop with Triton's operations."),),
+    probes=(
+        calls_the_library("flash_kernel", "write the loop with Triton's operations."),
+        finite_mask,
+        mask_without_need,
+    ),
     hints=HINTS,
     mistakes=MISTAKES,
-    remarks=(remark_on_finite_mask, remark_on_mask_without_need),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +35,6 @@ def masked_scores(scores: NDArray, mask: NDArray | None) -> NDArray:
     if mask.dtype == bool:
         return np.where(mask, scores, -np.inf)
     return scores + mask.astype(scores.dtype)
-
-
-def masked_in_wider_dtype(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Add a float mask as it is, so that float64 makes float32 scores float64."""
-    return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores + mask
 
 
 def softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
@@ -146,38 +140,6 @@ def filled_by(fill: float) -> Masked:
     return lambda scores, mask: (
         filled(scores, mask, fill) if is_boolean(mask) else masked_scores(scores, mask)
     )
-
-
-# What a mask's dtype does to the result's
-
-
-def dtype_under_float64_mask(
-    reference: Answer, sentence: str, *shapes: tuple[int, ...]
-) -> Callable[[Answer], str | None]:
-    """Make the probe of an answer that gets float32 arrays of these shapes and a float64 mask.
-
-    The mask is (4, 4), with rows of numbers, of numbers and -inf, and of -inf alone. `sentence` is
-    returned where a result is not float32.
-    """
-
-    def probe(answer: Answer) -> str | None:
-        rng = np.random.default_rng(5)
-        arrays = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
-        mask = rng.normal(size=(4, 4))
-        mask[0], mask[1, 1:], mask[2, 2:], mask[3, 3] = -np.inf, -np.inf, -np.inf, 0.5
-        results, expected = answer(*arrays, mask), reference(*arrays, mask)
-        if not isinstance(expected, tuple):
-            results, expected = (results,), (expected,)
-        if any(np.asarray(result).dtype != np.float32 for result in results):
-            return sentence
-        if not all(map(functools.partial(np.allclose, rtol=1e-4, atol=1e-5), results, expected)):
-            return (
-                "For float32 inputs and a float64 mask the numbers are not right: floats of any "
-                "dtype are added to the scaled scores."
-            )
-        return None
-
-    return probe
 
 
 # Projections

@@ -1,8 +1,7 @@
 """`temperature_for_entropy(scores, target)` finds a temperature whose weights have that entropy.
 
-`(n,)` distinct scores of any size and 0 < target < log n → one number, at which the entropy is within 1e-6
-nats of the target. A target outside raises `ValueError`. The cases go from 1e-100 to 1e100: a search in a
-fixed range fails, unless its range holds nearly all of float64.
+`(n,)` distinct scores, neighbors 1e-3 to 1e3 apart, and 0 < target < log n → one number, at which the
+entropy is within 1e-6 nats of the target. A target outside raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ HINTS = (
     "Entropy rises with the temperature. So if it is too low at some T, which side is the answer?",
     "Keep a low and a high temperature with the answer between them. Try the middle, and let it "
     "replace the one or the other.",
-    "Where to begin: no fixed range will do. Start with low = 1 and high = 2. Halve both while the "
-    "entropy at low is above the target, or double both while the entropy at high is below it. "
-    "Then sixty halvings are plenty.",
+    "Where to begin: start with low = 1 and high = 2. Halve both while the entropy at low is above "
+    "the target, or double both while the entropy at high is below it. Then sixty halvings are "
+    "plenty.",
     'raise ValueError("...") for a target of 0 or below, and of np.log(len(scores)) or above, '
     "before you search: no temperature reaches them.",
 )
@@ -40,18 +39,16 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield case_for(np.array([3, 1, 0, -2]), 1.0)
     for outside in (0.0, -0.5, math.log(8), 3.0):
         yield Case(spaced(rng, 8, 1.0), outside, raises=ValueError)
-    yield case_for(np.array([0.0, -1.0]), math.log(2) - 1e-5)
-    yield case_for(spaced(rng, 5, 1e-3), 0.9)
-    yield case_for(spaced(rng, 7, 1e3), 0.3)
-    yield case_for(spaced(rng, 6, 1.0) + 500.0, 1.1)
-    yield case_for(spaced(rng, 12, 1e-3), 1e-3)  # temperatures near 1e-4
-    yield case_for(spaced(rng, 9, 1e3), math.log(9) - 1e-4)  # and near 1e5
+    yield case_for(spaced(rng, 2, 1.0), math.log(2) - float(rng.uniform(1e-5, 2e-5)))
+    yield case_for(spaced(rng, 5, 2e-3), float(rng.uniform(0.8, 1.2)))
+    yield case_for(spaced(rng, 7, 600.0), float(rng.uniform(0.2, 0.5)))
+    yield case_for(spaced(rng, 6, 1.0) + rng.choice([-500.0, 500.0]), float(rng.uniform(1.0, 1.3)))
+    yield case_for(spaced(rng, 12, 2e-3), float(rng.uniform(1e-3, 2e-3)))  # temperatures near 2e-4
+    yield case_for(spaced(rng, 9, 600.0), math.log(9) - float(rng.uniform(1e-4, 2e-4)))  # near 1e5
     # Two scores close together at the top: between their gap and the others nothing happens.
-    yield case_for(np.array([-5.0, 1.0, 0.999]), 0.4)
+    close = float(rng.uniform(1e-3, 2e-3))
+    yield case_for(np.array([-5.0, 1.0, 1.0 - close]), float(rng.uniform(0.3, 0.5)))
     yield case_for(spaced(rng, 31, 3.0), float(rng.uniform(0.5, 3.0)))
-    # No fixed range of temperatures holds these, short of nearly all that float64 has.
-    yield case_for(spaced(rng, 6, 1e-100), 0.8)
-    yield case_for(spaced(rng, 6, 1e100), 0.8)
 
 
 def spaced(rng: Generator, count: int, gap: float) -> NDArray:
@@ -99,12 +96,6 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
             "interval that is halved gets there, fixed steps do not."
         )
     spread = float(np.ptp(scores))
-    if spread < 1e-50 and temperature > 1e6 * spread:
-        return (
-            f"{measured}: the scores differ by about {spread:.0e}, and the search ended far above "
-            "that. A fixed range does not reach them, and one that starts near 1 gets there by "
-            "halving only after hundreds of steps: bring both ends near the answer first."
-        )
     low_or_high, other = ("low", "high") if reached < target else ("high", "low")
     sentence = f"{measured}: the temperature is too {low_or_high}, and entropy rises with it."
     if not 1e-2 <= spread <= 1e2:
@@ -174,9 +165,6 @@ MISTAKES = known_mistakes(
             (1e-6, 100.0),
             (1e-6, 1e3),
             (1e-9, 1e3),
-            (1e-6, 1e6),
-            (1e-9, 1e9),
-            (1e-12, 1e12),
         )
     ),
     "wrong-direction: The search goes the wrong way: entropy rises with the temperature, so where "

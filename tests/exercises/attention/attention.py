@@ -322,7 +322,6 @@ class OnlyOnce:
 
 WRONG = {
     "a scale without its sign": sizeless_scale,
-    "results in float64 under a float64 mask": mask_taken_as_it_is,
     "a mask of another dtype taken for booleans": with_mask(
         lambda mask, query: mask if mask.dtype == query.dtype else mask.astype(bool)
     ),
@@ -348,7 +347,6 @@ WRONG = {
     "values for keys": values_for_keys_where_they_fit,
     "a scaled query cut to whole numbers": query_scaled_in_its_own_dtype,
     "everything in float32": everything_in_float32,
-    "weights left in float64": weights_left_in_float64,
     "a changed query": query_changed,
     "right every other time": OnlyOnce(),
     "the library's": functools.partial(attention_lib.attention),

@@ -43,7 +43,7 @@ def kernel_with_moving_pointers(
         value = tl.load(value_pointers, mask=there, other=0.0)
         scores = scale * tl.dot(query, key.T)
         if MASKED:
-            scores = tl.where((first + offsets)[None, :] < limit[:, None], scores, -1.0e9)
+            scores = tl.where((first + offsets)[None, :] < limit[:, None], scores, -float("inf"))
         highest = tl.maximum(tl.max(scores, axis=1), maximum)
         shrink = tl.math.exp2(maximum - highest)
         weights = tl.math.exp2(scores - tl.expand_dims(highest, 1))
@@ -68,7 +68,9 @@ def kernel_in_powers_of_e(
         key = tl.load(key_pointers + first * key_stride, mask=inside[:, None], other=0.0)
         value = tl.load(value_pointers + first * value_stride, mask=inside[:, None], other=0.0)
         scores = tl.dot(query, tl.trans(key)) * scale * 0.6931471805599453
-        visible = inside[None, :] & (columns[None, :] < limit[:, None])
+        visible = inside[None, :]
+        if MASKED:
+            visible &= columns[None, :] < limit[:, None]
         scores = tl.where(visible, scores, float("-inf"))
         larger = tl.maximum(maximum, tl.max(scores, axis=1))
         weights = tl.exp(scores - larger[:, None])

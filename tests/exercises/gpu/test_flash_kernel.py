@@ -5,11 +5,10 @@ import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
-from attention_lib.exercises.gpu.flash_kernel import FINITE_MASK, MASKED_ALWAYS, RESULTS, Edited
+from attention_lib.exercises.gpu.flash_kernel import RESULTS, Edited
 from attention_lib.exercises.gpu.flash_program import PLACES
 from attention_lib.exercises.parts import kernels
 from attention_lib.lessons.gpu import kernel, launch
-from tests.exercises.gpu.flash_kernel import RIGHT
 
 needs_triton = pytest.mark.skipif(launch.triton is None, reason="Triton has builds for Linux only")
 
@@ -60,22 +59,6 @@ def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, ol
     assert report.outcome == "error"
     assert advice in report.sentence
     assert f"{name} stopped in line " in report.sentence
-
-
-@pytest.mark.slow
-@needs_triton
-@pytest.mark.parametrize(
-    ("answer", "advice"),
-    [
-        (RIGHT[0], ()),
-        (RIGHT[1], (FINITE_MASK,)),
-        (RIGHT[2], (MASKED_ALWAYS,)),
-    ],
-)
-def test_right_answer_that_masks_poorly_gets_a_remark_and_its_points(answer, advice):
-    report = judge(find("flash_kernel"), answer, seed=0)
-    assert report.outcome == "right", report.sentence
-    assert report.advice == advice
 
 
 @pytest.mark.slow

@@ -108,6 +108,5 @@ WRONG = {
     "p (1 - p) everywhere": lambda w: w[..., None] * (1 - w[..., None, :]),
     "by differences": jacobian_by_differences,
     "through float32": lambda w: jacobian_by_broadcasting(w.astype(np.float32)).astype(w.dtype),
-    "always float64": lambda w: jacobian_by_broadcasting(w.astype(float)),
     "rounded": lambda w: jacobian_by_broadcasting(w).round(8),
 }

@@ -125,7 +125,6 @@ WRONG = {
     "through float32": lambda w, g: vjp_textbook(w.astype(np.float32), g.astype(np.float32)).astype(
         w.dtype
     ),
-    "always float64": lambda w, g: vjp_textbook(w.astype(float), g.astype(float)),
     "rounded": lambda w, g: vjp_textbook(w, g).round(10),
     "Jacobian": lambda w, g: np.einsum("...ik,...i->...k", jacobian_by_broadcasting(w), g),
     "dot again for every score": dot_again_for_every_score,

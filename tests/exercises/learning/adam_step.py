@@ -83,7 +83,6 @@ WRONG = {
     "a step ahead": with_step(lambda step: step + 1),
     "weight decay": then(lambda p, new, m, v: (new - p.dtype.type(1e-5) * p, m, v)),
     "in float32": then(lambda p, new, m, v: tuple(a.astype(np.float32) for a in (new, m, v))),
-    "in float64": then(lambda p, new, m, v: tuple(a.astype(np.float64) for a in (new, m, v))),
     "clipped": lambda p, g, *others, **named: adam_textbook(p, np.clip(g, -1, 1), *others, **named),
     "no epsilon for small gradients": lambda p, g, m, v, step, rate=1e-3, b1=0.9, b2=0.999, e=1e-8: (
         adam_textbook(p, g, m, v, step, rate, b1, b2, 1e-12 if e == 1e-8 else e)

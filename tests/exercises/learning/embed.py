@@ -34,7 +34,6 @@ WRONG = {
     "places reversed": lambda t, e, p: e[t] + p[: t.shape[-1]][::-1],
     "no places": lambda t, e, p: e[t],
     "mean": lambda t, e, p: (e[t] + p[: t.shape[-1]]) / 2,
-    "float64": lambda t, e, p: (e[t] + p[: t.shape[-1]]).astype(float),
     "place of the batch": lambda t, e, p: e[t] + p[: len(t)],
     "remembered": remembered_by_shape(embed_textbook),
 }

@@ -198,13 +198,6 @@ WRONG = {
     "the cache changed": cache_shifted,
     "a default that lives on": a_default_that_lives_on,
     "a scaled key kept": scaled_key_kept,
-    "an empty cache in float64": lambda query, key, value, cache=None: step()(
-        query,
-        key,
-        value,
-        cache or [np.zeros((*x.shape[:-2], 0, x.shape[-1])) for x in (key, value)],
-    ),
-    "a cache in float64": step(keep=lambda keys, values: (keys.astype(float), values)),
     "one array for a cache": step(
         keep=lambda keys, values: np.concatenate([keys, values], axis=-1)
     ),

@@ -195,14 +195,9 @@ WRONG = {
     "a cache of four words": layer(
         keep=lambda keys, values: (keys[..., -4:, :], values[..., -4:, :])
     ),
-    "a cache in float64": layer(keep=lambda keys, values: (keys.astype(float), values)),
     "one array for a cache": layer(keep=lambda keys, values: np.stack([keys, values])[None]),
     "the cache changed": cache_changed,
     "a default that lives on": default_that_lives_on,
-    "always float64": lambda *args, **cache: (
-        (result := layer()(*args, **cache))[0].astype(float),
-        result[1],
-    ),
     "the library's": lambda *args, **cache: attention_lib.decoder_attention(*args, **cache),
     "the library's rotation": lambda *args, **cache: (
         (result := layer()(*args, **cache))[0]

@@ -163,6 +163,5 @@ WRONG = {
     "the mask's heads in turns": grouped(place=head_axis_in_turns),
     "repeated along the first axis": repeated_along_the_first_axis,
     "softmax over queries and keys": grouped(weigh=lambda s: softmax_or_zeros(s, (-1, -2))),
-    "always float64": lambda *args, **mask: grouped()(*args, **mask).astype(float),
     "the library's": functools.partial(attention_lib.grouped_query_attention),
 }

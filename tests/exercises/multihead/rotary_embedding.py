@@ -177,7 +177,6 @@ WRONG = {
     "another base": turned(lambda x, p, b: angles_of(x, p, b / 10)),
     "angles in float32": turned(lambda x, p, b: angles_of(x, p, b).astype(np.float32)),
     "components exchanged": components_exchanged,
-    "always float64": turned(dtype=float),
     "written into x": written_into_x,
     "by the library's helper": by_the_librarys_helper,
 }

@@ -95,6 +95,5 @@ WRONG = {
     "heads after the first axis": lambda x, h: np.stack(
         np.split(x, h, axis=-1), axis=min(1, x.ndim - 2)
     ),
-    "always float64": lambda x, h: textbook(x.astype(float), h),
     "a list of heads": lambda x, h: np.split(x, h, axis=-1),
 }

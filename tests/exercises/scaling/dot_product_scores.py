@@ -78,7 +78,6 @@ WRONG = {
     "through float32": lambda q, k: (q.astype(np.float32) @ k.astype(np.float32).mT).astype(
         q.dtype
     ),
-    "always float64": lambda q, k: q.astype(float) @ k.astype(float).mT,
     "rounded": lambda q, k: (q @ k.mT).round(8),
     "negative": lambda q, k: -(q @ k.mT),
     "half the distance": lambda q, k: (

@@ -48,7 +48,6 @@ WRONG = {
     "straight near 0": lambda s, cap: np.where(np.abs(s) < 1e-3 * cap, s, capped(s, cap)),
     "flat far away": lambda s, cap: np.where(np.abs(s) > 5 * cap, np.sign(s) * cap, capped(s, cap)),
     "through float32": lambda s, cap: np.float64(capped(s.astype(np.float32), cap)),
-    "always float64": lambda s, cap: capped(s.astype(float), cap),
     "whole quotients": lambda s, cap: cap * np.tanh(s // cap if s.dtype.kind == "i" else s / cap),
     "cut to integers": lambda s, cap: capped(s, cap).astype(s.dtype),
     "the largest score for cap": lambda s, cap: s.max() * np.tanh(s / cap),

@@ -61,7 +61,6 @@ WRONG = {
     "constant in the sum": lambda s: s / (s.sum(axis=-1, keepdims=True) + 1e-12),
     "rounded to 12 digits": lambda s: divided(s).round(12),
     "through float32": lambda s: divided(s.astype(np.float32)).astype(as_float(s).dtype),
-    "always float64": lambda s: divided(s.astype(float)),
     "negative scores cut off": lambda s: divided(np.maximum(s, 0)),
     "two axes": sum_over_two_axes_of_a_stack,
     "always axis 1": lambda s: divided(s, min(1, s.ndim - 1)),

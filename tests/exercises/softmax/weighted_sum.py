@@ -59,7 +59,6 @@ WRONG = {
     "small weights dropped": lambda w, v: np.where(w < 1e-3, 0, w).astype(w.dtype) @ v,
     "through float32": lambda w, v: (w.astype(np.float32) @ v.astype(np.float32)).astype(float),
     "rounded to 10 digits": lambda w, v: (w @ v).round(10),
-    "always float64": lambda w, v: w.astype(float) @ v.astype(float),
     "first batch item": values_of_the_first_batch_item,
     "batch summed": batch_summed,
     "transposed where it fits": values_transposed_where_they_fit,
