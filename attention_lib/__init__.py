@@ -26,6 +26,7 @@ from attention_lib.outdated import unknown_name
 LAZY_EXPORTS = {
     "attention_flops": "attention_lib.lessons.gpu",
     "check": "attention_lib.commands",
+    "decode_part": "attention_lib.lessons.gpu",
     "flash_attention": "attention_lib.lessons.gpu.launch",
     "flash_kernel": "attention_lib.lessons.gpu.kernel",
     "flash_program": "attention_lib.lessons.gpu.kernel",

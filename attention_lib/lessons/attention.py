@@ -17,7 +17,15 @@ from attention_lib.arguments import (
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.stability import masked_softmax
 
-__all__ = ["attention", "causal_mask", "cross_attention", "padding_mask", "self_attention"]
+__all__ = [
+    "attention",
+    "causal_mask",
+    "cross_attention",
+    "document_mask",
+    "padding_mask",
+    "self_attention",
+    "sliding_window_mask",
+]
 
 
 def causal_mask(length: int) -> NDArray[np.bool_]:
@@ -92,6 +100,83 @@ def padding_mask(lengths: ArrayLike, max_length: int) -> NDArray[np.bool_]:
             f"they reach from {lengths.min()} to {lengths.max()}."
         )
     return np.arange(max_length) < lengths[:, None]
+
+
+def sliding_window_mask(length: int, window: int) -> NDArray[np.bool_]:
+    """Allow each position to attend to the `window` newest positions, itself included.
+
+    Parameters
+    ----------
+    length : int
+        The number of positions.
+    window : int
+        How many positions each one sees, at least 1. From `length` on it is the causal mask.
+
+    Returns
+    -------
+    ndarray of bool, shape (length, length)
+        True where 0 ≤ query − key < `window`; queries are the rows.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not an integer.
+    ValueError
+        If `length` is negative, or `window` below 1.
+
+    Notes
+    -----
+    Beltagy, Peters and Cohan, "Longformer", arXiv:2004.05150 (2020), in its causal form.
+
+    Examples
+    --------
+    >>> from attention_lib import sliding_window_mask
+    >>> sliding_window_mask(3, 2)
+    array([[ True, False, False],
+           [ True,  True, False],
+           [False,  True,  True]])
+    """
+    window = as_integer(window, "window", 1)
+    positions = np.arange(as_integer(length, "length", 0))
+    distance = positions[:, None] - positions
+    return (distance >= 0) & (distance < window)
+
+
+def document_mask(documents: ArrayLike) -> NDArray[np.bool_]:
+    """Allow each position to attend to the positions of its own document.
+
+    Parameters
+    ----------
+    documents : array_like of int, shape (L,)
+        The number of the document that each position belongs to.
+
+    Returns
+    -------
+    ndarray of bool, shape (L, L)
+        True where query and key belong to one document, whichever comes first. With
+        `causal_mask`, by ``&``, it keeps the texts of a packed sequence apart.
+
+    Raises
+    ------
+    TypeError
+        If `documents` does not hold integers.
+    ValueError
+        If `documents` is not one row.
+
+    Examples
+    --------
+    >>> from attention_lib import document_mask
+    >>> document_mask([7, 7, 2])
+    array([[ True,  True, False],
+           [ True,  True, False],
+           [False, False,  True]])
+    """
+    documents = np.asarray(documents)
+    if documents.ndim != 1:
+        raise ValueError(f"documents must have shape (L,); it has shape {documents.shape}.")
+    if documents.dtype.kind not in "iu" and documents.size:
+        raise TypeError(f"documents must hold integers; it has dtype {documents.dtype}.")
+    return documents[:, None] == documents
 
 
 def attention(

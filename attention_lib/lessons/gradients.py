@@ -18,7 +18,7 @@ from attention_lib.arguments import (
 )
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import log_softmax
+from attention_lib.lessons.stability import log_softmax, masked_softmax
 
 __all__ = [
     "attention_backward",
@@ -223,7 +223,12 @@ def cross_entropy_grad(scores: ArrayLike, targets: ArrayLike) -> NDArray[np.floa
 
 
 def attention_backward(
-    query: ArrayLike, key: ArrayLike, value: ArrayLike, grad_output: ArrayLike
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    grad_output: ArrayLike,
+    mask: ArrayLike | None = None,
+    scale: float | None = None,
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]:
     r"""Carry a gradient from attention's output back to the queries, keys and values.
 
@@ -237,24 +242,28 @@ def attention_backward(
         One vector for each of S keys. Leading dimensions broadcast.
     grad_output : array_like, shape (..., L, d_v)
         The gradient of a loss with respect to the output, in the output's shape.
+    mask : array_like of bool, broadcastable to (..., L, S), optional
+        True where attention was allowed.
+    scale : float, optional
+        What the dot products were multiplied by; :math:`1/\sqrt{d_k}` when None.
 
     Returns
     -------
     tuple of three ndarray
         ``(grad_query, grad_key, grad_value)``, each in the shape and dtype of its argument
         (float64 for integers). Where an argument was broadcast, the gradients of its copies
-        are summed.
+        are summed. A row of the mask with nothing allowed adds zeros.
 
     Raises
     ------
     TypeError
-        If an argument does not hold real numbers.
+        If an argument does not hold real numbers, or `mask` no booleans.
     ValueError
         If the shapes do not fit.
 
     Notes
     -----
-    With :math:`P = \mathrm{softmax}(\alpha Q K^\top)`, :math:`\alpha = 1 / \sqrt{d_k}`,
+    With :math:`P = \mathrm{softmax}(\alpha Q K^\top)`, :math:`\alpha` the scale,
     :math:`O = P V` and G the gradient of O:
 
     .. math::
@@ -262,7 +271,8 @@ def attention_backward(
         dS_{ij} = P_{ij} \Bigl(dP_{ij} - \sum_k P_{ik}\, dP_{ik}\Bigr), \quad
         dQ = \alpha\, dS\, K, \quad dK = \alpha\, dS^\top Q
 
-    See Dao et al., "FlashAttention", appendix B.2, arXiv:2205.14135 (2022).
+    The mask needs no step of its own: where P is 0, so is dS. See Dao et al., "FlashAttention",
+    appendix B.2, arXiv:2205.14135 (2022).
 
     Examples
     --------
@@ -286,9 +296,11 @@ def attention_backward(
         raise ValueError(
             f"grad_output must have the output's shape {output_shape}; it has shape {grad.shape}."
         )
+    scale = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
     grad_weights = grad @ v.mT
-    weights = np.broadcast_to(softmax(scaled_scores(q, k)), grad_weights.shape)
-    grad_scores = softmax_vjp(weights, grad_weights) / math.sqrt(max(q.shape[-1], 1))
+    scores = np.broadcast_to(scaled_scores(q, k, scale), grad_weights.shape)
+    weights = softmax(scores) if mask is None else masked_softmax(scores, np.asarray(mask))
+    grad_scores = softmax_vjp(weights, grad_weights) * scale
     return (
         sum_over_copies(grad_scores @ k, query),
         sum_over_copies(grad_scores.mT @ q, key),

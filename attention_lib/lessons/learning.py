@@ -7,13 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.arguments import as_floating, as_integer, as_positive, round_to, widened
 from attention_lib.lessons.attention import attention, causal_mask
-from attention_lib.lessons.gradients import softmax_vjp
+from attention_lib.lessons.gradients import attention_backward
 from attention_lib.lessons.stability import cross_entropy
 
 __all__ = [
     "adam_step",
     "attention_layer",
     "attention_layer_backward",
+    "copying_score",
     "embed",
     "induction_score",
     "next_word_loss",
@@ -189,12 +190,10 @@ def attention_layer_backward(
             f"grad_output must have the shape of x, {x.shape}; it has shape {grad_output.shape}."
         )
     query, key, value = x @ w_q, x @ w_k, x @ w_v
-    mixture, weights = attention(query, key, value, causal_mask(x.shape[-2]))
-
-    grad_mixture = grad_output @ w_o.T
-    grad_scores = softmax_vjp(weights, grad_mixture @ value.mT) / np.sqrt(w_q.shape[1])
-    grad_query, grad_key = grad_scores @ key, grad_scores.mT @ query
-    grad_value = weights.mT @ grad_mixture
+    mask = causal_mask(x.shape[-2])
+    mixture, _ = attention(query, key, value, mask)
+    grads = attention_backward(query, key, value, grad_output @ w_o.T, mask)
+    grad_query, grad_key, grad_value = grads
     grad_x = grad_output + grad_query @ w_q.T + grad_key @ w_k.T + grad_value @ w_v.T
 
     dtype = np.result_type(dtype, grad_output)
@@ -391,6 +390,62 @@ def induction_score(weights: ArrayLike, tokens: ArrayLike) -> float:
     if not repeats.any():
         return 0.0
     return float(np.where(after, weights, 0.0).sum(axis=1, dtype=np.float64)[repeats].mean())
+
+
+def copying_score(
+    embedding: ArrayLike, w_v: ArrayLike, w_o: ArrayLike, unembedding: ArrayLike
+) -> float:
+    """Measure for how many words a head that attends to a word raises that word's own score most.
+
+    Parameters
+    ----------
+    embedding : array_like, shape (V, D)
+        One vector for each of V words.
+    w_v : array_like, shape (D, d_v)
+        The head's matrix of values.
+    w_o : array_like, shape (d_v, D)
+        The matrix through which its output is added.
+    unembedding : array_like, shape (D, V)
+        What makes a score for each word of a vector.
+
+    Returns
+    -------
+    float
+        The share of the rows of ``embedding @ w_v @ w_o @ unembedding`` whose own entry, on the
+        diagonal, is the largest.
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    The matrix is the head's output-value circuit: Elhage et al., "A Mathematical Framework for
+    Transformer Circuits" (2021). They measure copying by its eigenvalues.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import copying_score
+    >>> words = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> copying_score(words, np.eye(2), np.array([[1.0, 0.0], [2.0, 1.0]]), words.T)
+    0.5
+    """
+    arrays = {"embedding": embedding, "w_v": w_v, "w_o": w_o, "unembedding": unembedding}
+    matrices, _ = widened(**arrays)
+    shapes = [matrix.shape for matrix in matrices]
+    fits = all(len(shape) == 2 for shape in shapes) and shapes[0] == shapes[3][::-1]
+    if not fits or shapes[1] != shapes[2][::-1] or shapes[0][1] != shapes[1][0] or not shapes[0][0]:
+        raise ValueError(
+            "embedding, w_v, w_o and unembedding must have shapes (V, D), (D, d_v), (d_v, D) and "
+            f"(D, V); they have shapes {', '.join(map(str, shapes))}."
+        )
+    embedding, w_v, w_o, unembedding = matrices
+    circuit = embedding @ w_v @ w_o @ unembedding
+    return float(np.mean(circuit.argmax(axis=1) == np.arange(len(circuit))))
 
 
 def as_tokens(tokens: ArrayLike, words: int | None = None) -> NDArray[np.integer]:

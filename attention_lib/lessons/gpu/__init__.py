@@ -13,7 +13,7 @@ from torch import Tensor
 from attention_lib.arguments import as_integer
 from attention_lib.lessons.gpu.launch import require_tensors
 
-__all__ = ["attention_flops", "pick_device", "time_milliseconds", "torch_attention"]
+__all__ = ["attention_flops", "decode_part", "pick_device", "time_milliseconds", "torch_attention"]
 
 
 def pick_device() -> torch.device:
@@ -82,6 +82,54 @@ def torch_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool =
     wide = torch.promote_types(scores.dtype, torch.float32)
     weights = torch.softmax(scores, dim=-1, dtype=wide)
     return weights.to(value.dtype) @ value
+
+
+def decode_part(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute attention over a part of the keys, and what it takes to join the parts.
+
+    Parameters
+    ----------
+    query : Tensor, shape (..., L, d)
+        Of any floating dtype, on any device.
+    key : Tensor, shape (..., S, d)
+        The keys of this part; there may be none.
+    value : Tensor, shape (..., S, d_v)
+        Of the same dtype and device. Leading dimensions broadcast.
+
+    Returns
+    -------
+    output : Tensor, shape (..., L, d_v)
+        Attention over these keys alone, in the inputs' dtype; zeros where there are none.
+    logsumexp : Tensor, shape (..., L)
+        Of each query's scaled scores, in float32 or a wider dtype; -inf where there are none.
+
+    Raises
+    ------
+    TypeError
+        If the dtypes differ, or are not floating.
+    ValueError
+        If shapes or devices do not fit.
+
+    Notes
+    -----
+    Dao et al., "Flash-Decoding for long-context inference" (2023): programs share a long cache,
+    and `merge_attention` joins what they return.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from attention_lib import decode_part
+    >>> query, key = torch.zeros(1, 4), torch.ones(2, 4)
+    >>> output, logsumexp = decode_part(query, key, torch.tensor([[0.0], [4.0]]))
+    >>> output, logsumexp.exp()
+    (tensor([[2.]]), tensor([2.]))
+    """
+    require_tensors(query, key, value)
+    scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-2, -1)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    logsumexp = torch.logsumexp(scores, dim=-1)
+    weights = torch.exp(scores - logsumexp[..., None])
+    return weights.to(value.dtype) @ value, logsumexp
 
 
 def attention_flops(

@@ -1,0 +1,83 @@
+"""`document_mask(documents)` lets each position attend to the positions of its own document.
+
+`documents` holds L integers, shape `(L,)`: which document each position belongs to. The result is a
+boolean array of shape `(L, L)`: True where query and key are of one document, whichever comes first.
+`causal_mask`, joined by `&`, forbids the future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.masks import as_float_masks, distances
+from attention_lib.lessons.attention import document_mask
+
+HINTS = (
+    "documents is [0, 0, 1] for two positions of one text and one of the next. Which of the nine "
+    "pairs are of one document?",
+    "One comparison does it: of a column, documents[:, None], with the row, documents.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(np.array([0, 0, 1]))
+    yield Case(np.array([0, 0, 0, 1, 1]))
+    yield Case(np.array([4, 4, 2, 2, 2, 9]))  # numbers that only tell documents apart
+    yield Case(np.array([3]))
+    yield Case(np.array([5, 5, 5, 5]))
+    yield Case(np.array([-1, -1, 7]))
+    yield Case(np.repeat(rng.permutation(6)[:3], rng.integers(1, 5, 3)))
+    first, second, third = rng.permutation(np.arange(10, 20))[:3]
+    yield Case(np.repeat([first, second, third, first], rng.integers(1, 4, 4)))  # one comes again
+    yield Case(rng.integers(0, 3, int(rng.integers(7, 13))))
+
+
+def causal(documents: NDArray) -> NDArray:
+    return document_mask(documents) & (distances(documents.size) >= 0)
+
+
+MISTAKES = known_mistakes(
+    "causal: The future is forbidden as well: here the document alone decides, before or after. "
+    "causal_mask is joined later.",
+    causal,
+    "inverted: The mask is inverted: True is where query and key are of one document.",
+    lambda documents: ~document_mask(documents),
+    "neighbors-alone: Only neighbors are compared: each position is compared with every other.",
+    lambda documents: document_mask(documents) & (np.abs(distances(documents.size)) <= 1),
+    "diagonal-alone: Each position sees itself alone: all positions of its document are allowed.",
+    lambda documents: np.eye(documents.size, dtype=bool),
+    lambda documents: np.diag(documents == documents),
+    "diagonal-missing: The diagonal is missing: a position is of its own document.",
+    lambda documents: document_mask(documents) & (distances(documents.size) != 0),
+    "earlier-documents-allowed: Documents with smaller numbers are allowed as well: the numbers only "
+    "tell documents apart, so compare with ==.",
+    lambda documents: documents[:, None] >= documents,
+    lambda documents: documents[:, None] <= documents,
+    "neighboring-documents-allowed: Documents whose numbers differ by 1 are allowed as well: compare "
+    "with ==.",
+    lambda documents: np.abs(documents[:, None] - documents) <= 1,
+    "nothing-forbidden: Nothing is forbidden: keys of other documents must be False.",
+    lambda documents: np.ones((documents.size,) * 2, bool),
+    "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
+    lambda documents: documents == documents[0],
+    lambda documents: documents == documents,
+    "products: Numbers are multiplied: two of them are of one document where they are equal.",
+    lambda documents: np.outer(documents, documents) > 0,
+    *as_float_masks(document_mask),
+)
+
+EXERCISE = Exercise(
+    name="document_mask",
+    points=1,
+    minutes=3,
+    reference=document_mask,
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)

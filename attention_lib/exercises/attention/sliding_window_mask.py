@@ -1,0 +1,81 @@
+"""`sliding_window_mask(length, window)` lets each position attend to the newest `window` positions.
+
+The result is a boolean array of shape `(length, length)`, rows for queries and columns for keys:
+True where 0 ≤ query − key < window. `window` is 1 or more; at `length` and above the result is the
+causal mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.masks import as_float_masks, distances
+from attention_lib.lessons.attention import causal_mask, sliding_window_mask
+
+HINTS = (
+    "With a window of 2, row 3 is True in the columns 2 and 3: the position itself, and one before.",
+    "positions = np.arange(length). The distance from query to key is positions[:, None] - positions.",
+    "Two comparisons, joined by &, each in parentheses: the distance is 0 or more, and below window.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    yield Case(4, 2)
+    yield Case(3, 1)
+    yield Case(5, 3)
+    yield Case(4, 4)
+    yield Case(3, 7)
+    yield Case(1, 1)
+    length = int(rng.integers(6, 13))
+    yield Case(length, int(rng.integers(2, length - 1)))
+    yield Case(length + 3, int(rng.integers(2, length - 1)))
+    yield Case(length, length + int(rng.integers(1, 9)))
+
+
+MISTAKES = known_mistakes(
+    "one-too-many: Each position sees one position too many: the window counts the position itself, "
+    "so the distance stays below window.",
+    lambda length, window: (distances(length) >= 0) & (distances(length) <= window),
+    "one-too-few: Each position sees one position too few: the window counts the position itself and "
+    "window − 1 before it.",
+    lambda length, window: (distances(length) >= 0) & (distances(length) < window - 1),
+    "diagonal-missing: The diagonal is missing: a position sees itself, at the distance 0.",
+    lambda length, window: (distances(length) > 0) & (distances(length) < window),
+    lambda length, window: (distances(length) > 0) & (distances(length) <= window),
+    "future-allowed: The window reaches into the future as well: a key after the query is forbidden.",
+    lambda length, window: np.abs(distances(length)) < window,
+    lambda length, window: distances(length) < window,
+    "window-ignored: This is the causal mask: keys that lie window or more positions back are "
+    "forbidden too.",
+    lambda length, window: causal_mask(length),
+    "only-far-keys: The window is inverted: these are the keys of the past that lie outside it.",
+    lambda length, window: distances(length) >= window,
+    "inverted: The mask is inverted: True is where attention is allowed.",
+    lambda length, window: ~sliding_window_mask(length, window),
+    "transposed: Rows and columns are exchanged: queries are the rows, and a query sees keys before it.",
+    lambda length, window: sliding_window_mask(length, window).T,
+    "one-diagonal: Only the key at the far end of the window is allowed: all from there to the query "
+    "are.",
+    lambda length, window: distances(length) == window - 1,
+    lambda length, window: distances(length) == window,
+    "blocks: These are blocks of window positions: the window moves on with each query.",
+    lambda length, window: (
+        causal_mask(length) & (np.arange(length)[:, None] // window == np.arange(length) // window)
+    ),
+    *as_float_masks(sliding_window_mask),
+)
+
+EXERCISE = Exercise(
+    name="sliding_window_mask",
+    points=1,
+    minutes=4,
+    reference=sliding_window_mask,
+    cases=cases,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)
