@@ -26,8 +26,8 @@ STAYS: dict[str, tuple[str, ...]] = {
     "gpu.flash_kernel": (
         "draw_heads",
         "launched",
-        "remark_on_finite_mask",
-        "remark_on_mask_without_need",
+        "finite_mask",
+        "mask_without_need",
     ),
     "gpu.flash_program": ("launched", "problem_with_work"),
     "gpu.pick_device": ("problem_with",),
@@ -46,7 +46,6 @@ STAYS: dict[str, tuple[str, ...]] = {
     "gradients.softmax_vjp": ("does_quadratic_work", "holds_a_matrix", "long_rows"),
     "multihead.decode_step": ("differs_in_a_loop", "equals_floats"),
     "multihead.decoder_attention": ("differs_in_pieces", "draw_layer"),
-    "parts.attention": ("dtype_under_float64_mask",),
     "parts.blocks": (
         "_bits",
         "as_they_are",
