@@ -1,5 +1,6 @@
-"""What all tests share: drawn cases, exact values, and the count of outside cases in a run."""
+"""What all tests share: drawn cases, exact values, and what a run says at its end."""
 
+import re
 from collections import Counter
 
 import hypothesis
@@ -13,6 +14,7 @@ PEERS = {
     "test_torch.py": "PyTorch",
     "test_scipy.py": "SciPy",
 }
+MISSING_PROGRAM = re.compile("not installed|bubblewrap|could not import|no build for")
 
 # The same cases in every run, and no clock: a slow machine is no failure.
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, max_examples=100)
@@ -53,10 +55,10 @@ def _ulp(exact, dtype):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say how many of the cases other projects publish were held, and how many cannot apply."""
+    """Count the cases of other projects that were held, and the tests that a program is missing for."""
     counts = Counter(
         (peer, outcome)
-        for outcome in ("passed", "failed", "skipped")
+        for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, [])
         for file, peer in PEERS.items()
         if f"tests/peers/{file}" in report.nodeid
@@ -66,6 +68,15 @@ def pytest_terminal_summary(terminalreporter):
     for peer in dict.fromkeys(PEERS.values()):
         if any(name == peer for name, _ in counts):
             terminalreporter.line(
-                f"{peer}: {counts[peer, 'passed']} passed, {counts[peer, 'failed']} failed, "
-                f"{counts[peer, 'skipped']} cannot apply (-rs says why)"
+                f"{peer}: {counts[peer, 'passed']} passed, {counts[peer, 'failed']} failed"
             )
+    missing = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    missing = {why: count for why, count in missing.items() if MISSING_PROGRAM.search(why)}
+    if missing:
+        terminalreporter.section("what did not run for want of a program")
+    for why, count in missing.items():
+        terminalreporter.line(f"{count} test{'s' * (count > 1)} did not run: {why}")

@@ -3,6 +3,8 @@
 import functools
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,15 +14,25 @@ from sqlalchemy import Engine, event
 
 from attention_lib.grading.classroom.course import CLASS, Course
 from attention_lib.grading.release import release
+from attention_lib.grading.sandbox.bubblewrap import bubblewrap_arguments
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
 
 def pytest_collection_modifyitems(items):
-    if shutil.which("bwrap") is None:
-        why = "bubblewrap is not installed (on Debian: apt-get install bubblewrap)"
-        for item in items:
-            if item.get_closest_marker("sandbox"):
-                item.add_marker(pytest.mark.skip(reason=why))
+    in_sandbox = [item for item in items if item.get_closest_marker("sandbox")]
+    if in_sandbox and (why := _sandbox_refused()):
+        for item in in_sandbox:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _sandbox_refused() -> str:
+    """Start bubblewrap once, as the grader does, and return what it says if it does not run."""
+    path = shutil.which("bwrap")
+    if path is None:
+        return "bubblewrap is not installed (on Debian: apt-get install bubblewrap)"
+    command = [path, *bubblewrap_arguments({}), sys.executable, "-S", "-c", ""]
+    tried = subprocess.run(command, capture_output=True, text=True)
+    return f"bubblewrap is refused: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 @event.listens_for(Engine, "connect")

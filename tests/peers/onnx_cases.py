@@ -34,7 +34,7 @@ with warnings.catch_warnings():
 def published(operator, wanted=lambda inputs, options: True):
     """Return an operator's cases as pytest parameters: inputs and outputs by name, attributes.
 
-    `wanted` says from inputs and attributes which of them apply.
+    `wanted` says from inputs and attributes which of them apply. NumPy has no bfloat16.
     """
     cases = list(_generate(operator, wanted))
     assert cases, f"ONNX has no cases for {operator}"
@@ -49,7 +49,7 @@ def _generate(operator, wanted):
             inputs = dict(zip(filter(None, node.input), inputs, strict=True))
             outputs = dict(zip(filter(None, node.output), outputs, strict=True))
             options = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-            if wanted(inputs, options):
+            if not has_bfloat16(inputs) and wanted(inputs, options):
                 name = case.name.removeprefix("test_")
                 yield pytest.param(inputs, outputs, options, id=name)
 

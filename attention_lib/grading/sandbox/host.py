@@ -48,7 +48,7 @@ OR_WITHOUT = (
 )
 NOT_ALLOWED = (  # after bubblewrap's own words
     " What a container, or a system that refuses user namespaces, has to allow stands in "
-    "docs/teaching.md, under JupyterHub."
+    "docs/teaching.md, under Containers."
 )
 NO_FILTER = (
     "Students' code is run without a system-call filter on this processor ({processor}): it may "
