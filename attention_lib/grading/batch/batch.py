@@ -143,7 +143,7 @@ class _Run:
                 student = self.to_run_alone.popleft()
                 self.run_alone.add(student)
                 self._hand_out_run(student)
-            self.workers.wait(limits.PROGRESS_SECONDS)
+            self.workers.wait(seconds=1.0)
             self.progress.show()
 
     def _hand_out_run(self, student: str) -> None:

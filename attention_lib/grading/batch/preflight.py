@@ -8,7 +8,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lib.grading import limits
 from attention_lib.grading.batch.workers import Call, Reply, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.intake.submission import Submission, files_of
@@ -77,7 +76,7 @@ def _run(task: Task, workers: Workers) -> Ran:
     replies: list[Reply] = []
     workers.ask(Call(run_notebook, (task,), replies.append))
     while not workers.idle:
-        workers.wait(limits.PROGRESS_SECONDS)
+        workers.wait()
     (reply,) = replies
     if isinstance(reply.error, NoSandbox):
         raise CourseError(str(reply.error))

@@ -79,5 +79,5 @@ class Progress:
 
 def _on_one_line(name: str) -> str:
     """Return a student's name as a terminal shows it within one line."""
-    shown, most = printable(name), limits.NAME_CHARACTERS
+    shown, most = printable(name), 20
     return shown if len(shown) <= most else shown[: most - 1] + "…"

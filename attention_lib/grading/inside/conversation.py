@@ -151,8 +151,8 @@ def _signals_blocked() -> Iterator[None]:
 
 def as_message(seen: Observation) -> Message:
     """Serialize what a call did."""
-    frames, most = seen.frames[-limits.ERROR_FRAMES :], limits.ERROR_LINE_CHARACTERS
-    warnings = seen.warnings[: limits.WARNINGS_PER_CALL]
+    frames, most = seen.frames[-8:], 500
+    warnings = seen.warnings[:5]
     return {
         **packed(seen.value),
         "error": None if seen.error is None else error_by_value(seen.error),
@@ -163,8 +163,8 @@ def as_message(seen: Observation) -> Message:
         "out_of_time": seen.out_of_time,
         "waited": seen.waited,
         "refused_call": seen.refused_call,
-        "warnings": [text[: limits.WARNING_CHARACTERS] for text in warnings],
-        "printed": seen.printed[: limits.PRINTED_CHARACTERS],
+        "warnings": [text[:500] for text in warnings],
+        "printed": seen.printed[:2000],
         "changed": seen.changed,
         "read_again": seen.read_again,
         "forbidden": seen.forbidden,

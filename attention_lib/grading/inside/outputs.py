@@ -64,11 +64,11 @@ class Outputs:
 
     def error(self, name: str, text: str, traceback: list[str]) -> None:
         """Add the error that ended the cell."""
-        most = limits.CELL_TRACEBACK_LINE_CHARACTERS
-        lines = [line[:most] for line in traceback[: limits.CELL_TRACEBACK_LINES]]
+        most = 20_000
+        lines = [line[:most] for line in traceback[:50]]
         shown = {
-            "ename": name[: limits.CELL_ERROR_NAME_CHARACTERS],
-            "evalue": text[: limits.CELL_ERROR_CHARACTERS],
+            "ename": name[:200],
+            "evalue": text[:5000],
             "traceback": lines,
         }
         if len(self.shown) <= limits.CELL_OUTPUTS:

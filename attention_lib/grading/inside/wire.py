@@ -249,7 +249,7 @@ class _Unpacking:
         self._call_back = call_back
         self._count = 0
         self._bytes_left = len(buffers)  # no byte is used twice
-        self._entries_left = limits.MESSAGE_EMPTY_ENTRIES
+        self._entries_left = 1_000_000  # of arrays sent as their shape alone
         self._texts = 0  # in arrays
         self._longest = 0  # bytes of the longest text, as NumPy holds it
 
@@ -258,7 +258,8 @@ class _Unpacking:
 
         NumPy gives every entry of an array the length of the longest text.
         """
-        if self._longest * (self._count + self._texts) > limits.TEXTS_BYTES:
+        # Were each value as long as the longest text.
+        if self._longest * (self._count + self._texts) > 256 * limits.MIB:
             raise Malformed("texts that are too long for their number")
 
     def value(self, value: Any, depth: int = 0) -> Any:
@@ -323,7 +324,7 @@ class _Unpacking:
             self._texts += flat.size
             self._longest = max(self._longest, flat.itemsize)
         else:
-            raise Malformed(f"an array of the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+            raise Malformed(f"an array of the dtype {str(name)[:30]!r}")
         return flat.reshape(lengths, order="F" if order == "F" else "C")
 
     def _tensor(self, span: Any, name: str, shape: list[int]) -> Any:
@@ -331,7 +332,7 @@ class _Unpacking:
         if torch is None:
             return _placeholder("Tensor")
         if name not in TENSORS:
-            raise Malformed(f"a tensor of the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+            raise Malformed(f"a tensor of the dtype {str(name)[:30]!r}")
         dtype, lengths = getattr(torch, name), _shape(shape)
         if span is None:
             return torch.empty(self._bounded_shape(lengths), dtype=dtype, device="meta")
@@ -368,7 +369,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     """Return a shape whose entries can be counted, also where one of its lengths is zero."""
     if not all(type(length) is int and length >= 0 for length in shape):
         raise Malformed("an array with a length that is no number, or a negative one")
-    if len(shape) > limits.ARRAY_DIMENSIONS or math.prod(filter(None, shape)) >= 1 << 31:
+    if len(shape) > 32 or math.prod(filter(None, shape)) >= 1 << 31:
         raise Malformed("an array of an impossible shape")
     return tuple(shape)
 
@@ -396,7 +397,7 @@ def _texts(data: memoryview, dtype: np.dtype) -> np.ndarray:
 def _dtype(name: Any) -> np.dtype:
     dtype = NUMBER_NAMES.get(name)
     if dtype is None:
-        raise Malformed(f"the dtype {str(name)[: limits.DTYPE_CHARACTERS]!r}")
+        raise Malformed(f"the dtype {str(name)[:30]!r}")
     return dtype
 
 
@@ -444,7 +445,7 @@ def _placeholder(name: Any) -> Any:
 def error_by_value(error: BaseException) -> Message:
     """Describe an error for `error_again`, even one whose methods raise errors."""
     most = limits.ERROR_CHARACTERS
-    names = [kind.__name__ for kind in type(error).__mro__[: limits.ERROR_TYPES]]
+    names = [kind.__name__ for kind in type(error).__mro__[:8]]
     try:
         text = str(error)[:most]
         plain = all(type(one) in (str, int, float) for one in error.args) and len(error.args) < 4
@@ -456,7 +457,7 @@ def error_by_value(error: BaseException) -> Message:
 
 def error_again(message: Message) -> Exception:
     """Make an error like the one described: of the nearest built-in type, with the same name."""
-    names = [str(name)[: limits.TYPE_NAME_CHARACTERS] for name in message["names"]]
+    names = [str(name)[:80] for name in message["names"]]
     text = str(message["text"])[: limits.ERROR_CHARACTERS]
     known = (getattr(builtins, name, None) for name in names)
     base = next((k for k in known if isinstance(k, type) and issubclass(k, Exception)), Exception)

@@ -166,7 +166,7 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
             for mime, data in bundle.items()
             if mime in PICTURE_TYPES and isinstance(data, str) and BASE64.fullmatch(data)
         }
-        for name, bundle in itertools.islice(attachments.items(), limits.CELL_PICTURES)
+        for name, bundle in itertools.islice(attachments.items(), 50)
         if isinstance(bundle, Mapping) and name == _encodable(name)
     }
     return {name: bundle for name, bundle in pictures.items() if bundle}

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from attention_lib.grading import limits
 from attention_lib.grading.intake.folder import Folder, Missing, NotTaken, read_file
 
 TIMESTAMP = "timestamp.txt"
@@ -49,9 +48,7 @@ def read_time(place: Folder) -> tuple[datetime | None, str | None]:
     A time that has not come yet says nothing about when a work was handed in.
     """
     try:
-        text = (
-            read_file(place, TIMESTAMP, limits.TIMESTAMP_BYTES).decode("utf-8", "replace").strip()
-        )
+        text = read_file(place, TIMESTAMP, 100).decode("utf-8", "replace").strip()
     except Missing:
         return None, None
     except NotTaken as reason:

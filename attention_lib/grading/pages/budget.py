@@ -80,5 +80,5 @@ def require_bounds(html: str) -> None:
         elif is_open[name]:  # parsers pass over an end without a beginning
             is_open[name] -= 1
             depth -= 1
-        if depth > limits.PIECE_DEPTH:
+        if depth > 100:
             raise TooRich("It is nested too deeply.")

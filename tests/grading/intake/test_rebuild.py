@@ -116,6 +116,13 @@ def test_last_answer_above_the_check_is_graded(submitted):
     assert "answer cell of double was there 3 times" in changes[0]
 
 
+def test_answer_pasted_right_below_its_check_is_not_graded(submitted):
+    below = deepcopy(submitted.cells[2])
+    below.source = ANSWER + "  # later"
+    submitted.cells.insert(4, below)
+    assert rebuilt(submitted)[0] == sources(check_double=below.source)
+
+
 def test_unchanged_copy_of_an_answer_cell_is_no_answer(submitted):
     submitted.cells.insert(3, deepcopy(RELEASED.cells[2]))
     assert rebuilt(submitted)[0] == sources()

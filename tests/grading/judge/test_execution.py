@@ -59,6 +59,11 @@ def test_outputs_of_cells_are_returned():
     assert [cell.execution_count for cell in (first, second, third)] == [1, 2, 3]
 
 
+def test_longest_cell_that_is_taken_runs_whole():
+    answer = "#" * (limits.CODE_CELL_CHARACTERS - len(RIGHT) - 1) + f"\n{RIGHT}"
+    assert verdict(answer)[0]
+
+
 def run_below_a_lesson(source, name="normalize_by_sum"):
     """Run a student's cell below a cell of the lesson's setup and one that shows something."""
     notebook = new_notebook(
