@@ -71,7 +71,7 @@ def grade(
     from attention_lib.grading.batch.batch import Batch
     from attention_lib.grading.batch.cluster import ClusterWorkers
     from attention_lib.grading.release import release
-    from attention_lib.grading.report.reading import points_of_lesson
+    from attention_lib.grading.report.findings import points_of_lesson
 
     roster = read_roster(course)
     students = course.submitted(lesson)
@@ -245,7 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _report(course: Course, lesson: str, results: list[Result]) -> None:
     """Print who is stuck on what, and write it as a page and as CSV."""
-    from attention_lib.grading.report.reading import read_class
+    from attention_lib.grading.report.findings import read_class
     from attention_lib.grading.report.text import as_text
     from attention_lib.grading.report.writing import write_report
 

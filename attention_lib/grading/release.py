@@ -81,12 +81,13 @@ def release(
 
 
 def _write_source(course: Course, lesson: str, source: NotebookNode) -> None:
-    path, content = course.source(lesson), _as_bytes(source)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write the source notebook, and its digest, by which the next release notices edits."""
+    path, digest_file = course.source(lesson), course.source_digest(lesson)
+    content = _as_bytes(source)
+    for file in (path, digest_file):
+        file.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    note = course.source_digest(lesson)
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(f"{hashlib.sha256(content).hexdigest()}\n", encoding="utf-8")
+    digest_file.write_text(f"{hashlib.sha256(content).hexdigest()}\n", encoding="utf-8")
 
 
 def _as_bytes(source: NotebookNode) -> bytes:

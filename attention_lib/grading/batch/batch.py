@@ -20,7 +20,7 @@ from attention_lib.grading.batch.fingerprints import of_lesson
 from attention_lib.grading.batch.planning import Plan, make_plan
 from attention_lib.grading.batch.preflight import require_full_points
 from attention_lib.grading.batch.progress import Progress
-from attention_lib.grading.batch.reading import Reader, Work
+from attention_lib.grading.batch.reader import PreparedWork, Reader
 from attention_lib.grading.batch.recording import Recorder
 from attention_lib.grading.batch.workers import Call, Reply, WorkerDied, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
@@ -159,7 +159,7 @@ class _Run:
         then = functools.partial(self._receive_run, work)
         self.workers.ask(Call(run_notebook, (task,), then))
 
-    def _receive_run(self, work: Work, reply: Reply) -> None:
+    def _receive_run(self, work: PreparedWork, reply: Reply) -> None:
         if isinstance(reply.error, NoSandbox):
             raise CourseError(str(reply.error))
         if isinstance(reply.error, WorkerDied):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attention_lib.grading.batch.planning import page_fingerprint
-from attention_lib.grading.batch.reading import Work
+from attention_lib.grading.batch.reader import PreparedWork
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
@@ -62,12 +62,12 @@ class Recorder:
         self._gradebook.db.rollback()  # the next time is to see what has changed since
         return standings
 
-    def grade(self, work: Work, ran: Ran) -> bool:
+    def grade(self, work: PreparedWork, ran: Ran) -> bool:
         """Write the grade of a submission that has been run; tell whether that worked."""
         with uninterrupted():
             return self._grade(work, ran)
 
-    def _grade(self, work: Work, ran: Ran) -> bool:
+    def _grade(self, work: PreparedWork, ran: Ran) -> bool:
         student = work.student
         graded = self._course.autograded(self._lesson, student)
         before = self.standings(student).get(student, Standing())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import itertools
 import io
 import unicodedata
 from dataclasses import dataclass, replace
@@ -122,14 +123,17 @@ class Roster:
         return f"{self.file} does not say who {known} is: {shown}; for another, {nobody}"
 
     def _new(self, name: str, lms_id: str) -> Student:
+        """Propose a student for a name that nobody in the roster has."""
+        first, _, last = name.strip().rpartition(" ")
+        return Student(self._free_id(name), first, last if first else "", "", (lms_id,) if lms_id else ())
+
+    def _free_id(self, name: str) -> str:
+        """Return the name as an id that no student has, such as `ada_byron` or `ada_byron_2`."""
         words = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
         wanted = "_".join(words) or "student"
         taken = {same_name(student.id) for student in self.students}
-        number, free = 2, wanted
-        while same_name(free) in taken:
-            number, free = number + 1, f"{wanted}_{number}"
-        first, _, last = name.strip().rpartition(" ")
-        return Student(free, first, last if first else "", "", (lms_id,) if lms_id else ())
+        numbered = (f"{wanted}_{number}" for number in itertools.count(2))
+        return next(one for one in itertools.chain([wanted], numbered) if same_name(one) not in taken)
 
     def enroll(self, gradebook: Gradebook) -> None:
         """Write into the gradebook what differs there."""

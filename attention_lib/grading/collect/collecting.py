@@ -18,8 +18,8 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.downloads import (
+    Contents,
     Layout,
-    Work,
     by_name,
     find_downloads,
     not_collected,
@@ -43,7 +43,7 @@ class Collectable(Protocol):
     def late(self) -> bool: ...
     @property
     def remarks(self) -> list[str]: ...
-    def read(self, lesson: str) -> Work: ...
+    def read(self, lesson: str) -> Contents: ...
 
 
 @dataclass
@@ -161,7 +161,7 @@ def _without(paths: list[str]) -> str:
     return f", without {', '.join(paths[:most])}{more}"
 
 
-def _is_the_same(folder: Path, lesson: str, work: Work) -> bool:
+def _is_the_same(folder: Path, lesson: str, work: Contents) -> bool:
     there = read_submission(folder, lesson)
     return (there.notebook, there.files) == (work.notebook, work.files)
 
@@ -179,7 +179,7 @@ def _free_place(folder: Path, student: str) -> Path:
 
 
 @contextlib.contextmanager
-def _written(folder: Path, lesson: str, work: Work) -> Iterator[Path]:
+def _written(folder: Path, lesson: str, work: Contents) -> Iterator[Path]:
     """Write a student's folder beside its place, from where it is moved there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".collecting-", dir=folder.parent) as temporary:

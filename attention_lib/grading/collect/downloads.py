@@ -47,7 +47,7 @@ def by_name(name: str, lesson: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Work:
+class Contents:
     """What a student handed in: one notebook, and files beside it by path."""
 
     notebook: bytes
@@ -77,7 +77,7 @@ class Download:
         """What else there is to say about it."""
         return []
 
-    def read(self, lesson: str) -> Work:
+    def read(self, lesson: str) -> Contents:
         """Read it, or raise NotCollected."""
         try:
             with opened(self.path.parent, below=self.path.parent) as folder:
@@ -168,7 +168,7 @@ def unpack_archive(files: dict[str, bytes]) -> dict[str, bytes]:
     return read_zip(files[archives[0]]) if len(archives) == 1 and not has_notebook else files
 
 
-def choose_work(files: dict[str, bytes], lesson: str) -> Work:
+def choose_work(files: dict[str, bytes], lesson: str) -> Contents:
     """Choose the notebook, and the plain files beside and below it."""
     notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
     named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
@@ -193,7 +193,7 @@ def choose_work(files: dict[str, bytes], lesson: str) -> Work:
     if len({same_name(path) for path in plain}) < len(plain):
         raise NotCollected("two names in it differ in capitals alone")
     taken_paths = {chosen[0], *(str(folder / path) for path in plain)}
-    return Work(files[chosen[0]], plain, sorted(set(files) - taken_paths))
+    return Contents(files[chosen[0]], plain, sorted(set(files) - taken_paths))
 
 
 def _is_plain(path: str) -> bool:

@@ -34,7 +34,7 @@ from attention_lib.grading.collect.archives import (
 from attention_lib.grading.collect.downloads import (
     NOTEBOOK,
     ZIP,
-    Work,
+    Contents,
     choose_work,
     not_collected,
     unpack_archive,
@@ -222,7 +222,7 @@ class HandIn:
     files: list[File]
     earlier: list[File] = field(default_factory=list)  # handed in again since
 
-    def read(self, lesson: str) -> Work:
+    def read(self, lesson: str) -> Contents:
         """Read it, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")

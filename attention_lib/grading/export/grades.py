@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import Student, class_list
-from attention_lib.grading.report.reading import points_of_lesson
+from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

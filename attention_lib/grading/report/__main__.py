@@ -7,7 +7,7 @@ import sys
 import warnings
 
 from attention_lib.grading.classroom.course import Course, CourseError
-from attention_lib.grading.report.reading import read_class
+from attention_lib.grading.report.findings import read_class
 from attention_lib.grading.report.text import as_text
 from attention_lib.grading.report.writing import write_report
 

@@ -6,7 +6,7 @@ import html
 from collections import Counter
 
 from attention_lib.checks.panel import COLORS
-from attention_lib.grading.report.reading import NOT_CHECKED, ClassReport
+from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport
 from attention_lib.grading.report.text import WORDS, attendance, counts
 
 FILLS = {**COLORS, NOT_CHECKED: "#999999"}

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 
 from attention_lib.checks.judging import NOT_WRITTEN_YET
-from attention_lib.grading.report.reading import NOT_CHECKED, ClassReport, Finding
+from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Finding
 from attention_lib.grading.terminal import printable
 
 OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere

@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.report.findings import ClassReport
 from attention_lib.grading.report.page import as_page
-from attention_lib.grading.report.reading import ClassReport
 from attention_lib.grading.spreadsheet import as_text_cell
 
 HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")

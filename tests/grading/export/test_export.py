@@ -12,7 +12,7 @@ from attention_lib.grading.collect.collecting import collect_export
 from attention_lib.grading.export.__main__ import main
 from attention_lib.grading.export.grades import read_grades
 from attention_lib.grading.grade import add_absent
-from attention_lib.grading.report.reading import read_class
+from attention_lib.grading.report.findings import read_class
 from attention_lib.grading.report.text import attendance
 from tests.grading.collect.zips import zipped
 from tests.grading.sample_class import LESSONS, Classroom, make_lean_course, quietly

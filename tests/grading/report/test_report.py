@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.report.__main__ import main
-from attention_lib.grading.report.reading import Finding, read_class
+from attention_lib.grading.report.findings import Finding, read_class
 from attention_lib.grading.report.text import as_text, short
 from attention_lib.grading.report.writing import as_csv
 from tests.checks.judged import verdict

@@ -20,7 +20,7 @@ from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 
 
 @dataclass(frozen=True)
-class Work:
+class PreparedWork:
     """One student's submission, ready to run, as it was read once for this batch."""
 
     student: str
@@ -56,7 +56,7 @@ class Reader:
         """Return the fingerprint that a grade of what is there now would have."""
         return self._fingerprint(student, self._read(student))
 
-    def work(self, student: str) -> Work:
+    def work(self, student: str) -> PreparedWork:
         """Read a submission to grade it."""
         submission = self._read(student)
         prepared = prepare(
@@ -64,7 +64,7 @@ class Reader:
             released=self._course.released(self._lesson),
             source=self._course.source(self._lesson).parent,
         )
-        return Work(student, self._fingerprint(student, submission), prepared)
+        return PreparedWork(student, self._fingerprint(student, submission), prepared)
 
     def _read(self, student: str) -> Submission:
         folder = self._course.submission(self._lesson, student)
