@@ -97,7 +97,7 @@ def test_nbgrader_that_runs_a_notebook_leaves_no_trace(learn_folder, monkeypatch
         b"\xff",
         pytest.param(b"[" * 100_000, id="too-deep"),
         b'{"exercises": 3, "last": [], "day": {}}',
-        b'{"exercises": {"softmax": 1, "softcap": {"checks": "x", "solved": 4, "mistakes": [1]}}}',
+        b'{"exercises": {"softmax": 1, "entropy": {"checks": "x", "solved": 4, "mistakes": [1]}}}',
         b'{"exercises": {"no_such": {"solved": "2026-01-01"}}, "last": "no_such", "day": "?"}',
     ],
 )
@@ -149,8 +149,8 @@ def test_a_lock_that_another_holds_only_delays_the_record(learn_folder, monkeypa
     done.set()
     holder.join()
     assert not (learn_folder / FILE).exists()
-    record.note(Check("softcap", True))
-    assert set(record.read(learn_folder).exercises) == {"softmax", "softcap"}
+    record.note(Check("entropy", True))
+    assert set(record.read(learn_folder).exercises) == {"softmax", "entropy"}
     assert record._unwritten == []
 
 
@@ -164,7 +164,7 @@ for _ in range(40):
 
 @pytest.mark.slow
 def test_two_notebooks_at_once_lose_no_check(learn_folder):
-    names = ["softmax", "softcap"]
+    names = ["softmax", "entropy"]
     course = str(Path(learn.__file__).parents[1])
     writers = [
         subprocess.Popen(
@@ -179,7 +179,7 @@ def test_two_notebooks_at_once_lose_no_check(learn_folder):
 
 def test_after_a_week_the_place_is_said_and_opened(learn_folder, monkeypatch, capsys):
     week_ago = (datetime.date.today() - datetime.timedelta(days=7)).isoformat()
-    record.note(Check("softcap", False, day=week_ago))
+    record.note(Check("entropy", False, day=week_ago))
     restarted()
     released = learn_folder.parent / "notebooks"
     for lesson in LESSONS[:4]:
@@ -190,7 +190,7 @@ def test_after_a_week_the_place_is_said_and_opened(learn_folder, monkeypatch, ca
     monkeypatch.setattr(learn, "open_lab", lambda first, *_: opened.append(first.name))
     assert learn.main([]) is None
     assert opened == ["03_scaling.ipynb"]
-    assert "Your last check was of softcap, 7 days ago." in capsys.readouterr().out
+    assert "Your last check was of entropy, 7 days ago." in capsys.readouterr().out
 
 
 def test_what_is_next_goes_on_to_later_lessons_and_then_to_what_was_left_out():
