@@ -38,8 +38,6 @@ AT_MOST = {
 TOO_LONG = {
     "03_scaling",
     "04_gradients",
-    "05_attention",
-    "06_multihead",
     "07_flash",
     "08_learning",
     "09_gpu",

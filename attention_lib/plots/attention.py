@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -14,7 +16,7 @@ from attention_lib.plots.style import (
     BLUE,
     CYCLE,
     GRAY,
-    GREEN,
+    GRID,
     INK,
     PAPER,
     PURPLE,
@@ -28,7 +30,9 @@ from attention_lib.plots.style import (
 __all__ = [
     "attention_maps",
     "bounded_mixtures",
+    "costs_of_a_table",
     "mask_grids",
+    "mask_patterns",
     "number_tables",
     "one_query",
     "rows_or_nan",
@@ -116,6 +120,86 @@ def mask_grids(
         loc="outside lower center",
         ncols=2,
     )
+    return figure
+
+
+@lesson_style
+def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
+    """Draw boolean masks (L, S) as small grids without words, one row of each framed."""
+    masks = {name: np.asarray(mask, bool) for name, mask in masks.items()}
+    said = "; ".join(
+        f"{name} {int(mask.sum())} of {mask.size}, in row {row} the keys "
+        f"{drawing.words([str(key) for key in np.flatnonzero(mask[row])])}"
+        for name, mask in masks.items()
+    )
+    figure, axes = new_figure(
+        f"Grids of allowed and forbidden cells, row {row} framed. Allowed are, {said}.",
+        height=2.5,
+        ncols=len(masks),
+        sharey=True,
+        squeeze=False,
+    )
+    colors = ListedColormap([GRID, BLUE])
+    for axis, (name, mask) in zip(axes[0], masks.items(), strict=True):
+        length, width = mask.shape
+        axis.imshow(mask, cmap=colors, vmin=0, vmax=1)
+        axis.set_xticks(np.arange(width + 1) - 0.5, minor=True)
+        axis.set_yticks(np.arange(length + 1) - 0.5, minor=True)
+        axis.grid(which="minor", color=PAPER, linewidth=1.5)
+        axis.add_patch(
+            Rectangle((-0.5, row - 0.5), width, 1, fill=False, edgecolor=VERMILLION, linewidth=2.5)
+        )
+        axis.set_xticks(range(width))
+        axis.set_yticks(range(length))
+        axis.tick_params(which="both", length=0)
+        axis.spines[:].set_visible(False)
+        axis.set(title=name, xlabel="key")
+    axes[0, 0].set_ylabel("query")
+    figure.legend(
+        handles=[
+            Rectangle((0, 0), 1, 1, facecolor=BLUE, label="allowed"),
+            Rectangle((0, 0), 1, 1, facecolor=GRID, label="forbidden"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return figure
+
+
+@lesson_style
+def costs_of_a_table(
+    lengths: ArrayLike, seconds: ArrayLike, peaks: ArrayLike, table: ArrayLike
+) -> LessonFigure:
+    """Draw time and peak memory against the length, beside the bytes of one table of scores."""
+    lengths = np.asarray(lengths)
+    panels = {
+        "time (ms)": 1e3 * np.asarray(seconds),
+        "peak memory (MiB)": np.divide(peaks, 2**20),
+    }
+    said = "; ".join(
+        f"{name} grows {line[-1] / line[0]:.3g}-fold, to {line[-1]:.3g}"
+        for name, line in panels.items()
+    )
+    figure, axes = new_figure(
+        f"Rising lines on logarithmic axes. For {lengths[0]:,} to {lengths[-1]:,} words, {said}. "
+        f"One table of scores needs {np.asarray(table)[-1] / 2**20:.3g} MiB in the end.",
+        height=3.0,
+        ncols=2,
+    )
+    four_times = panels["time (ms)"][-1] * (lengths / lengths[-1]) ** 2
+    guides = {"four times a doubling": four_times, "one table, L × S": np.divide(table, 2**20)}
+    for axis, (name, line), (guide, drawn) in zip(
+        axes, panels.items(), guides.items(), strict=True
+    ):
+        axis.plot(lengths, line, "o-", color=BLUE, label="measured")
+        axis.plot(lengths, drawn, "--", color=INK, linewidth=1.4, label=guide)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xticks(lengths, [f"{length:,}" for length in lengths])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(title=name, xlabel="words, L = S")
+        axis.grid()
+        axis.legend(loc="upper left")
     return figure
 
 
@@ -218,8 +302,18 @@ def one_query(
         size = 4 + 22 * np.sqrt(weights[row, place])
         plane.plot(*value, "o", color=CYCLE[place], markersize=size, alpha=0.8)
     plane.plot(*outputs[row], "D", color=INK, markersize=8)
+    plane.annotate(
+        "output",
+        outputs[row],
+        (-10, 8),
+        textcoords="offset points",
+        ha="right",
+        weight="bold",
+        bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
+        zorder=5,
+    )
     _names_around(plane, values, words, 14)
-    plane.set(title=f"what {words[row]} hears: ◆")
+    plane.set(title=f"◆ the output of {words[row]}")
     plane.set(xlabel="first component", ylabel="second component")
     low, high = np.minimum(values.min(axis=0), 0), np.maximum(values.max(axis=0), 0)
     room = 0.4 * (high - low)  # the same for every query, with the origin, where nothing is heard
@@ -256,58 +350,54 @@ def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) 
 def bounded_mixtures(
     values: ArrayLike,
     names: Sequence[str],
-    within: Mapping[str, ArrayLike],
-    beyond: Mapping[str, ArrayLike],
+    outputs: Mapping[str, ArrayLike],
     factors: ArrayLike,
     reach: Mapping[str, ArrayLike],
 ) -> LessonFigure:
-    """Draw outputs (N, 2) that stay among the values, others that do not, and how far they reach.
+    """Draw where ways of mixing put their outputs (N, 2), and how far they reach as queries grow.
 
-    The first panel shows the ways of mixing in `within`, the second those in `beyond`, with all
-    their outputs. `reach` maps ways of both to their largest output component for each of the
-    `factors`.
+    Each way in `outputs` has a panel of its own. `reach` maps ways to the size of their largest
+    output component for each of the `factors`.
     """
     values, factors = np.asarray(values), np.asarray(factors, float)
     said = "; ".join(
         f"{name} the largest component goes from {drawing.number(way[0])} to {drawing.number(way[-1])}"
         for name, way in reach.items()
     )
-    figure, (near, far, growth) = new_figure(
-        f"On the left the values of {drawing.words(names)} at {drawing.points(values)} with many outputs "
-        f"of {' and '.join(within)} among them. In the middle, on a larger scale, the same triangle with "
-        f"the outputs of {' and '.join(beyond)}, {_extent(beyond)}. On the right, as scores grow "
-        f"{factors[-1] / factors[0]:g}-fold, {said}.",
-        height=3.4,
-        ncols=3,
+    figure, (*planes, growth) = new_figure(
+        f"The triangle of the values of {drawing.words(names)} at {drawing.points(values)}, with many "
+        f"outputs of {', and again with those of '.join(outputs)}, {_extent(outputs)}. On the right, "
+        f"as queries grow {factors[-1] / factors[0]:g}-fold, {said}.",
+        height=3.2,
+        ncols=len(outputs) + 1,
     )
-    looks = dict(zip((*within, *beyond), _LOOKS, strict=False))
-    for plane, outputs in ((near, within), (far, beyond)):
+    everything = np.concatenate([values, *outputs.values()])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    room = np.array([0.3, 0.12]) * (high - low)  # names beside the values need more room across
+    looks = dict(zip(reach, _LOOKS, strict=False))
+    for plane, (name, points) in zip(planes, outputs.items(), strict=True):
+        color, mark = looks[name]
         plane.fill(*values.T, facecolor=SKY, alpha=0.25, edgecolor=SKY)
-        for name, points in outputs.items():
-            color, mark = looks[name]
-            plane.plot(*np.asarray(points).T, mark, color=color, markersize=4, label=name, mew=1.0)
-        plane.plot(*values.T, "o", color=INK, markersize=5, label="values")
-        plane.set(xlabel="first component", ylabel="second component")
-    near.margins(0.55, 0.3)  # the names beside the values need more room across
-    near.set_title("they stay")
-    far.set_title("they leave")
-    _names_around(near, values, names, 9)
+        plane.plot(*np.asarray(points).T, mark, color=color, markersize=4, mew=1.0)
+        plane.plot(*values.T, "o", color=INK, markersize=5)
+        _names_around(plane, values, names, 9)
+        plane.set(title=f"outputs of {name}", xlabel="first component")
+        plane.set_xlim(low[0] - room[0], high[0] + room[0])
+        plane.set_ylim(low[1] - room[1], high[1] + room[1])
+        plane.grid()
+    planes[0].set_ylabel("second component")
     for name, way in reach.items():
         color, mark = looks[name]
-        growth.plot(factors, way, mark, color=color, linestyle="-", markersize=7)
+        growth.plot(factors, way, mark, color=color, linestyle="-", markersize=6, label=name)
     growth.set(xscale="log", yscale="log", title="how far they reach")
     growth.set(xlabel="factor on the queries", ylabel="largest output component")
     growth.set_ylim(min(np.min(way) for way in reach.values()) / 2, None)
     growth.grid()
-    shown = {}
-    for plane in (near, far):
-        for handle, label in zip(*plane.get_legend_handles_labels(), strict=True):
-            shown.setdefault(label, handle)
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=len(shown))
+    growth.legend(loc="upper left")
     return figure
 
 
-_LOOKS = ((BLUE, "."), (GREEN, "+"), (VERMILLION, "x"), (PURPLE, "^"))
+_LOOKS = ((BLUE, "."), (VERMILLION, "x"), (PURPLE, "^"))
 
 
 def _extent(outputs: Mapping[str, ArrayLike]) -> str:

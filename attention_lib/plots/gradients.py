@@ -18,6 +18,7 @@ from attention_lib.plots.style import (
     GRAY,
     GRID,
     INK,
+    ORANGE,
     PAPER,
     VERMILLION,
     LessonFigure,
@@ -33,6 +34,8 @@ __all__ = [
     "loss_gradient",
     "pulls_on_scores",
     "query_step",
+    "shares_of_the_first",
+    "steps_by_lead",
     "weights_along_score",
 ]
 
@@ -236,11 +239,87 @@ def gradient_lines(
     axis.set_yscale(y_scale)
     if x_base is not None:
         axis.set_xscale("log", base=x_base)
-        axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+        if x[-1] < 1e6:  # larger ones are written as powers
+            axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.grid()
     axis.legend()
+    return figure
+
+
+@lesson_style
+def steps_by_lead(leads: ArrayLike, steps: Mapping[str, ArrayLike], most: int) -> LessonFigure:
+    """Draw the steps until a mistake is mended against its lead; ``inf`` ends a line at `most`."""
+    leads = np.asarray(leads, float)
+    lines = {name: np.asarray(line, float) for name, line in steps.items()}
+    said = "; ".join(
+        f"{name} {line[0]:,.0f} steps for a lead of {leads[0]:g}, "
+        + (
+            f"{line[-1]:,.0f} for {leads[-1]:g}"
+            if np.isfinite(line[-1])
+            else f"more than {most:,} from {leads[np.isinf(line)][0]:g} on"
+        )
+        for name, line in lines.items()
+    )
+    figure, axis = new_figure(
+        f"Lines of the steps until the right word has half, on a logarithmic axis, against the lead "
+        f"of the wrong one: {said}.",
+        height=3.6,
+    )
+    looks = zip(lines.items(), (GRAY, BLUE, VERMILLION, ORANGE), "osD^", strict=False)
+    for (name, line), color, mark in looks:
+        mended = np.isfinite(line)
+        axis.plot(leads[mended], line[mended], mark + "-", color=color, markersize=5, label=name)
+        if not mended.all():
+            last = np.flatnonzero(mended)[-1]
+            axis.plot(
+                [leads[last], leads[last + 1]], [line[last], most], "--", color=color, linewidth=1.5
+            )
+    axis.axhline(most, color=INK, linewidth=1, linestyle=":")
+    axis.text(leads[-1], most * 1.15, f"not within {most:,} steps", ha="right", va="bottom")
+    axis.set_yscale("log")
+    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+    axis.set(xlabel="lead of the wrong word's score", ylabel="steps of learning")
+    axis.set_ylim(None, 4 * most)
+    axis.grid()
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+@lesson_style
+def shares_of_the_first(
+    percent: ArrayLike, shares: Mapping[str, ArrayLike], marked: int
+) -> LessonFigure:
+    """Draw what percentage of a total its largest parts have together, one percentage marked."""
+    percent = np.asarray(percent)
+    place = int(np.flatnonzero(percent == marked)[0])
+    lines = {name: np.asarray(line, float) for name, line in shares.items()}
+    said = "; ".join(f"{name} {line[place]:.0f}%" for name, line in lines.items())
+    figure, axis = new_figure(
+        f"Rising curves of the percentage of all gradient that the first queries have together. "
+        f"The first {marked}% have, {said}.",
+        height=3.2,
+    )
+    for (name, line), color, style in zip(lines.items(), CYCLE, ("-", "--"), strict=False):
+        axis.plot(percent, line, color=color, linestyle=style, label=drawing.typeset(name))
+        axis.plot(marked, line[place], "o", color=color, markersize=8)
+        axis.annotate(
+            f"{line[place]:.0f}%",
+            (marked, line[place]),
+            (10, -4),
+            textcoords="offset points",
+            va="center",
+            weight="bold",
+        )
+    axis.axvline(marked, color=GRAY, linewidth=1, linestyle=":")
+    axis.set(
+        xlabel="percent of the queries, largest gradient first",
+        ylabel="percent of all gradient",
+        ylim=(0, 105),
+    )
+    axis.grid()
+    axis.legend(loc="lower right")
     return figure
 
 

@@ -18,6 +18,7 @@ from attention_lib.plots.style import (
     GRID,
     INK,
     ORANGE,
+    PAPER,
     SKY,
     VERMILLION,
     YELLOW,
@@ -37,6 +38,7 @@ __all__ = [
     "scores_by_offset",
     "shared_heads",
     "steps_and_cache",
+    "words_a_second",
 ]
 
 _NEW, _KEPT = ORANGE, SKY  # what a step computes, and what it finds in the cache
@@ -48,44 +50,47 @@ def one_or_two_heads(
     names: Sequence[str],
     pairs: Mapping[str, tuple[int, int]],
     mixtures: ArrayLike,
+    questions: tuple[str, str],
 ) -> LessonFigure:
-    """Draw each pair of values (n, 2) mixed into one point, beside the same pairs kept apart."""
+    """Draw each pair of values (n, 2) mixed into one point, beside a slot for each question."""
     values, mixtures = np.asarray(values, float), np.asarray(mixtures, float)
     ends = {text: f"{names[first]} and {names[second]}" for text, (first, second) in pairs.items()}
     said = "; ".join(
         f"{text} mixes {end} into ({drawing.numbers(mixed)})"
         for (text, end), mixed in zip(ends.items(), mixtures, strict=True)
     )
-    figure, (mixing, apart) = new_figure(
-        f"Points in a plane, one a word. On the left one head: {said}. On the right two heads "
-        "keep the two words of each sentence, joined by an arrow: no two arrows are the same.",
-        height=3.4,
-        ncols=2,
-        sharey=True,
+    kept = "; ".join(
+        f"{text} keeps {names[first]} for {questions[0]} and {names[second]} for {questions[1]}"
+        for text, (first, second) in pairs.items()
     )
-    styles = list(zip(pairs.items(), mixtures, (BLUE, VERMILLION, GREEN), "Ds^", strict=False))
-    for size, ((text, (first, second)), mixed, color, mark) in zip(
-        (13, 7, 5), styles, strict=False
-    ):
+    figure, (mixing, slots) = new_figure(
+        f"Points in a plane, one a word. On the left one head: {said}. On the right two heads with "
+        f"two slots: {kept}.",
+        height=3.2,
+        ncols=2,
+    )
+    styles = zip(
+        pairs.items(), mixtures, (BLUE, VERMILLION, GREEN), "Ds^", (13, 7, 5), strict=False
+    )
+    for (text, (first, second)), mixed, color, mark, size in styles:
         mixing.plot(*values[[first, second]].T, color=GRAY, linewidth=1.2)
         mixing.plot(*mixed, mark, color=color, markersize=size, label=text)
-        shape = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 8, "shrinkB": 8}
-        shape["connectionstyle"] = "arc3,rad=0.25"  # there and back are two arrows
-        apart.annotate("", values[second], values[first], arrowprops=shape)
     middle = values.mean(axis=0)
-    for panel in (mixing, apart):
-        panel.plot(*values.T, "o", color=INK, markersize=7)
-        for name, value in zip(names, values, strict=True):
-            side = "right" if value[0] < middle[0] else "left"
-            offset = (-9 if side == "right" else 9, 0)
-            panel.annotate(
-                name, value, offset, textcoords="offset points", ha=side, va="center", color=INK
-            )
-        panel.margins(0.35, 0.15)
-        panel.set(xlabel="first component")
-    mixing.set(title="one head: one mixture", ylabel="second component")
-    apart.set(title="two heads: two mixtures")
-    figure.legend(loc="outside lower center", ncols=len(pairs))
+    for place, (name, value) in enumerate(zip(names, values, strict=True)):
+        mixing.plot(*value, "o", color=CYCLE[place % len(CYCLE)], markersize=9)
+        side = "right" if value[0] < middle[0] else "left"
+        offset = (-9 if side == "right" else 9, 0)
+        mixing.annotate(name, value, offset, textcoords="offset points", ha=side, va="center")
+    mixing.margins(0.35, 0.15)
+    mixing.set(title="one head: one mixture")
+    mixing.set(xlabel="first component", ylabel="second component")
+    mixing.legend(loc="lower left")
+    for row, both in enumerate(pairs.values()):
+        for column, place in enumerate(both):
+            text = f"{names[place]}\n({drawing.numbers(values[place])})"
+            drawing.cell(slots, row, column, text, CYCLE[place % len(CYCLE)])
+    drawing.grid_axes(slots, [text.replace(" ", "\n", 1) for text in pairs], questions)
+    slots.set(title="two heads: two slots", xlabel="", ylabel="")
     return figure
 
 
@@ -285,21 +290,23 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
     figure, axes = new_figure(
         "Above, heat maps of scores, one row a query's position, one column a key's; below, the "
         f"same scores as dots against the distance. {'; '.join(said)}.",
-        height=4.9,
+        height=4.6,
         nrows=2,
         ncols=len(tables),
         sharey="row",
         height_ratios=(3, 2),
         squeeze=False,
     )
+    low = min(table.min() for table in tables.values())
+    high = max(table.max() for table in tables.values())
     for (above, below), (name, table) in zip(axes.T, tables.items(), strict=True):
-        image = above.imshow(table, cmap="cividis")  # its own scale, so that the diagonals show
-        figure.colorbar(image, ax=above, label="score", pad=0.03).outline.set_visible(False)
+        image = above.imshow(table, cmap="cividis", vmin=low, vmax=high)
         above.set(title=name, xlabel="position of the key")
         rows, columns = np.indices(table.shape)
         below.plot((rows - columns).ravel(), table.ravel(), ".", color=BLUE, markersize=4)
         below.axhline(0, color=GRAY, linewidth=0.8)
-        below.set(xlabel="distance: query's position − key's")
+        below.set(xlabel="query's position − key's")
+    figure.colorbar(image, ax=list(axes[0]), label="score", pad=0.02).outline.set_visible(False)
     axes[0, 0].set_ylabel("position of the query")
     axes[1, 0].set_ylabel("score")
     return figure
@@ -307,27 +314,40 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
 
 @lesson_style
 def match_by_distance(
-    distances: ArrayLike, matches: Mapping[str, ArrayLike], trained: int
+    distances: ArrayLike,
+    matches: Mapping[str, ArrayLike],
+    trained: int,
+    lost: Mapping[str, int],
 ) -> LessonFigure:
     """Draw the score of a key that equals its query against their distance, one line a base.
 
-    `matches` are shares of the score at distance 0. A dashed line stands at the length `trained`.
+    `matches` are shares of the score at distance 0, `lost` the distances at which they first fall
+    to 0. A dotted line stands at the length `trained`.
     """
     distances = np.asarray(distances)
     matches = {name: np.asarray(line, float) for name, line in matches.items()}
-    nearest = int(np.argmin(np.abs(distances - trained)))
     said = "; ".join(
-        f"{name} from {drawing.number(line[0])} over {drawing.number(line[nearest])} at about "
-        f"{trained:,} to {drawing.number(line[-1])}"
+        f"{name} from {drawing.number(line[0])} to {drawing.number(line[-1])}, at 0 first at "
+        f"{lost[name]:,}"
         for name, line in matches.items()
     )
     figure, axes = new_figure(
         f"Jagged falling lines of the score of a match, as a share of that at distance 0, for the "
         f"distances {distances[0]:,} to {distances[-1]:,} on a logarithmic axis: {said}.",
-        height=3.1,
+        height=3.3,
     )
     for (name, line), color in zip(matches.items(), (VERMILLION, BLUE, GREEN), strict=False):
-        axes.plot(distances, line, color=color, linewidth=1.4, label=name)
+        axes.plot(distances, line, color=color, linewidth=0.9, label=name)
+        axes.plot(lost[name], 0, "o", color=color, markersize=8, markeredgecolor=INK, zorder=4)
+        axes.annotate(
+            f"{lost[name]:,}",
+            (lost[name], 0),
+            (0, -16),
+            textcoords="offset points",
+            ha="center",
+            weight="bold",
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
+        )
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.axvline(trained, color=INK, linestyle=":", linewidth=1.2, label="longest in training")
     axes.set_xscale("log", base=2)
@@ -365,38 +385,74 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
 
 
 @lesson_style
-def cost_of_a_step(
-    lengths: ArrayLike,
-    counted: Mapping[str, ArrayLike],
-    measured: Mapping[str, ArrayLike],
-) -> LessonFigure:
-    """Draw what one step costs against the tokens so far: counted products, measured seconds."""
+def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw seconds for one step against the words so far, and all but the first line again.
+
+    A line may end before the others. Both axes of the first panel are logarithmic. The second panel
+    has plain milliseconds.
+    """
     lengths = np.asarray(lengths)
-    panels = {
-        "multiplications": ("counted", counted, 1.0),
-        "time of one step (ms)": ("measured here", measured, 1e3),
-    }
+    lines = {name: 1e3 * np.asarray(line, float) for name, line in measured.items()}
     said = "; ".join(
-        f"{title}, {name} grows {np.asarray(line)[-1] / np.asarray(line)[0]:.3g}-fold"
-        for title, lines, _ in panels.values()
-        for name, line in lines.items()
+        f"{name} from {line[0]:.3g} to {line[-1]:.3g} ms" for name, line in lines.items()
     )
-    figure, axes = new_figure(
-        f"The cost of one step for {lengths[0]:,} to {lengths[-1]:,} words, on logarithmic axes: "
-        f"{said}.",
+    figure, (everything, close) = new_figure(
+        f"The time of one step for {lengths[0]:,} to {lengths[-1]:,} words, on logarithmic axes, and "
+        f"again without the first line in plain milliseconds: {said}.",
         height=3.4,
         ncols=2,
     )
-    for axis, (label, (title, lines, unit)) in zip(axes, panels.items(), strict=True):
-        colors = VERMILLION, BLUE, GREEN
-        for (name, line), color, mark in zip(lines.items(), colors, "os^", strict=False):
-            axis.plot(lengths, unit * np.asarray(line, float), mark + "-", color=color, label=name)
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
-        axis.set_xticks(lengths, [f"{length:,}" for length in lengths])
+    looks = zip(lines.items(), (VERMILLION, BLUE, GREEN), "os^", strict=False)
+    for number, ((name, line), color, mark) in enumerate(looks):
+        shown = lengths[: len(line)]
+        everything.plot(shown, line, mark + "-", color=color, label=name)
+        if number:
+            close.plot(shown, line, mark + "-", color=color)
+    everything.set(xscale="log", yscale="log", title="all, logarithmic")
+    close.set(title="with a cache, in milliseconds", ylim=(0, None))
+    everything.set_xticks(lengths, [f"{length:,}" for length in lengths])
+    close.set_xticks(lengths[-3:], [f"{length:,}" for length in lengths[-3:]])
+    for axis in (everything, close):
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set(title=title, xlabel="words so far", ylabel=label)
+        axis.set(xlabel="words so far", ylabel="time of one step (ms)")
         axis.grid()
-    handles, labels = axes[1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    figure.legend(loc="outside lower center", ncols=len(lines))
+    return figure
+
+
+@lesson_style
+def words_a_second(
+    chats: ArrayLike, rates: Mapping[str, ArrayLike], fits: Mapping[str, int]
+) -> LessonFigure:
+    """Draw words a second, all chats together, against the chats; a line ends where memory does."""
+    chats = np.asarray(chats)
+    lines = {name: np.asarray(line, float)[chats <= fits[name]] for name, line in rates.items()}
+    said = "; ".join(
+        f"{name} from {line[0]:,.0f} to {line[-1]:,.0f}, where {fits[name]:,} chats fit"
+        for name, line in lines.items()
+    )
+    figure, axes = new_figure(
+        f"Rising lines, on logarithmic axes, of the words a second of all chats together, against the "
+        f"number of chats, each ending where the memory is full: {said}.",
+        height=3.4,
+    )
+    looks = zip(lines.items(), (VERMILLION, BLUE, GREEN), ("-", "--", "-."), strict=False)
+    for (name, line), color, style in looks:
+        shown = chats[: len(line)]
+        axes.plot(shown, line, style, color=color, label=name)
+        axes.plot(shown[-1], line[-1], "X", color=color, markersize=10)
+        axes.annotate(
+            f"{fits[name]:,} chats fit",
+            (shown[-1], line[-1]),
+            (0, 10),
+            textcoords="offset points",
+            ha="center",
+        )
+    axes.set(xscale="log", yscale="log", xlabel="chats at once, 4,096 words each")
+    axes.set(ylabel="words a second, at most,\nall chats together")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+    axes.margins(0.08, 0.12)
+    axes.grid()
+    axes.legend(loc="upper left")
     return figure

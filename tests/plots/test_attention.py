@@ -131,20 +131,20 @@ def test_nan_is_written_where_its_bar_would_stand():
 
 
 def bounded():
-    reach = {"inside": [2.5, 3.0], "outside": [20.0, 200.0]}
-    within, beyond = {"inside": CORNERS / 2 + 0.5}, {"outside": 5 * CORNERS}
-    return plots.bounded_mixtures(CORNERS, WORDS, within, beyond, [1, 10], reach)
+    reach = {"inside": [2.5, 3.0], "outside": [20.0, 200.0], "far": [1.0, 1e4]}
+    outputs = {"inside": CORNERS / 2 + 0.5, "outside": 5 * CORNERS}
+    return plots.bounded_mixtures(CORNERS, WORDS, outputs, [1, 10], reach)
 
 
-def test_outputs_stand_where_they_lie_and_their_reach_beside_them():
+def test_outputs_of_each_way_stand_in_a_panel_of_their_own_and_their_reach_beside_them():
     near, far, growth = bounded().axes
-    inside, values = (line.get_xydata() for line in near.lines)
-    outside, values_again = (line.get_xydata() for line in far.lines)
-    assert np.allclose(inside, CORNERS / 2 + 0.5)
-    assert np.allclose(outside, 5 * CORNERS)
-    assert np.array_equal(values, CORNERS)
-    assert np.array_equal(values_again, CORNERS)
-    assert [line.get_ydata().tolist() for line in growth.lines] == [[2.5, 3.0], [20.0, 200.0]]
+    for plane, outputs in ((near, CORNERS / 2 + 0.5), (far, 5 * CORNERS)):
+        drawn, values = (line.get_xydata() for line in plane.lines)
+        assert np.allclose(drawn, outputs)
+        assert np.array_equal(values, CORNERS)
+    assert near.get_xlim() == far.get_xlim()
+    assert near.get_ylim() == far.get_ylim()
+    assert [line.get_ydata().tolist() for line in growth.lines] == [[2.5, 3], [20, 200], [1, 1e4]]
     assert growth.get_yscale() == "log"
 
 
@@ -160,7 +160,26 @@ def test_no_output_is_cut_off():
 
 def test_the_reach_is_told_in_the_alt_text():
     assert "outside the largest component goes from 20 to 200" in bounded().alt
-    assert "the outputs of outside, between 0 and 20" in bounded().alt
+    assert "outputs of inside, and again with those of outside, between 0 and 20" in bounded().alt
+
+
+def test_a_pattern_has_a_dark_cell_for_each_pair_that_it_allows():
+    mask = np.array([[True, False, True], [False, True, False]])
+    figure = plots.mask_patterns({"one": mask, "all": np.ones((2, 3))}, 0)
+    one, everything = figure.axes
+    assert np.array_equal(one.images[0].get_array(), mask)
+    assert everything.images[0].get_array().all()
+    (frame,) = one.patches
+    assert frame.get_xy() == (-0.5, -0.5)
+    assert "one 3 of 6, in row 0 the keys 0, 2; all 6 of 6" in figure.alt
+
+
+def test_costs_are_drawn_beside_four_times_a_doubling_and_one_table():
+    figure = plots.costs_of_a_table([4, 8], [0.001, 0.005], [2**20, 2**22], [2**19, 2**21])
+    time, memory = ([line.get_ydata().tolist() for line in axis.lines] for axis in figure.axes)
+    assert time == [[1, 5], [1.25, 5]]
+    assert memory == [[1, 4], [0.5, 2]]
+    assert "time (ms) grows 5-fold, to 5; peak memory (MiB) grows 4-fold, to 4." in figure.alt
 
 
 def test_what_is_looked_up_stands_beside_what_is_stored():

@@ -13,10 +13,12 @@ from tests.plots.samples.gradients import (
     STEPS,
     along_a_score,
     jacobian,
+    leads,
     lines,
     loss,
     path,
     pulls,
+    shares,
     step,
     valleys,
     written,
@@ -109,6 +111,22 @@ def test_lines_count_along_a_logarithmic_axis_in_powers_of_its_base(base, labels
     shown = {label.get_text() for label in figure.axes[0].get_xticklabels()}
     assert labels <= shown
     assert ("2" in shown) == (base == 2)
+
+
+def test_a_line_of_steps_ends_where_they_are_too_many():
+    figure = leads()
+    quick, slow, beyond, most = (line.get_xydata().tolist() for line in figure.axes[0].lines)
+    assert quick == [[4, 3], [6, 4], [8, 5]]
+    assert slow == [[4, 10], [6, 400]]
+    assert beyond == [[6, 400], [8, 5000]]
+    assert {height for _, height in most} == {5000}
+    assert "slow 10 steps for a lead of 4, more than 5,000 from 8 on" in figure.alt
+
+
+def test_the_share_of_the_first_is_marked_and_said():
+    figure = shares()
+    assert written(figure.axes[0]) == ["5%", "85%"]
+    assert "The first 5% have, even 5%; few 85%." in figure.alt
 
 
 def test_shares_of_the_keys_add_up_to_the_step_of_the_query():

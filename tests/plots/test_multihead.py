@@ -17,17 +17,18 @@ def colors_of_cells(axis) -> list[str]:
     return [to_hex(patch.get_facecolor()) for patch in axis.patches]
 
 
-def test_one_head_has_a_mixture_a_sentence_and_two_heads_an_arrow():
+def test_one_head_has_a_mixture_a_sentence_and_two_heads_a_slot_for_each_word():
     values = np.array([[0, 0], [4, 0], [4, 3], [0, 3.0]])
     figure = plots.one_or_two_heads(
-        values, ["a", "b", "c", "d"], {"a c": (0, 2), "b d": (1, 3)}, [[2, 1.5], [1, 1]]
+        values, list("abcd"), {"a c": (0, 2), "b d": (1, 3)}, [[2, 1.5], [1, 1]], ("who", "whom")
     )
-    mixing, apart = figure.axes
+    mixing, slots = figure.axes
     points = [line.get_xydata()[0].tolist() for line in mixing.lines if line.get_marker() in "Ds"]
     assert points == [[2, 1.5], [1, 1]]
-    arrows = [text for text in apart.texts if text.arrow_patch]
-    assert [(tuple(a.xyann), tuple(a.xy)) for a in arrows] == [((0, 0), (4, 3)), ((4, 0), (0, 3))]
+    assert written(slots) == ["a\n(0, 0)", "c\n(4, 3)", "b\n(4, 0)", "d\n(0, 3)"]
+    assert [tick.get_text() for tick in slots.get_xticklabels()] == ["who", "whom"]
     assert "a c mixes a and c into (2, 1.5)" in figure.alt
+    assert "b d keeps b for who and d for whom" in figure.alt
 
 
 def test_the_error_that_cannot_be_avoided_is_said():
@@ -94,10 +95,10 @@ def test_hands_of_one_direction_are_of_different_width():
     assert wide > narrow + 1
 
 
-def test_each_map_of_scores_has_its_own_scale():
+def test_maps_of_scores_share_one_scale():
     bound = np.subtract.outer(np.arange(4.0), np.arange(4.0))
     figure = plots.scores_by_offset({"large": 100 + bound, "small": bound})
-    assert [axis.images[0].get_clim() for axis in figure.axes[:2]] == [(97, 103), (-3, 3)]
+    assert [axis.images[0].get_clim() for axis in figure.axes[:2]] == [(-3, 103), (-3, 103)]
 
 
 def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
@@ -109,14 +110,18 @@ def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
     assert dots.get_xdata().tolist() == dots.get_ydata().tolist()
 
 
-def test_matches_are_drawn_by_distance_and_said_at_the_trained_length():
-    matches = {"small": [1, 0.4, 0.1], "large": [1, 0.8, 0.5]}
-    figure = plots.match_by_distance([1, 8, 64], matches, 8)
+def test_matches_are_drawn_by_distance_and_marked_where_they_are_lost():
+    matches = {"small": [1, 0, -0.1], "large": [1, 0.8, 0]}
+    figure = plots.match_by_distance([1, 8, 64], matches, 8, {"small": 8, "large": 64})
     (axis,) = figure.axes
-    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == list(matches.values())
-    assert axis.lines[3].get_xdata() == [8, 8]
-    assert "small from 1 over 0.4 at about 8 to 0.1" in figure.alt
-    assert "large from 1 over 0.8 at about 8 to 0.5" in figure.alt
+    lines = [line for line in axis.lines if len(line.get_xdata()) == 3]
+    assert [line.get_ydata().tolist() for line in lines] == list(matches.values())
+    marks = [line.get_xdata() for line in axis.lines if line.get_marker() == "o"]
+    assert marks == [[8], [64]]
+    assert written(axis) == ["8", "64"]
+    assert (
+        "small from 1 to −0.1, at 0 first at 8; large from 1 to 0, at 0 first at 64" in figure.alt
+    )
 
 
 def test_a_cache_leaves_one_new_cell_a_step():
@@ -127,14 +132,22 @@ def test_a_cache_leaves_one_new_cell_a_step():
     assert "6 everything anew and 3 with a cache" in figure.alt
 
 
-def test_what_is_measured_alone_has_a_line_in_its_panel_alone():
-    figure = plots.cost_of_a_step([8, 16], {"anew": [64, 256]}, {"anew": [2, 4], "kept": [1, 2]})
-    assert [len(axis.lines) for axis in figure.axes] == [1, 2]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["anew", "kept"]
+def test_steps_are_drawn_in_milliseconds_and_again_without_the_slowest():
+    measured = {"anew": [0.5], "kept": [0.001, 0.0035], "in place": [0.001, 0.002]}
+    figure = plots.cost_of_a_step([8, 16], measured)
+    everything, close = ([line.get_ydata() for line in axis.lines] for axis in figure.axes)
+    assert [pytest.approx(1e3 * np.array(line)) for line in measured.values()] == everything
+    assert [len(line) for line in close] == [2, 2]
+    assert figure.axes[1].get_yscale() == "linear"
+    assert "kept from 1 to 3.5 ms" in figure.alt
 
 
-def test_seconds_are_drawn_in_milliseconds_and_growth_is_said():
-    figure = plots.cost_of_a_step([8, 16], {"anew": [64, 256]}, {"anew": [0.001, 0.0035]})
-    assert figure.axes[1].lines[0].get_ydata() == pytest.approx([1, 3.5])
-    assert "counted, anew grows 4-fold" in figure.alt
-    assert "measured here, anew grows 3.5-fold" in figure.alt
+def test_a_line_of_words_ends_where_the_memory_does():
+    rates = {"small": [10, 20, 40], "large": [10, 15, 18]}
+    figure = plots.words_a_second([1, 2, 4], rates, {"small": 9, "large": 2})
+    lines = [
+        line.get_ydata().tolist() for line in figure.axes[0].lines if len(line.get_xdata()) > 1
+    ]
+    assert lines == [[10, 20, 40], [10, 15]]
+    assert written(figure.axes[0]) == ["9 chats fit", "2 chats fit"]
+    assert "large from 10 to 15, where 2 chats fit" in figure.alt

@@ -97,6 +97,8 @@ SAMPLES = {
     "loss_gradient": gradients.loss,
     "gradient_lines": gradients.lines,
     "query_step": gradients.step,
+    "shares_of_the_first": gradients.shares,
+    "steps_by_lead": gradients.leads,
     "backward_path": gradients.path,
     "two_clocks": gpu.clocks,
     "errors_by_dtype": gpu.errors,
@@ -117,12 +119,11 @@ SAMPLES = {
     ),
     "rows_or_nan": lambda: plots.rows_or_nan({"a": [np.nan] * 3, "b": SHARES[0]}, KEYS, "weight"),
     "bounded_mixtures": lambda: plots.bounded_mixtures(
-        POINTS,
-        KEYS,
-        {"in": POINTS / 2},
-        {"out": 3 * POINTS},
-        [1, 10],
-        {"in": [2, 2], "out": [6, 60]},
+        POINTS, KEYS, {"in": POINTS / 2}, [1, 10], {"in": [2, 2], "out": [6, 60]}
+    ),
+    "mask_patterns": lambda: plots.mask_patterns({"m": SHARES > 0.2, "n": SHARES > 0.3}, 1),
+    "costs_of_a_table": lambda: plots.costs_of_a_table(
+        [256, 512], [1e-3, 4e-3], [2**20, 2**22], [2**19, 2**21]
     ),
     "soft_lookup": lambda: plots.soft_lookup(
         [0, 90], [1, 2], [0, 45, 90], {"soft": [1.2, 1.5, 1.8], "hard": [1, 1, 2]}
@@ -133,6 +134,7 @@ SAMPLES = {
         ["a", "b", "c", "d"],
         {"a c": (0, 2), "b d": (1, 3)},
         [[2, 1.5], [2, 1.5]],
+        ("who", "whom"),
     ),
     "errors_by_share": lambda: plots.errors_by_share(
         [0, 0.5, 1], {"one": [1, 0.7, 0], "other": [0, 0.7, 1]}, 0.0, "both"
@@ -151,11 +153,14 @@ SAMPLES = {
         {"free": np.outer([1, 2, 3], [1, 2, 3]), "bound": np.subtract.outer(range(3), range(3))}
     ),
     "match_by_distance": lambda: plots.match_by_distance(
-        [1, 8, 64], {"small": [1, 0.4, 0.1], "large": [1, 0.8, 0.5]}, 8
+        [1, 8, 64], {"small": [1, 0, -0.1], "large": [1, 0.8, 0]}, 8, {"small": 8, "large": 64}
     ),
     "steps_and_cache": lambda: plots.steps_and_cache(["a", "b", "c"]),
     "cost_of_a_step": lambda: plots.cost_of_a_step(
-        [8, 16], {"anew": [64, 256], "kept": [8, 16]}, {"anew": [0.1, 0.4], "kept": [0.01, 0.02]}
+        [8, 16], {"anew": [0.1], "kept": [0.01, 0.02], "in place": [0.01, 0.015]}
+    ),
+    "words_a_second": lambda: plots.words_a_second(
+        [1, 10, 100], {"a": [200, 900, 1200], "b": [200, 1800, 9000]}, {"a": 10, "b": 437}
     ),
     # lesson 07; tests/test_plots_flash.py holds these to their numbers
     "one_pass": lambda: plots.one_pass([[1.0, 3.0], [2.0]], [[0.25, 1], [0.25, 1, 0.5]], 2),

@@ -494,7 +494,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="attention",
     points=4,
-    minutes=15,
+    minutes=13,
     reference=attention,
     signature="attention(query, key, value, mask=None, scale=None)",
     cases=cases,

@@ -284,7 +284,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="decode_step",
     points=3,
-    minutes=10,
+    minutes=8,
     reference=decode_step,
     signature="decode_step(query, key, value, cache=None)",
     cases=cases,

@@ -192,7 +192,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="grouped_query_attention",
     points=3,
-    minutes=9,
+    minutes=8,
     reference=grouped_query_attention,
     signature="grouped_query_attention(query, key, value, mask=None)",
     cases=cases,

@@ -232,7 +232,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="multi_head_attention",
     points=4,
-    minutes=14,
+    minutes=11,
     reference=multi_head_attention,
     signature="multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None)",
     cases=cases,

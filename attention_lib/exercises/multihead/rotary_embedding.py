@@ -199,7 +199,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="rotary_embedding",
     points=3,
-    minutes=12,
+    minutes=9,
     reference=rotary_embedding,
     signature="rotary_embedding(x, positions, base=10000.0)",
     cases=cases,

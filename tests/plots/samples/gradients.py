@@ -58,8 +58,18 @@ def step():
     return plots.query_step([2.0, 1.0], KEYS, shares, WORDS)
 
 
+def leads():
+    needed = {"quick": [3.0, 4.0, 5.0], "slow": [10.0, 400.0, np.inf]}
+    return plots.steps_by_lead([4.0, 6.0, 8.0], needed, 5000)
+
+
+def shares():
+    portions = {"even": [0.0, 5.0, 50.0, 100.0], "few": [0.0, 85.0, 99.0, 100.0]}
+    return plots.shares_of_the_first([0, 5, 50, 100], portions, 5)
+
+
 def path():
     return plots.backward_path()
 
 
-FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, step, path]
+FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, step, leads, shares, path]
