@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.tensors import is_tensor
 from attention_lib.checks.exercise import Exercise
+from attention_lib.lessons.softmax import softmax
 
 Arguments = dict[str, Any]
 
@@ -193,11 +193,6 @@ def _without_rows(*names: str) -> Iterator[Change]:
 COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the softmax of {}")
 
 
-def _softmax(x: NDArray) -> NDArray:
-    exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
 def _of_one(name: str, value: Any) -> Iterator[Change]:
     """Yield the changes of one argument by itself."""
     operations: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
@@ -222,7 +217,7 @@ def _of_one(name: str, value: Any) -> Iterator[Change]:
             ("np.abs({})", np.abs),
             ("2 * {}", lambda x: 2 * x),
             ("{} / 2", lambda x: x / 2),
-            ("the softmax of {}", _softmax),
+            ("the softmax of {}", softmax),
             ("np.exp({})", np.exp),
             ("np.log({})", np.log),
             ("the square of {}", np.square),

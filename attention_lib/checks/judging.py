@@ -54,11 +54,6 @@ FUSED = (  # attention that torch has ready
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.modules.activation.MultiheadAttention",
 )
-RECORDED = (  # in a students' edition
-    "attention_lib.edition.exercises",
-    "attention_lib.edition.lookups.Lookup",
-    "attention_lib.edition.timing.call_times",
-)
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 
@@ -213,11 +208,11 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     """Name what may not do an answer's work.
 
-    These are the modules of its lesson and of later ones, other libraries, the functions of
-    earlier lessons that the exercise lists, and what a students' edition has for references.
+    These are the modules of its lesson and of later ones, other libraries, and the functions
+    of earlier lessons that the exercise lists.
     """
     lessons = LESSONS[LESSONS.index(exercise.lesson) :]
     modules = [module for lesson in lessons for module in modules_of(lesson)]
     library = tuple(f"attention_lib.lessons.{module}" for module in modules)
     earlier = tuple(map(full_name, exercise.not_by))
-    return library + earlier + RECORDED + (FUSED if exercise.accelerated else OTHER_LIBRARIES)
+    return library + earlier + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

@@ -30,23 +30,31 @@ class Edited:
 
     @functools.cached_property
     def kernel(self) -> Any:
-        from attention_lib.lessons.gpu import kernel
+        from attention_lib.lessons.gpu import kernel as module
+        from attention_lib.lessons.gpu.triton import readable
 
-        reference = getattr(kernel, self._name)
-        source = inspect.getsource(getattr(reference, "fn", reference))
+        reference = getattr(module, self._name)
+        function = getattr(reference, "fn", reference)
+        with readable(function) as is_packed:
+            source = inspect.getsource(function)
         for old, new in self._changes:
             if old not in source:
                 raise ValueError(
                     f"A known mistake of {self._name} replaces {old!r}, which is not in "
-                    f"{kernel.__file__}: change the text in the exercise's file, too."
+                    f"{module.__file__}: change the text in the exercise's file, too."
                 )
             source = source.replace(old, new)
         # A compiled kernel names its file in quotes, so none of the source may be in the name.
         name = f"<edited {self._name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # for Triton
-        namespace = dict(vars(kernel))
+        namespace = dict(vars(module))
         exec(compile(source, name, "exec", dont_inherit=True), namespace)
-        return namespace[self._name]
+        kernel = namespace[self._name]
+        if is_packed:  # the text must not stay where tracebacks find it
+            if hasattr(kernel, "rewrite"):  # by the interpreter, which reads it
+                kernel.rewrite()
+            del linecache.cache[name]
+        return kernel
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.kernel(*args, **kwargs)
@@ -76,8 +84,7 @@ def calls_the_library(name: str, advice: str) -> Callable[[Answer], str | None]:
         reached += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
         solutions = [getattr(kernel, name)]
         if name == "flash_program":  # and the tuned one of the launch, in its wrappers
-            tuned = getattr(launch, "forward", None)  # which a students' edition does not have
-            solutions += [tuned, getattr(tuned, "fn", None)]
+            solutions += [launch.forward, getattr(launch.forward, "fn", None)]
         if any(one is solution for one in (answer, *reached) for solution in solutions if solution):
             return f"{name} calls {LIBRARY}.{name}, the course's own solution: {advice}"
         return None

@@ -49,9 +49,7 @@ if triton:
         prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
         do_bench=time_or_lose,
     )
-    fused = functools.partial(
-        triton.jit, do_not_specialize=["query_length", "key_length", "length_class"]
-    )
+    fused = functools.partial(jit, do_not_specialize=["query_length", "key_length", "length_class"])
 else:
     tuned = fused = jit
 

@@ -90,9 +90,7 @@ if triton:
         do_bench=time_or_lose,
     )
     # No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
-    fused = functools.partial(
-        triton.jit, do_not_specialize=["query_length", "key_length", "length_class"]
-    )
+    fused = functools.partial(jit, do_not_specialize=["query_length", "key_length", "length_class"])
 else:
     tuned = fused = jit
 

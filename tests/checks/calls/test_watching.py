@@ -11,7 +11,6 @@ from scipy.special import expit
 import attention_lib
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
-from attention_lib.edition.lookups import Lookup
 from attention_lib.lessons import fast_flash
 from tests.checks.judged import right, sentence_of, verdict
 
@@ -36,7 +35,6 @@ def _with_torch_methods(scores, axis=-1):
             lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
             "calls lib.log_softmax",
         ),
-        (lambda s, axis=-1: Lookup(None, {})(s), "the course's own solution"),
         (_with_torch, "torch"),
         (_with_torch_methods, "torch"),
     ],
