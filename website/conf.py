@@ -17,8 +17,10 @@ html_theme = "furo"
 html_static_path = ["static", "../build/site-work/static"]
 templates_path = ["templates"]
 html_css_files = ["site.css"]
+html_favicon = "static/favicon.svg"
 html_js_files = [
-    (script, {"defer": "defer"}) for script in ("formulas.js", "frames.js", "scrolling.js")
+    (script, {"defer": "defer"})
+    for script in ("formulas.js", "panels.js", "frames.js", "scrolling.js")
 ]
 html_copy_source = False
 html_use_index = False

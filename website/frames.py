@@ -13,6 +13,7 @@ import numpy as np
 from attention_lib import plots
 from attention_lib.plots.style import LessonFigure, Slider
 
+NARROWEST_PANEL = 0.2  # of a figure's width
 MOST_FRAMES = 72  # of one figure; the values of its sliders are thinned until they fit
 
 
@@ -68,8 +69,38 @@ def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> Frames:
 
 
 def record() -> None:
-    """Make `plots.explore` draw frames in this process. The first cell of a built lesson calls it."""
+    """Prepare this process to draw for a page. The first cell of a built lesson calls it.
+
+    `plots.explore` draws frames, and an image says where it may be cut into panels.
+    """
     plots.explore = explore
+    as_image = LessonFigure._repr_html_
+    LessonFigure._repr_html_ = lambda figure: with_cuts(as_image(figure), cuts(figure))
+
+
+def with_cuts(image: str, places: Sequence[float]) -> str:
+    """Write into an image's tag where `static/panels.js` may cut it, in parts of its width."""
+    if not places:
+        return image
+    listed = ",".join(f"{place:.4f}" for place in places)
+    return image.replace("<img ", f'<img data-cuts="{listed}" ', 1)
+
+
+def cuts(figure: LessonFigure) -> list[float]:
+    """Return where a drawn figure has a gap from top to bottom between two panels.
+
+    What is too narrow to be a panel, such as a color bar, stays with its left neighbor.
+    """
+    parts = [*figure.axes, *figure.legends, *figure.texts]
+    boxes = [part.get_tightbbox() for part in parts if part.get_visible()]
+    spans = sorted((box.x0 / figure.bbox.width, box.x1 / figure.bbox.width) for box in boxes if box)
+    panels: list[tuple[float, float]] = []
+    for start, end in spans:
+        if panels and (start < panels[-1][1] or end - start < NARROWEST_PANEL):
+            start, last_end = panels.pop()
+            end = max(end, last_end)
+        panels.append((start, end))
+    return [(left[1] + right[0]) / 2 for left, right in itertools.pairwise(panels)]
 
 
 def thinned(values: Sequence[Sequence[Any]], most: int = MOST_FRAMES) -> list[list[Any]]:

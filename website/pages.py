@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Iterable
 
 import nbformat
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
@@ -28,6 +30,8 @@ Then open `{lesson}.ipynb`. Without make, see the [start page](../index.md).
 
 {colab}
 ```"""
+OPTIONAL = '<details class="optional"><summary>Read this section</summary>'
+HEADING = re.compile(r"^(#{2,6} .+)$", re.MULTILINE)
 CLONE = "git clone {repository} attention-course && cd attention-course"
 IN_A_CLONE = "cd attention-course  # your clone of the course's repository"
 
@@ -65,7 +69,37 @@ def page(
             answer = new_code_cell(model_answer(checked), outputs=cell.outputs)
             cells += [new_code_cell(stub.source, id=stub.id), *folds(checked, [answer])]
     cells[0] = _with_run_box(cells[0], lesson, repository)
-    return nbformat.from_dict({**executed, "cells": cells})
+    return nbformat.from_dict({**executed, "cells": with_optional_folded(cells)})
+
+
+def with_optional_folded(cells: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Fold what stands below each heading "Optional: ...", up to the next of its level or above.
+
+    The heading stays, for the menu of the page. One below it in rank becomes bold text, since a
+    section cannot begin inside a fold and end outside it.
+    """
+    folded: list[NotebookNode] = []
+    inside = 0  # the level of the heading that is folded
+    for cell in cells:
+        if cell.cell_type != "markdown" or not (inside or "Optional:" in cell.source):
+            folded.append(cell)
+            continue
+        for piece in HEADING.split(cell.source):
+            heading = HEADING.fullmatch(piece)
+            level = len(piece.split()[0]) if heading else 0
+            if heading and inside and level <= inside:
+                folded.append(new_markdown_cell("</details>"))
+                inside = 0
+            if heading and inside:
+                piece = f"**{piece.lstrip('# ')}**"
+            if piece.strip():
+                folded.append(new_markdown_cell(piece.strip("\n")))
+            if heading and not inside and piece.lstrip("# ").startswith("Optional:"):
+                folded.append(new_markdown_cell(OPTIONAL))
+                inside = level
+    if inside:
+        folded.append(new_markdown_cell("</details>"))
+    return folded
 
 
 def folds(exercise: Exercise, answer: list[NotebookNode]) -> list[NotebookNode]:

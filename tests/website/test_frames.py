@@ -63,3 +63,28 @@ def test_recording_takes_the_place_of_live_sliders(monkeypatch):
     monkeypatch.setattr(plots, "explore", plots.explore)
     frames.record()
     assert plots.explore(draw, row=Slider([1, 2], 1, "row"))._repr_html_().count("<img") == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "spanning", "count"), [(1, False, 0), (2, False, 1), (3, False, 2), (2, True, 0)]
+)
+def test_figure_is_cut_between_its_panels_and_nowhere_else(columns, spanning, count):
+    @lesson_style
+    def drawn():
+        figure, axes = new_figure("Panels.", height=2, ncols=columns, squeeze=False)
+        if spanning:
+            figure.text(0.1, 0.02, "a text below all panels " * 3)
+        return figure, axes[0]
+
+    figure, axes = drawn()
+    figure._repr_html_()
+    places = frames.cuts(figure)
+    assert len(places) == count
+    edges = [ax.get_position() for ax in axes]
+    for place, left, right in zip(places, edges, edges[1:], strict=False):
+        assert left.x1 < place < right.x0
+
+
+def test_image_carries_its_cuts():
+    assert frames.with_cuts("<img src>", [0.25, 0.5]) == '<img data-cuts="0.2500,0.5000" src>'
+    assert frames.with_cuts("<img src>", []) == "<img src>"

@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS
 from website.execution import answered, released
-from website.pages import page
+from website.pages import OPTIONAL, page, with_optional_folded
 
 STUB = "def softmax(scores, axis=-1):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 RIGHT = "softmax: right. All 19 cases, 3 points."
@@ -117,3 +117,18 @@ def test_every_exercise_of_a_lesson_is_answered_and_folded(lesson):
     names = [exercise.name for exercise in EXERCISES.values() if exercise.lesson == lesson]
     assert [f"Answer to {name}</summary>" in source for name in names] == [True] * len(names)
     assert source.count("<details") == source.count("</details>")
+
+
+def test_optional_sections_are_folded_up_to_the_next_heading():
+    cells = [
+        new_markdown_cell("Before.\n\n## Optional: more\n\nMore."),
+        new_code_cell("more()"),
+        new_markdown_cell("### Even more\n\nStill more."),
+        new_markdown_cell("## To read next\n\nAfter."),
+        new_markdown_cell("### Optional: at the end"),
+    ]
+    assert [cell.source for cell in with_optional_folded(cells)] == [
+        *("Before.", "## Optional: more", OPTIONAL, "More.", "more()"),
+        *("**Even more**", "Still more.", "</details>", "## To read next", "After."),
+        *("### Optional: at the end", OPTIONAL, "</details>"),
+    ]

@@ -13,6 +13,7 @@ for (const figure of document.querySelectorAll(".frames")) {
       slider.nextElementSibling.value = value;
     }
     images.forEach((image, other) => (image.hidden = other !== place));
+    figure.dispatchEvent(new Event("frame", { bubbles: true }));
   };
 
   for (const slider of sliders) {

@@ -57,6 +57,13 @@ summary { cursor: pointer }
 .ansi-green-fg { color: light-dark(#00693e, #7fd6a4) }
 .ansi-blue-fg, .ansi-cyan-fg { color: light-dark(#0b5fa5, #7cc0ff) }
 .ansi-bold { font-weight: bold }
+@media (max-width: 30rem) {
+  .summary, .summary tbody, .summary tr { display: block }
+  .summary tr { border-bottom: 1px solid var(--line); padding: 6px 0 }
+  .summary tr:first-child { display: none }
+  .summary td { display: inline-block; border: 0; padding: 0 10px 0 0; overflow-wrap: anywhere }
+  .rendered_html table { display: block; overflow-x: auto }
+}
 @media print { details { border: none } .graded { break-inside: avoid } }
 </style>
 </head>

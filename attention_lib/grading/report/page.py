@@ -18,6 +18,10 @@ table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; te
 svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555; white-space: nowrap }
 @media (prefers-color-scheme: dark) { body { color: #e8e8e8; background: #181818 }
   td, th { border-color: #444 } code { color: #aaa } }
+@media (max-width: 30rem) { body { margin: 1em auto }
+  thead { display: none } tr { display: block; border-bottom: 1px solid #888 }
+  td { display: block; border: 0 } td.number { text-align: left; font-weight: bold }
+  td.number::before { content: "Students: " } code { white-space: normal } }
 @media print { body { margin: 0; max-width: none } }
 """
 BAR_WIDTH, BAR_HEIGHT = 600, 22
