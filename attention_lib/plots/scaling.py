@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, MultipleLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    MaxNLocator,
+    MultipleLocator,
+    NullLocator,
+    PercentFormatter,
+)
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -15,11 +21,11 @@ from attention_lib.plots.style import (
     BLUE,
     CYCLE,
     GRAY,
+    GREEN,
     GRID,
     INK,
     ORANGE,
     PAPER,
-    PURPLE,
     SKY,
     VERMILLION,
     LessonFigure,
@@ -30,16 +36,15 @@ from attention_lib.plots.style import (
 __all__ = [
     "attention_by_keys",
     "bounded_scores",
-    "cap_curve",
     "entropy_target",
     "growth_with_size",
-    "histograms_by_size",
     "lines_by_size",
     "one_row_at_size",
     "queries_and_keys",
     "rare_scores",
     "rows_with_entropy",
     "sampling_weights",
+    "scores_and_weights_by_size",
     "tempered",
 ]
 
@@ -64,9 +69,9 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
     )
     far = 1.15 * max(np.abs(query).max(), np.abs(key).max())
     for panel, one, name in zip(panels, query, names, strict=True):
+        drawing.arrow(panel, one, GRID, 11.0)  # wide, so that it is seen below a key
         for column, arrow in enumerate(key):
-            drawing.arrow(panel, arrow, CYCLE[column], 5.0)
-        drawing.arrow(panel, one, INK, 1.2)  # thin, so that a key below it is seen
+            drawing.arrow(panel, arrow, CYCLE[column], 3.0)
         panel.axline((0, 0), one, color=GRAY, linewidth=0.8, zorder=0)
         for arrow in key:
             foot = (arrow @ one) / (one @ one) * one
@@ -77,9 +82,9 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
         panel.set(xlim=(-0.3, far), ylim=(-0.3, far), xticks=range(3), yticks=range(3))
     panels[0].set_ylabel("second component")
-    handles = [Line2D([], [], color=INK, linewidth=1.2, label="the query")]
+    handles = [Line2D([], [], color=GRID, linewidth=11, label="the query")]
     handles += [
-        Line2D([], [], color=CYCLE[column], linewidth=5, label=f"key of {name}")
+        Line2D([], [], color=CYCLE[column], linewidth=3, label=f"key of {name}")
         for column, name in enumerate(names)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
@@ -144,42 +149,52 @@ def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> L
 
 
 @lesson_style
-def histograms_by_size(
+def scores_and_weights_by_size(
     sizes: Sequence[int],
     scores: Mapping[str, Sequence[ArrayLike]],
     largest: Mapping[str, Sequence[ArrayLike]],
 ) -> LessonFigure:
-    """Draw, for each d_k, histograms of scores above those of the largest weight of a row.
+    """Draw the range of the scores for each d_k, above histograms of each row's largest weight.
 
     `scores` and `largest` map the two ways, as they are and scaled, to one array for each d_k.
     """
+    ranges = {way: [np.quantile(one, [0.05, 0.95]) for one in many] for way, many in scores.items()}
     said = "; ".join(
-        f"{way}: standard deviations {drawing.listed([np.std(one) for one in scores[way]], '.3g')}, "
+        f"{way}: ends of the bars at {drawing.listed([high for _, high in ranges[way]], '.3g')}, "
         f"median largest weights {drawing.listed([np.median(one) for one in largest[way]], '.2f')}"
         for way in scores
     )
     figure, panels = new_figure(
-        f"Histograms of scores above histograms of each row's largest weight, for d_k "
-        f"{drawing.listed(sizes)}. {said}.",
-        height=4.4,
+        f"Bars over the middle 90% of the scores, above histograms of each row's largest weight, "
+        f"for d_k {drawing.listed(sizes)}. {said}.",
+        height=4.8,
         nrows=2,
         ncols=len(sizes),
         sharey="row",
     )
-    for column, size in enumerate(sizes):
-        above, below = panels[:, column]
-        reach = 1.02 * max(np.abs(one[column]).max() for one in scores.values())
-        for way, color in zip(scores, (_RAW, _SCALED), strict=True):
-            values = np.ravel(scores[way][column])
-            _outline(above, values, np.linspace(-reach, reach, 61), color)
-            _outline(below, np.ravel(largest[way][column]), np.linspace(0, 1, 26), color)
-        above.set(title=f"$d_k$ = {size:,}", xlabel="score")
-        below.set(xlabel="largest weight")
-        below.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    for panel, of_what in zip(panels[:, 0], ("scores", "rows"), strict=True):
-        panel.set_ylabel(f"share of the {of_what}")
-        panel.yaxis.set_major_locator(MaxNLocator(4))
-        panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    for panel in panels[0]:
+        panel.remove()
+    above = figure.add_subplot(panels[0, 0].get_gridspec()[0, :])
+    for way, color, lift in zip(scores, (_RAW, _SCALED), (-0.19, 0.19), strict=True):
+        for place, (low, high) in enumerate(ranges[way]):
+            above.barh(place + lift, high - low, left=low, height=0.34, color=color)
+        for column, rows in enumerate(largest[way]):
+            _outline(panels[1, column], np.ravel(rows), np.linspace(0, 1, 26), color)
+    above.axvline(0, color=INK, linewidth=0.8)
+    above.set_xscale("symlog", linthresh=1, linscale=0.5)
+    above.xaxis.set_major_locator(FixedLocator([-100, -10, -1, 0, 1, 10, 100]))
+    above.xaxis.set_minor_locator(NullLocator())
+    above.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
+    above.set(ylim=(len(sizes) - 0.4, -0.6), xlabel="score: the middle 90% (logarithmic beyond ±1)")
+    above.set_yticks(range(len(sizes)), [f"$d_k$ = {size:,}" for size in sizes])
+    above.tick_params(axis="y", length=0)
+    above.grid(axis="x")
+    for panel, size in zip(panels[1], sizes, strict=True):
+        panel.set(title=f"$d_k$ = {size:,}", xlabel="largest weight")
+        panel.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    panels[1, 0].set_ylabel("share of the rows")
+    panels[1, 0].yaxis.set_major_locator(MaxNLocator(4))
+    panels[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     figure.legend(
         handles=[
             Line2D([], [], color=color, linewidth=5, label=drawing.typeset(way))
@@ -320,21 +335,16 @@ def entropy_target(
         f"target of {target:g} once. Marked are the entropies {trials}.",
         height=3.1,
     )
-    below = temperatures[entropies < target]
-    axes.axvspan(temperatures[0], below[-1], color=SKY, alpha=0.25, linewidth=0)
-    axes.axvspan(below[-1], temperatures[-1], color=ORANGE, alpha=0.2, linewidth=0)
     _entropy_curve(axes, temperatures, entropies)
     axes.axhline(target, color=VERMILLION, linestyle="--", linewidth=1.2)
     for temperature, value in tried.items():
         axes.plot(temperature, value, "o", color=INK, markersize=8)
-        right = value < target  # the answer lies to the right, so the words stand on the left
         axes.annotate(
-            f"T = {temperature:g}:\ntoo {'sharp, go higher' if right else 'flat, go lower'}",
+            f"T = {temperature:g}: {value:.2f}",
             (temperature, value),
-            (-10, 6) if right else (10, -8),
+            (10, -8),
             textcoords="offset points",
-            ha="right" if right else "left",
-            va="bottom" if right else "top",
+            va="top",
         )
     axes.annotate(
         f"target {target:g}",
@@ -345,27 +355,6 @@ def entropy_target(
         color=VERMILLION,
     )
     axes.set(xlim=(temperatures[0], temperatures[-1]), ylim=(0, None))
-    return figure
-
-
-@lesson_style
-def cap_curve(scores: ArrayLike, capped: ArrayLike, cap: float) -> LessonFigure:
-    """Draw a soft cap beside the line of unchanged scores."""
-    scores, capped = np.asarray(scores, float), np.asarray(capped, float)
-    figure, axes = new_figure(
-        f"A curve through the origin that follows the diagonal for small scores and bends "
-        f"toward −{cap:g} on the left and {cap:g} on the right, never crossing either.",
-        height=3.1,
-    )
-    axes.plot(scores, scores, color=GRAY, linewidth=1, linestyle=":", label="unchanged")
-    axes.plot(scores, capped, color=BLUE, label=f"capped at {cap:g}")
-    for bound in (-cap, cap):
-        axes.axhline(bound, color=VERMILLION, linestyle="--", linewidth=1)
-    axes.set(xlabel="score", ylabel="score after the cap", ylim=(-1.5 * cap, 1.5 * cap))
-    axes.set_yticks([-cap, 0, cap])
-    axes.yaxis.set_major_formatter(lambda value, _position: drawing.number(value))
-    axes.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
-    axes.legend(loc="center right")
     return figure
 
 
@@ -395,7 +384,7 @@ def attention_by_keys(
         ncols=2,
     )
     left.plot(counts, np.log(counts), "--", color=GRAY, linewidth=1.2, label="log S: equal weights")
-    for way, color, mark in zip(shares, (BLUE, ORANGE), "os", strict=False):
+    for way, color, mark in zip(shares, (BLUE, ORANGE, GREEN), "os^", strict=False):
         look = {"color": color, "marker": mark, "markersize": 5}
         left.plot(counts, entropies[way], label=drawing.typeset(way), **look)
         right.plot(counts, shares[way], **look)
@@ -407,28 +396,28 @@ def attention_by_keys(
         panel.set_xticks(counts[::2], [f"{count:,g}" for count in counts[::2]])
         panel.xaxis.set_minor_locator(NullLocator())
         panel.set_xlabel("S, the number of keys")
-    figure.legend(loc="outside lower center", ncols=3)
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
 @lesson_style
-def sampling_weights(words: Sequence[str], weights: Mapping[float, ArrayLike]) -> LessonFigure:
-    """Draw the probabilities of the next word, one panel a temperature."""
-    said = "; ".join(
-        f"temperature {temperature:g}: {drawing.numbers(np.asarray(row))}"
-        for temperature, row in weights.items()
-    )
+def sampling_weights(words: Sequence[str], weights: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw the probabilities of the next word, one panel a setting."""
+    rows = {setting: np.asarray(row) for setting, row in weights.items()}
+    said = "; ".join(f"{setting}: {drawing.numbers(row)}" for setting, row in rows.items())
     figure, panels = new_figure(
         f"Bars of the probability of each next word, {drawing.words(words)}. {said}.",
-        height=2.8,
-        ncols=len(weights),
+        height=2.9,
+        ncols=len(rows),
         sharey=True,
     )
-    for panel, (temperature, row) in zip(panels, weights.items(), strict=True):
-        drawing.bars(panel, np.asarray(row), words)
-        panel.set(title=f"T = {temperature:g}", ylim=(0, 1.1), xlabel="next word")
-        panel.tick_params(axis="x", labelsize=8)
-    panels[0].set_ylabel("probability")
+    for panel, (setting, row) in zip(panels, rows.items(), strict=True):
+        places = np.arange(len(words))
+        panel.bar(places, row, color=BLUE, width=0.75)
+        panel.set(title=setting, xlabel="next word")
+        panel.set_xticks(places, words, rotation=90, fontsize=7)
+        panel.tick_params(axis="x", length=0)
+    panels[0].set(ylabel="probability", ylim=(0, 1.1 * max(row.max() for row in rows.values())))
     return figure
 
 
@@ -436,47 +425,38 @@ def sampling_weights(words: Sequence[str], weights: Mapping[float, ArrayLike]) -
 def bounded_scores(
     factors: ArrayLike,
     largest: Mapping[str, ArrayLike],
-    sizes: ArrayLike,
     entropies: Mapping[str, ArrayLike],
     limit: float,
 ) -> LessonFigure:
-    """Draw the largest score as components grow, beside the entropy of normalized rows by d_k."""
-    factors, sizes = np.asarray(factors, float), np.asarray(sizes, float)
-    scores = "; ".join(
-        f"{way}: largest score {np.asarray(values)[-1]:.3g}" for way, values in largest.items()
-    )
-    rows = "; ".join(
-        f"{which}: from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
-        for which, values in entropies.items()
+    """Draw the largest score as components grow, beside the mean entropy of the same rows."""
+    factors = np.asarray(factors, float)
+    said = "; ".join(
+        f"{way}: largest score {np.asarray(largest[way])[-1]:.3g}, entropy "
+        f"{np.asarray(entropies[way])[-1]:.2f}"
+        for way in largest
     )
     figure, (left, right) = new_figure(
-        f"On the left the largest score as components grow {factors[-1]:g}-fold; at the end, "
-        f"{scores}. On the right the entropy of rows with query/key normalization, for d_k from "
-        f"{sizes[0]:g} to {sizes[-1]:g}. {rows}.",
-        height=3.8,
+        f"On the left the largest score, on the right the mean entropy of the weights, as "
+        f"components grow {factors[-1]:g}-fold. At the end, {said}.",
+        height=3.6,
         ncols=2,
     )
-    for (way, values), color, mark in zip(largest.items(), CYCLE, "osD^", strict=False):
-        left.plot(
-            factors, values, marker=mark, markersize=5, color=color, label=drawing.typeset(way)
-        )
-    left.set_yscale("log")
+    for way, color, mark in zip(largest, CYCLE, "osD^", strict=False):
+        look = {"color": color, "marker": mark, "markersize": 5, "label": drawing.typeset(way)}
+        left.plot(factors, largest[way], **look)
+        right.plot(factors, entropies[way], **look)
+    left.set(yscale="log", ylabel="largest score (logarithmic)")
     left.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
-    left.set(ylabel="largest score (logarithmic)")
-    left.set_xscale("log")
-    left.set_xticks(factors, [f"{factor:g}" for factor in factors])
-    left.xaxis.set_minor_locator(NullLocator())
-    left.set(xlabel="standard deviation of the components")
-    for (which, values), color, mark in zip(entropies.items(), (SKY, PURPLE), "v^", strict=False):
-        right.plot(sizes, values, marker=mark, markersize=5, color=color, label=which)
     right.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
-    right.text(sizes[0], 1.02 * limit, "equal weights", fontsize=9)
+    right.text(factors[0], 1.02 * limit, "equal weights", fontsize=9)
     right.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * limit))
-    right.set_title("normalized queries and keys", fontsize=10)
-    left.set_title("$d_k$ = 64", fontsize=10)
-    _logarithmic_sizes(right, sizes)
     for panel in (left, right):
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
+        panel.set_xscale("log")
+        panel.set_xticks(factors, [f"{factor:g}" for factor in factors])
+        panel.xaxis.set_minor_locator(NullLocator())
+        panel.set_xlabel("standard deviation of the components")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
 
 

@@ -111,7 +111,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="entropy",
     points=2,
-    minutes=7,
+    minutes=5,
     reference=entropy,
     signature="entropy(weights, axis=-1)",
     cases=cases,

@@ -175,7 +175,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="softmax_with_temperature",
     points=2,
-    minutes=7,
+    minutes=5,
     reference=softmax_with_temperature,
     signature="softmax_with_temperature(scores, temperature, axis=-1)",
     cases=cases,

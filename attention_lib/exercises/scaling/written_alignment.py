@@ -10,7 +10,7 @@ from attention_lib.checks.exercise import Exercise
 EXERCISE = Exercise(
     name="written_alignment",
     points=2,
-    minutes=10,
+    minutes=8,
     rubric=(
         (
             0.5,

@@ -39,7 +39,7 @@ def histograms():
         for way, raw in zip(WAYS, (1, 0), strict=True)
     }
     largest = {way: [rng.uniform(0.2, 1, 40) for _ in SIZES] for way in WAYS}
-    return plots.histograms_by_size(SIZES, scores, largest)
+    return plots.scores_and_weights_by_size(SIZES, scores, largest)
 
 
 def one_row():
@@ -70,15 +70,10 @@ def target():
     return plots.entropy_target(temperatures, curve, 0.5, tried)
 
 
-def cap():
-    scores = np.linspace(-150, 150, 31)
-    return plots.cap_curve(scores, 50 * np.tanh(scores / 50), 50.0)
-
-
 def bounded():
-    largest = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 42.0, 50.0]}
-    entropies = {"independent keys": [2.1, 2.1], "one aligned key": [2.0, 0.0]}
-    return plots.bounded_scores([1, 4, 16], largest, [4, 1024], entropies, np.log(12))
+    largest = {"1/√d_k alone": [4.0, 60.0, 900.0], "with a soft cap": [4.0, 8.0, 8.0]}
+    entropies = {"1/√d_k alone": [2.1, 0.2, 0.0], "with a soft cap": [2.1, 1.3, 1.7]}
+    return plots.bounded_scores([1, 4, 16], largest, entropies, np.log(12))
 
 
 def keys():
@@ -88,7 +83,7 @@ def keys():
 
 
 def sampling():
-    return plots.sampling_weights(WORDS, {0.5: [0.7, 0.2, 0.1], 2.0: [0.4, 0.3, 0.3]})
+    return plots.sampling_weights(WORDS, {"T = 0.5": [0.7, 0.2, 0.1], "T = 2": [0.4, 0.3, 0.3]})
 
 
 FIGURES = [
@@ -101,7 +96,6 @@ FIGURES = [
     lines,
     tempered,
     target,
-    cap,
     bounded,
     keys,
     sampling,
