@@ -14,8 +14,10 @@ from attention_lib import (
     attention,
     causal_mask,
     cross_attention,
+    document_mask,
     padding_mask,
     self_attention,
+    sliding_window_mask,
 )
 
 DTYPES = (np.float16, np.float32, np.float64)
@@ -333,6 +335,20 @@ class TestMaskMakers:
         for query, key in np.ndindex(length, length):
             assert mask[query, key] == (key <= query)
 
+    @given(st.integers(0, 9), st.integers(1, 12))
+    def test_window_allows_the_newest_positions(self, length, window):
+        mask = sliding_window_mask(length, window)
+        assert (mask.dtype, mask.shape) == (bool, (length, length))
+        for query, key in np.ndindex(length, length):
+            assert mask[query, key] == (key <= query < key + window)
+
+    @given(st.lists(st.integers(-2, 2), max_size=8))
+    def test_documents_are_kept_apart(self, documents):
+        mask = document_mask(documents)
+        assert (mask.dtype, mask.shape) == (bool, (len(documents), len(documents)))
+        for query, key in np.ndindex(mask.shape):
+            assert mask[query, key] == (documents[query] == documents[key])
+
     @given(st.integers(0, 9), st.data())
     def test_padding_marks_the_first_tokens(self, max_length, data):
         lengths = data.draw(st.lists(st.integers(0, max_length), max_size=5))
@@ -357,6 +373,9 @@ class TestMaskMakers:
                 r"must have shape \(B,\); it has shape \(1, 1\)",
             ),
             (padding_mask, ([1], None), TypeError, "max_length must be an integer; it is None"),
+            (sliding_window_mask, (3, 0), ValueError, "window must be at least 1; it is 0"),
+            (document_mask, ([[1]],), ValueError, r"must have shape \(L,\); it has shape \(1, 1\)"),
+            (document_mask, ([0.5],), TypeError, "documents must hold integers"),
         ],
     )
     def test_bad_input_is_named(self, function, arguments, error, sentence):

@@ -240,6 +240,27 @@ class TestAttentionBackward:
 
             assert_near(got, difference_gradient(loss, inputs[position]), 1e-7)
 
+    @given(attention_shapes(), st.integers(0, 99), st.floats(-2.0, 2.0))
+    @few_cases
+    def test_mask_and_scale_are_those_of_attention(self, drawn_shapes, seed, scale):
+        shapes, output_shape = drawn_shapes
+        *inputs, grad_output = random_shaped([*shapes, output_shape], seed)
+        size = (*output_shape[:-1], inputs[1].shape[-2])
+        mask = np.random.default_rng(seed).random(size) < 0.5  # some rows allow nothing
+        gradients = attention_backward(*inputs, grad_output, mask, scale)
+        for position, got in enumerate(gradients):
+
+            def loss(x, position=position):
+                changed = [*inputs[:position], x, *inputs[position + 1 :]]
+                return np.sum(attention(*changed, mask, scale)[0] * grad_output)
+
+            assert_near(got, difference_gradient(loss, inputs[position]), 1e-7)
+
+    def test_mask_of_numbers_is_refused(self):
+        inputs = [drawn(np.float64, n, 3) for n in (5, 7, 7, 5)]
+        with pytest.raises(TypeError, match="mask must hold booleans"):
+            attention_backward(*inputs, np.zeros((5, 7)))
+
     @given(attention_shapes(), st.integers(0, 99), st.floats(0.1, 3.0))
     def test_is_autograds(self, drawn_shapes, seed, spread):
         shapes, output_shape = drawn_shapes

@@ -8,6 +8,7 @@ from attention_lib import (
     adam_step,
     attention_layer,
     attention_layer_backward,
+    copying_score,
     embed,
     induction_score,
     next_word_loss,
@@ -154,6 +155,13 @@ def test_induction_score_adds_all_earlier_places():
     )
 
 
+def test_copying_score_counts_the_words_that_a_head_raises_most():
+    words, turned = np.eye(4), np.roll(np.eye(4), 1, axis=0)
+    assert copying_score(words, words, words, words) == 1.0
+    assert copying_score(words, words, turned, words) == 0.0
+    assert copying_score(words, words, words, words * [1, 1, -1, -1]) == 0.5
+
+
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
@@ -182,6 +190,7 @@ def test_induction_score_adds_all_earlier_places():
         (lambda: adam_step([1.0], [1.0, 2.0], [0.0], [0.0], 1), ValueError, "must have one shape"),
         (lambda: adam_step([1.0], [1.0], [0.0], [0.0], 1, rate=-1), ValueError, "rate must be"),
         (lambda: induction_score(np.eye(3), [0, 1]), ValueError, "weights must have shape"),
+        (lambda: copying_score(*[np.eye(3)] * 3, np.ones((3, 2))), ValueError, r"\(D, V\); they"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused_in_a_sentence(call, error, said):

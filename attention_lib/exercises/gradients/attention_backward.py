@@ -1,7 +1,8 @@
-"""`attention_backward(query, key, value, grad_output)` returns the gradients of attention by its three inputs.
+"""`attention_backward(query, key, value, grad_output, mask=None)` returns the gradients of attention.
 
-The attention is unmasked and scaled by 1/√d_k. Query `(..., L, d_k)`, key `(..., S, d_k)`, value
-`(..., S, d_v)`, grad_output `(..., L, d_v)` → `(grad_query, grad_key, grad_value)`.
+The attention is scaled by 1/√d_k. Query `(..., L, d_k)`, key `(..., S, d_k)`, value `(..., S, d_v)`,
+grad_output `(..., L, d_v)` → `(grad_query, grad_key, grad_value)`. The mask is boolean, True where
+attention is allowed, and broadcast to `(..., L, S)`. A row with nothing allowed has zero gradients.
 """
 
 from __future__ import annotations
@@ -18,23 +19,25 @@ from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import (
     plain_softmax,
+    plain_softmax_or_zeros,
     softmax_with_epsilon,
     softmax_with_one_maximum,
 )
 from attention_lib.lessons.gradients import attention_backward, softmax_vjp
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
-    "First compute the weights again, as the forward pass did: "
-    "lib.softmax(lib.scaled_scores(query, key)), of shape (..., L, S).",
+    "First compute the weights again, as the forward pass did, of shape (..., L, S): lib.softmax of "
+    "lib.scaled_scores(query, key), or with a mask lib.masked_softmax(scores, mask).",
     "Then go backward. Through output = weights @ value: grad_value is weights transposed "
     "times grad_output, and grad_weights is grad_output times value transposed. Transpose the "
     "last two axes only: np.swapaxes(value, -1, -2).",
     "Through softmax: grad_scores = softmax_vjp(weights, grad_weights), your own function.",
     "Through the scores: grad_query is grad_scores @ key, grad_key is grad_scores transposed "
     "@ query, both divided by √d_k, the same number that the scores were divided by.",
-    "For √d_k write query.shape[-1] ** 0.5, which leaves float32 as it is; np.sqrt makes it float64.",
+    "The mask needs no other step: where a weight is 0, softmax_vjp gives 0, and nothing flows back.",
 )
 
 Gradients = tuple[NDArray, NDArray, NDArray]
@@ -65,6 +68,29 @@ def cases(rng: Generator) -> Iterator[Case]:
     far = np.array([3000.0, 0.0])  # lifts every score of a row alike, far beyond what exp can take,
     query[:, 0] = 0.5, 1.5, 3.0  # and each row to a height of its own
     yield Case(query, key + far, *others)
+    yield masked(drawn(rng, (), 2, 3, 4, 1), np.array([[True, False, True], [False, False, False]]))
+    yield masked(drawn(rng, (3,), 3, 3, 3, 3), np.tri(3, dtype=bool))
+    yield masked(drawn(rng, (2, 3), 5, 6, 4, 7), some_rows_empty(rng, 2, 1, 5, 6))
+    yield masked(drawn(rng, (2,), 5, 3, 6, 2), rng.permutation([True, True, False]))  # of the keys
+    single = Case(*(a.astype(np.float32) for a in drawn(rng, (2,), 3, 6, 5, 2).args))
+    yield masked(single, some_rows_empty(rng, 2, 3, 6))
+    # A forbidden score far above the allowed ones.
+    query, key, *others = drawn(rng, (), 3, 5, 2, 6).args
+    forbidden = int(rng.integers(5))
+    query[:, 0], key[forbidden, 0] = np.abs(query[:, 0]) + 1, 3000.0
+    yield masked(Case(query, key, *others), np.arange(5) != forbidden)
+
+
+def masked(case: Case, mask: NDArray) -> Case:
+    return Case(*case.args, mask=mask)
+
+
+def some_rows_empty(rng: Generator, *shape: int) -> NDArray:
+    """Draw a mask in which one row forbids everything, and every other allows something."""
+    mask = rng.random(shape) < 0.6
+    mask[..., 0] |= ~mask.any(axis=-1)
+    mask[..., int(rng.integers(shape[-2])), :] = False
+    return mask
 
 
 def drawn(
@@ -82,12 +108,24 @@ def transposed(array: NDArray) -> NDArray:
     return np.swapaxes(array, -1, -2)
 
 
-def magnitude(query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray) -> Gradients:
+def weigh_by_softmax(scores: NDArray, mask: NDArray | None) -> NDArray:
+    return softmax(scores) if mask is None else masked_softmax(scores, mask)
+
+
+def magnitude(
+    query: NDArray,
+    key: NDArray,
+    value: NDArray,
+    grad_output: NDArray,
+    mask: NDArray | None = None,
+) -> Gradients:
     """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
     scale = 1 / math.sqrt(query.shape[-1])
     products = np.abs(query) @ transposed(np.abs(key)) * scale
     # A weight is as uncertain as its score: in proportion to the products summed for it.
-    weights = softmax(scaled_scores(query, key)) * (1 + 2 * products.max(axis=-1, keepdims=True))
+    weights = weigh_by_softmax(scaled_scores(query, key), mask)
+    products = np.where(weights > 0, products, 0.0)
+    weights = weights * (1 + 2 * products.max(axis=-1, keepdims=True))
     grad_weights = np.abs(grad_output) @ transposed(np.abs(value))
     grad_scores = vjp_magnitude(weights, grad_weights)
     return (
@@ -102,8 +140,9 @@ def backward(
     key: NDArray,
     value: NDArray,
     grad_output: NDArray,
+    mask: NDArray | None = None,
     *,
-    weigh: Callable[[NDArray], NDArray] = softmax,
+    weigh: Callable[[NDArray, NDArray | None], NDArray] = weigh_by_softmax,
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
     scale: float | None = None,
     scale_back: float | None = None,
@@ -112,7 +151,7 @@ def backward(
     right_scale = 1 / math.sqrt(query.shape[-1])
     scale = right_scale if scale is None else scale
     scale_back = scale if scale_back is None else scale_back
-    weights = weigh(query @ transposed(key) * scale)
+    weights = weigh(query @ transposed(key) * scale, mask)
     grad_weights = grad_output @ transposed(value)
     grad_scores = through_softmax(weights, grad_weights)
     return (
@@ -123,28 +162,52 @@ def backward(
 
 
 def with_step(**changes: Callable | float) -> Answer:
-    return lambda query, key, value, grad_output: backward(
-        query, key, value, grad_output, **changes
-    )
+    return lambda *args, **mask: backward(*args, **mask, **changes)
+
+
+def with_softmax(softmax: Callable[[NDArray], NDArray]) -> Answer:
+    """Take another softmax of the scores, in which those that are forbidden are -inf."""
+    return with_step(weigh=lambda scores, mask: softmax(filled(scores, mask)))
+
+
+def filled(scores: NDArray, mask: NDArray | None, fill: float = -np.inf) -> NDArray:
+    return scores if mask is None else np.where(mask, scores, fill)
+
+
+def softmax_or_nan(scores: NDArray, axis: int | None = -1) -> NDArray:
+    """Compute softmax as a learner does, with NaN where nothing is allowed."""
+    with np.errstate(invalid="ignore"):
+        exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+        return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def with_scale(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
-    return lambda query, key, value, grad_output: backward(
-        query, key, value, grad_output, scale=scale(query, key, value)
+    return lambda *args, **mask: backward(*args, **mask, scale=scale(*args[:3]))
+
+
+def afterward(change: Callable[[Gradients, NDArray], tuple[NDArray, ...]]) -> Answer:
+    """Change the three gradients, with a look at the query."""
+    return lambda *args, **mask: change(backward(*args, **mask), args[0])
+
+
+def times_power_of_d_k(which: int, power: float = 0.5) -> Answer:
+    """Multiply one of the three gradients by a power of d_k."""
+    return afterward(
+        lambda gradients, query: tuple(
+            g * (query.shape[-1] ** power if i == which else 1.0) for i, g in enumerate(gradients)
+        )
     )
 
 
-def times_power_of_d_k(which: int, *args: NDArray, power: float = 0.5) -> Gradients:
-    """Compute the three gradients, and multiply one of them by a power of d_k."""
-    factor = args[0].shape[-1] ** power
-    return tuple(g * (factor if i == which else 1.0) for i, g in enumerate(backward(*args)))
-
-
 def transposed_whole(
-    query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray
+    query: NDArray,
+    key: NDArray,
+    value: NDArray,
+    grad_output: NDArray,
+    mask: NDArray | None = None,
 ) -> Gradients:
     root = math.sqrt(query.shape[-1])
-    weights = softmax(query @ key.T / root)
+    weights = weigh_by_softmax(query @ key.T / root, mask)
     grad_scores = softmax_vjp(weights, grad_output @ value.T)
     return grad_scores @ key / root, grad_scores.T @ query / root, weights.T @ grad_output
 
@@ -154,9 +217,15 @@ def combined(
 ) -> Answer:
     """Make an answer from the arguments, the weights, dS and the scale, combined wrongly."""
 
-    def answer(query: NDArray, key: NDArray, value: NDArray, grad_output: NDArray) -> Gradients:
+    def answer(
+        query: NDArray,
+        key: NDArray,
+        value: NDArray,
+        grad_output: NDArray,
+        mask: NDArray | None = None,
+    ) -> Gradients:
         scale = 1 / math.sqrt(query.shape[-1])
-        weights = softmax(query @ transposed(key) * scale)
+        weights = weigh_by_softmax(query @ transposed(key) * scale, mask)
         grad_scores = softmax_vjp(weights, grad_output @ transposed(value))
         return combine(query, key, grad_output, weights, grad_scores, scale)
 
@@ -172,13 +241,8 @@ MISTAKES = known_mistakes(
     with_step(scale=1.0),
     "scale-missing-forward: The weights are computed without 1/√d_k: scale the scores before "
     "softmax.",
-    lambda query, key, value, grad_output: backward(
-        query,
-        key,
-        value,
-        grad_output,
-        scale=1.0,
-        scale_back=1 / math.sqrt(query.shape[-1]),
+    lambda *args, **mask: backward(
+        *args, **mask, scale=1.0, scale_back=1 / math.sqrt(args[0].shape[-1])
     ),
     "root-of-another-size: You scale by √d_v or by the number of keys or queries: d_k is the last "
     "size of query and key.",
@@ -192,17 +256,13 @@ MISTAKES = known_mistakes(
     with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
     "scale-on-one: grad_query and grad_key carry the factor 1/√d_k both, and here only one of "
     "them does.",
-    lambda query, key, value, grad_output: times_power_of_d_k(0, query, key, value, grad_output),
-    lambda query, key, value, grad_output: times_power_of_d_k(1, query, key, value, grad_output),
+    times_power_of_d_k(0),
+    times_power_of_d_k(1),
     "value-scaled: grad_value is divided by √d_k as well: the values were not scaled on the way "
     "forward.",
-    lambda query, key, value, grad_output: times_power_of_d_k(
-        2, query, key, value, grad_output, power=-0.5
-    ),
+    times_power_of_d_k(2, power=-0.5),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
-    lambda query, key, value, grad_output: backward(
-        query, key, value, grad_output, scale_back=1 / query.shape[-1]
-    ),
+    lambda *args, **mask: backward(*args, **mask, scale_back=1 / args[0].shape[-1]),
     "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
     "grad_weights), not grad_weights itself.",
     with_step(through_softmax=lambda p, g: g),
@@ -222,15 +282,13 @@ MISTAKES = known_mistakes(
     with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=0, keepdims=True))),
     with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-1))),
     "softmax-over-wrong-axis: Softmax must run over the keys, the last axis of the scores.",
-    with_step(weigh=lambda scores: softmax(scores, -2)),
-    with_step(weigh=lambda scores: softmax(scores, 0)),
-    with_step(weigh=lambda scores: softmax(scores, None)),
+    with_softmax(lambda scores: softmax_or_nan(scores, -2)),
+    with_softmax(lambda scores: softmax_or_nan(scores, 0)),
+    with_softmax(lambda scores: softmax_or_nan(scores, None)),
     "gradients-reordered: The three gradients are in another order: return grad_query, grad_key, "
     "grad_value.",
     *(
-        lambda query, key, value, grad_output, order=order: tuple(
-            backward(query, key, value, grad_output)[i] for i in order
-        )
+        afterward(lambda gradients, query, order=order: tuple(gradients[i] for i in order))
         for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
     ),
     "weights-not-transposed: weights is not transposed in grad_value: value j gathers from all "
@@ -265,7 +323,9 @@ MISTAKES = known_mistakes(
     transposed_whole,
     "value-not-transposed: value is not transposed in grad_weights: entry [i, j] is "
     "grad_output[i] · value[j].",
-    lambda query, key, value, grad_output: backward(query, key, transposed(value), grad_output),
+    lambda query, key, value, *others, **mask: backward(
+        query, key, transposed(value), *others, **mask
+    ),
     "value-from-scores: grad_value comes from grad_scores: the output is weights @ value, so it "
     "takes the weights.",
     combined(
@@ -280,19 +340,44 @@ MISTAKES = known_mistakes(
     with_step(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
     "divided-by-queries: The gradients are divided by the number of queries: grad_output is all "
     "there is to carry back.",
-    lambda query, key, value, grad_output: tuple(
-        gradient / query.shape[-2] for gradient in backward(query, key, value, grad_output)
-    ),
+    afterward(lambda gradients, query: tuple(g / query.shape[-2] for g in gradients)),
     "exp-overflows: exp overflows for large scores: use a softmax that subtracts each row's "
     "maximum.",
-    with_step(weigh=plain_softmax),
+    with_softmax(plain_softmax),
+    with_softmax(plain_softmax_or_zeros),
+    "mask-ignored: The mask is ignored: the weights are those of the forward pass, 0 where it forbids.",
+    with_step(weigh=lambda scores, mask: softmax(scores)),
+    "mask-inverted: The mask is inverted: True is where attention is allowed.",
+    with_step(weigh=lambda scores, mask: weigh_by_softmax(scores, None if mask is None else ~mask)),
+    "mask-added: The mask is added to the scores as 0 and 1: where it is False, the score becomes -inf.",
+    with_step(weigh=lambda scores, mask: softmax(scores + (0 if mask is None else mask))),
+    "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
+    with_step(weigh=lambda scores, mask: softmax(filled(scores, mask, 0.0))),
+    "masked-after-softmax: The mask is put on the weights: forbidden keys still took their share of the "
+    "sum. Mask the scores, as lib.masked_softmax does.",
+    with_step(weigh=lambda scores, mask: softmax(scores) * (True if mask is None else mask)),
+    "only-gradient-masked: The mask is put on the gradient of the scores alone: the weights themselves "
+    "must be the masked ones.",
+    lambda *args, **mask: backward(
+        *args,
+        through_softmax=lambda p, g: softmax_vjp(p, g) * mask.get("mask", True),
+    ),
+    "empty-row-nan: A row with nothing allowed gives NaN: its weights are zeros, and so are its "
+    "gradients. lib.masked_softmax sees to that.",
+    with_softmax(softmax_or_nan),
+    "empty-row-equal-weights: A row with nothing allowed gets equal weights: it has zero gradients. A "
+    "large negative number is not -inf.",
+    *(
+        with_step(weigh=lambda scores, mask, fill=fill: softmax(filled(scores, mask, fill)))
+        for fill in (-1e9, -1e6, -1e30)
+    ),
     "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "
     "0/0: use a softmax that subtracts each row's own.",
-    with_step(weigh=softmax_with_one_maximum),
+    with_softmax(softmax_with_one_maximum),
     "constant-in-sum: A small constant is added to the sum in softmax: leave it out, the sum is "
     "never 0.",
     *(
-        with_step(weigh=lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
+        with_softmax(lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
         for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
     ),
 )
@@ -302,7 +387,7 @@ EXERCISE = Exercise(
     points=4,
     minutes=18,
     reference=attention_backward,
-    signature="attention_backward(query, key, value, grad_output)",
+    signature="attention_backward(query, key, value, grad_output, mask=None)",
     cases=cases,
     magnitude=magnitude,
     hints=HINTS,

@@ -1,8 +1,9 @@
 """`attention_layer_backward(x, w_q, w_k, w_v, w_o, grad_output)` returns the gradients of `attention_layer`.
 
 Shapes as in `attention_layer`, grad_output `(..., L, D)` → `(grad_x, grad_w_q, grad_w_k, grad_w_v,
-grad_w_o)`, each in its argument's shape, the matrices' summed over all leading dimensions. Not by
-one call of a function that does the whole layer's.
+grad_w_o)`, each in its argument's shape, the matrices' summed over all leading dimensions. Lesson 04's
+`attention_backward`, which takes the mask, may do attention's part. Not by one call of a function that
+does the whole layer's.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from attention_lib.lessons.learning import attention_layer, attention_layer_back
 from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
-    "Compute query, key, value and the causal weights again, and the mixture, weights @ value, that "
-    "went into w_o.",
+    "Compute query, key and value again, and the mixture that went into w_o: the output of causal "
+    "attention.",
     "The output is x + mixture @ w_o. So grad_output goes straight on to grad_x, and "
     "grad_mixture is grad_output @ w_o.T.",
-    "From there it is lesson 04's attention_backward, with the causal weights: softmax_vjp, then "
-    "grad_query, grad_key and grad_value, the first two with 1/√d_k. Where a weight is 0, "
-    "softmax_vjp gives 0: the mask needs nothing more.",
+    "From there lesson 04's attention_backward goes on, with the mask: "
+    "lib.attention_backward(query, key, value, grad_mixture, lib.causal_mask(L)) returns grad_query, "
+    "grad_key and grad_value.",
     "x was used four times: in the sum, for the queries, the keys and the values. grad_x is the sum "
     "of four parts: grad_output, grad_query @ w_q.T, grad_key @ w_k.T and grad_value @ w_v.T.",
     "For query = x @ w_q the gradient of w_q is x transposed times grad_query, summed over all "
@@ -282,8 +283,8 @@ MISTAKES = known_mistakes(
 
 EXERCISE = Exercise(
     name="attention_layer_backward",
-    points=5,
-    minutes=20,
+    points=4,
+    minutes=16,
     reference=attention_layer_backward,
     cases=cases,
     magnitude=magnitude,

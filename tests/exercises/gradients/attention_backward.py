@@ -6,21 +6,33 @@ import numpy as np
 
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax, weighted_sum
+from attention_lib.lessons.stability import masked_softmax
 from tests.exercises.gradients.softmax_jacobian import jacobian_by_broadcasting
 from tests.exercises.gradients.softmax_vjp import vjp_in_two_products, vjp_textbook
-from tests.exercises.parts import as_float, remembered_by_shape
+from tests.exercises.parts import as_float, remembered_by_shape, softmax_or_zeros
 
 
-def backward_textbook(query, key, value, grad_output):
+def allowed(scores, mask):
+    return softmax(scores) if mask is None else masked_softmax(scores, mask)
+
+
+def by_hand(scores, mask):
+    """Compute softmax with -inf where the mask forbids, and zeros for an empty row."""
+    if mask is not None:
+        scores = np.where(mask, scores, scores.dtype.type(-np.inf))
+    return softmax_or_zeros(scores)
+
+
+def backward_textbook(query, key, value, grad_output, mask=None):
     scale = query.shape[-1] ** -0.5
-    weights = softmax(query @ np.swapaxes(key, -1, -2) * scale)
+    weights = by_hand(as_float(query) @ np.swapaxes(key, -1, -2) * scale, mask)
     grad_value = np.swapaxes(weights, -1, -2) @ grad_output
     grad_scores = vjp_textbook(weights, grad_output @ np.swapaxes(value, -1, -2)) * scale
     return grad_scores @ key, np.swapaxes(grad_scores, -1, -2) @ query, grad_value
 
 
-def backward_from_the_library(query, key, value, grad_output):
-    weights = softmax(scaled_scores(query, key))
+def backward_from_the_library(query, key, value, grad_output, mask=None):
+    weights = allowed(scaled_scores(query, key), mask)
     grad_weights = grad_output @ value.mT
     grad_scores = vjp_in_two_products(weights, grad_weights)
     root = math.sqrt(key.shape[-1])
@@ -31,9 +43,9 @@ def backward_from_the_library(query, key, value, grad_output):
     ]
 
 
-def backward_by_einsum(query, key, value, grad_output):
+def backward_by_einsum(query, key, value, grad_output, mask=None):
     root = float(np.sqrt(query.shape[-1]))
-    weights = softmax(np.einsum("...id,...jd->...ij", query, key) / root)
+    weights = by_hand(np.einsum("...id,...jd->...ij", query, key) / root, mask)
     grad_weights = np.einsum("...ic,...jc->...ij", grad_output, value)
     rows = np.einsum("...ij,...ij->...i", weights, grad_weights)
     grad_scores = weights * (grad_weights - rows[..., None])
@@ -44,9 +56,9 @@ def backward_by_einsum(query, key, value, grad_output):
     )
 
 
-def backward_by_jacobians(query, key, value, grad_output):
+def backward_by_jacobians(query, key, value, grad_output, mask=None):
     scale = 1 / math.sqrt(query.shape[-1])
-    weights = softmax(scale * (query @ np.moveaxis(key, -1, -2)))
+    weights = allowed(scale * (query @ np.moveaxis(key, -1, -2)), mask)
     jacobians = jacobian_by_broadcasting(weights)
     grad_weights = grad_output @ np.moveaxis(value, -1, -2)
     grad_scores = (jacobians @ grad_weights[..., None])[..., 0]
@@ -57,28 +69,33 @@ def backward_by_jacobians(query, key, value, grad_output):
     )
 
 
-def backward_one_query_at_a_time(query, key, value, grad_output):
+def backward_one_query_at_a_time(query, key, value, grad_output, mask=None):
     dtype = np.result_type(query.dtype, np.float32)
     grads = [np.zeros(a.shape, dtype) for a in (query, key, value)]
     scale = 1 / math.sqrt(query.shape[-1])
+    shape = (*query.shape[:-1], key.shape[-2])
+    mask = np.broadcast_to(True if mask is None else mask, shape)
     for batch in np.ndindex(query.shape[:-2]):
         for i in range(query.shape[-2]):
+            seen = np.flatnonzero(mask[batch][i])
+            if not seen.size:
+                continue
             q, g = query[batch][i], grad_output[batch][i]
-            scores = np.array([float(sum(q * k)) * scale for k in key[batch]])
+            scores = np.array([float(sum(q * k)) * scale for k in key[batch][seen]])
             weights = softmax(scores)
-            pulls = np.array([float(sum(g * v)) for v in value[batch]])
+            pulls = np.array([float(sum(g * v)) for v in value[batch][seen]])
             pulls = weights * (pulls - sum(weights * pulls))
-            for j in range(key.shape[-2]):
-                grads[0][batch][i] += (scale * pulls[j] * key[batch][j]).astype(dtype)
-                grads[1][batch][j] += (scale * pulls[j] * q).astype(dtype)
-                grads[2][batch][j] += (weights[j] * g).astype(dtype)
+            for pull, weight, j in zip(pulls, weights, seen, strict=True):
+                grads[0][batch][i] += (scale * pull * key[batch][j]).astype(dtype)
+                grads[1][batch][j] += (scale * pull * q).astype(dtype)
+                grads[2][batch][j] += (weight * g).astype(dtype)
     return tuple(grads)
 
 
-def backward_in_float64(query, key, value, grad_output):
+def backward_in_float64(query, key, value, grad_output, mask=None):
     q, k, v, g = (a.astype(np.float64) for a in (query, key, value, grad_output))
     q *= 1 / math.sqrt(q.shape[-1])
-    weights = softmax(q @ k.mT)
+    weights = by_hand(q @ k.mT, mask)
     # The row sums of dP * P are those of dO * O: no L x S array is needed for them.
     rows = np.sum(g * (weights @ v), axis=-1, keepdims=True)
     grad_scores = weights * (g @ v.mT - rows)
@@ -87,10 +104,10 @@ def backward_in_float64(query, key, value, grad_output):
     return tuple(a.astype(dtype) for a in (grad_query, grad_scores.mT @ q, weights.mT @ g))
 
 
-def backward_in_separate_products(query, key, value, grad_output):
+def backward_in_separate_products(query, key, value, grad_output, mask=None):
     """Multiply p (g − Σ p g) out, and carry each part back by itself."""
     scale = 1 / math.sqrt(query.shape[-1])
-    weights = softmax(scale * (query @ key.mT))
+    weights = allowed(scale * (query @ key.mT), mask)
     products = weights * (grad_output @ value.mT)
     rows = products.sum(axis=-1, keepdims=True)
     return (
@@ -100,21 +117,31 @@ def backward_in_separate_products(query, key, value, grad_output):
     )
 
 
-def backward_from_centered_keys_and_values(query, key, value, grad_output):
-    """A constant in the keys or in the values changes no score and no weight's gradient."""
+def backward_from_centered_keys_and_values(query, key, value, grad_output, mask=None):
+    """A constant in the keys or in the values changes no weight and no weight's gradient."""
     scale = query.shape[-1] ** -0.5
+    if mask is not None:  # what a forbidden key holds is not to come into the others
+        key = np.where(np.any(mask, axis=-2)[..., None] if mask.ndim > 1 else mask[:, None], key, 0)
     keys = key - key.mean(axis=-2, keepdims=True, dtype=np.result_type(key, np.float32))
     values = value - value.mean(axis=-2, keepdims=True, dtype=np.result_type(value, np.float32))
     scores = scale * (query @ keys.mT)
-    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
+    if mask is not None:
+        scores = np.where(mask, scores, scores.dtype.type(-np.inf))
+    total = np.logaddexp.reduce(scores, axis=-1, keepdims=True)
+    weights = np.exp(scores - np.maximum(total, np.finfo(scores.dtype).min))
     grad_scores = scale * vjp_textbook(weights, grad_output @ values.mT)
     return grad_scores @ keys, grad_scores.mT @ query, weights.mT @ grad_output
 
 
-def backward(query, key, value, grad_output, through=softmax, back=vjp_textbook):
+def backward(
+    query, key, value, grad_output, mask=None, through=softmax_or_zeros, back=vjp_textbook
+):
     query, key, value, grad_output = map(as_float, (query, key, value, grad_output))
     scale = float(query.shape[-1] ** -0.5)
-    weights = through(query @ key.mT * scale)
+    scores = query @ key.mT * scale
+    if mask is not None:
+        scores = np.where(mask, scores, scores.dtype.type(-np.inf))
+    weights = through(scores)
     grad_scores = back(weights, grad_output @ value.mT) * scale
     return grad_scores @ key, grad_scores.mT @ query, weights.mT @ grad_output
 
@@ -122,56 +149,62 @@ def backward(query, key, value, grad_output, through=softmax, back=vjp_textbook)
 def causal(scores):
     if scores.shape[-1] == scores.shape[-2]:
         future = ~np.tri(scores.shape[-1], dtype=bool)
-        scores = np.where(future, scores.dtype.type(-1e30), scores)
-    return softmax(scores)
+        scores = np.where(future, scores.dtype.type(-np.inf), scores)
+    return softmax_or_zeros(scores)
 
 
 def with_one_maximum(scores):
     with np.errstate(all="ignore"):
         exponentials = np.exp(scores - scores.max())
-        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+        total = exponentials.sum(axis=-1, keepdims=True)
+        return (
+            np.nan_to_num(exponentials / total)
+            if (scores == -np.inf).any()
+            else exponentials / total
+        )
 
 
 def times(*factors):
     """Return the gradients, each times a power of d_k."""
 
-    def answer(query, *others):
+    def answer(query, *others, **mask):
         size = query.shape[-1]
-        gradients = backward(query, *others)
+        gradients = backward(query, *others, **mask)
         return tuple(g * size**power for g, power in zip(gradients, factors, strict=True))
 
     return answer
 
 
-def summed_over_the_batch(*arrays):
+def summed_over_the_batch(*arrays, **mask):
     return tuple(
-        g if g.ndim < 3 else np.broadcast_to(g.sum(axis=0), g.shape) for g in backward(*arrays)
+        g if g.ndim < 3 else np.broadcast_to(g.sum(axis=0), g.shape)
+        for g in backward(*arrays, **mask)
     )
 
 
-def first_of_the_second_batch_axis(*arrays):
-    gradients = backward(*arrays)
+def first_of_the_second_batch_axis(*arrays, **mask):
+    gradients = backward(*arrays, **mask)
     if arrays[0].ndim < 4:
         return gradients
     return tuple(np.broadcast_to(g[:, :1], g.shape) for g in gradients)
 
 
-def weights_not_transposed(query, key, value, grad_output):
-    grad_query, grad_key, grad_value = backward(query, key, value, grad_output)
-    if query.shape[-2] == key.shape[-2]:
+def weights_not_transposed(query, key, value, grad_output, mask=None):
+    grad_query, grad_key, grad_value = backward(query, key, value, grad_output, mask)
+    if query.shape[-2] == key.shape[-2] and mask is None:
         weights = softmax(as_float(query) @ as_float(key).mT / query.shape[-1] ** 0.5)
         grad_value = weights @ grad_output
     return grad_query, grad_key, grad_value
 
 
-def doubles_grad_output(query, key, value, grad_output):
-    result = backward(query, key, value, grad_output)
+def doubles_grad_output(query, key, value, grad_output, mask=None):
+    result = backward(query, key, value, grad_output, mask)
     grad_output *= 2
     return result
 
 
-def backward_by_the_hints(query, key, value, grad_output):
-    weights = softmax(scaled_scores(query, key))
+def backward_by_the_hints(query, key, value, grad_output, mask=None):
+    weights = allowed(scaled_scores(query, key), mask)
     grad_value = np.swapaxes(weights, -1, -2) @ grad_output
     grad_weights = grad_output @ np.swapaxes(value, -1, -2)
     grad_scores = vjp_textbook(weights, grad_weights)
@@ -192,26 +225,40 @@ RIGHT = [
 ]
 
 WRONG = {
-    "causal where square": lambda *arrays: backward(*arrays, through=causal),
-    "one maximum": lambda *arrays: backward(*arrays, through=with_one_maximum),
-    "constant in the sum": lambda *arrays: backward(
-        *arrays, through=lambda s: softmax(s) * s.dtype.type(1 - 1e-12)
+    "causal where square": lambda *arrays, **mask: backward(*arrays, **mask, through=causal),
+    "one maximum": lambda *arrays, **mask: backward(*arrays, **mask, through=with_one_maximum),
+    "constant in the sum": lambda *arrays, **mask: backward(
+        *arrays, **mask, through=lambda s: softmax_or_zeros(s) * s.dtype.type(1 - 1e-12)
     ),
-    "factor p missing": lambda *arrays: backward(
-        *arrays, back=lambda w, g: g - (w * g).sum(axis=-1, keepdims=True)
+    "factor p missing": lambda *arrays, **mask: backward(
+        *arrays, **mask, back=lambda w, g: g - (w * g).sum(axis=-1, keepdims=True)
     ),
     "scale missing from grad_query": times(0.5, 0, 0),
     "scale missing from grad_key": times(0, 0.5, 0),
     "scale in grad_value": times(0, 0, -0.5),
     "scale twice": times(-0.5, -0.5, 0),
-    "negative": lambda *arrays: tuple(-g for g in backward(*arrays)),
-    "grad_output ignored": lambda q, k, v, g: backward(q, k, v, np.ones_like(g)),
+    "negative": lambda *arrays, **mask: tuple(-g for g in backward(*arrays, **mask)),
+    "grad_output ignored": lambda q, k, v, g, mask=None: backward(q, k, v, np.ones_like(g), mask),
     "summed over the batch": summed_over_the_batch,
     "first of the second batch axis": first_of_the_second_batch_axis,
     "weights not transposed": weights_not_transposed,
-    "query and key changed places": lambda *arrays: tuple(backward(*arrays)[i] for i in (1, 0, 2)),
-    "a generator": lambda *arrays: (g for g in backward(*arrays)),
-    "rounded": lambda *arrays: tuple(g.round(10) for g in backward(*arrays)),
+    "query and key changed places": lambda *arrays, **mask: tuple(
+        backward(*arrays, **mask)[i] for i in (1, 0, 2)
+    ),
+    "a generator": lambda *arrays, **mask: (g for g in backward(*arrays, **mask)),
+    "rounded": lambda *arrays, **mask: tuple(g.round(10) for g in backward(*arrays, **mask)),
     "doubles grad_output": doubles_grad_output,
     "remembered": remembered_by_shape(backward),
+    "a mask of the keys alone": lambda q, k, v, g, mask=None: backward(
+        q, k, v, g, mask if mask is None or mask.ndim == 1 else mask.any(axis=-2, keepdims=True)
+    ),
+    "the first item's mask for all": lambda q, k, v, g, mask=None: backward(
+        q, k, v, g, mask if mask is None else mask[(0,) * (mask.ndim - 2)]
+    ),
+    "an empty row spoils its item": lambda q, k, v, g, mask=None: backward(
+        q, k, v, g, mask if mask is None or mask.any(axis=-1).all() else np.zeros_like(mask)
+    ),
+    "-1e4 for -inf": lambda q, k, v, g, mask=None: backward(
+        q, k, v, g, through=lambda s: softmax(s if mask is None else np.where(mask, s, -1e4))
+    ),
 }

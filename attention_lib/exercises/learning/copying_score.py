@@ -1,0 +1,139 @@
+"""`copying_score(embedding, w_v, w_o, unembedding)` returns the share of words that a head would copy.
+
+`(V, D)`, `(D, d_v)`, `(d_v, D)`, `(D, V)` → the share of the V words whose own entry is the largest in
+their row of `embedding w_v w_o unembedding`, a number: what a head passes on, read from the matrices
+without data. No two entries of a row are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.lessons.learning import copying_score
+
+HINTS = (
+    "Row i of embedding @ w_v @ w_o @ unembedding, (V, V), says what attending to word i adds to the "
+    "score of each word.",
+    "np.argmax(..., axis=1) finds the word whose score rises most. It should be i itself, as "
+    "np.arange(V) has it.",
+    "The mean of booleans is the share of those that are True.",
+)
+
+
+def cases(rng: Generator) -> Iterator[Case]:
+    words = np.array([[1.0, 0.0], [0.0, 1.0]])
+    yield Case(words, np.eye(2), np.array([[1.0, 0.0], [2.0, 1.0]]), words.T)
+    yield Case(words, np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]]), words.T)
+    yield Case(
+        np.array([[1, 0], [-1, 3], [0, 3]]),
+        np.array([[2], [1]]),
+        np.array([[1, 2]]),
+        np.array([[3, 0, 1], [0, 5, 2]]),
+    )
+    yield drawn(rng, 5, 5, 5)  # square: here a lost transpose gives numbers
+    yield drawn(rng, 12, 4, 3)
+    yield drawn(rng, 11, 6, 5, copying=3.0)
+    yield drawn(rng, 9, 7, 4, copying=1.0)
+    yield drawn(rng, 30, 16, 9, copying=2.0)
+    yield drawn(rng, 14, 6, 8, copying=-2.0)
+    yield Case(*(a.astype(np.float32) for a in drawn(rng, 10, 5, 4, copying=1.0).args))
+    yield Case(*drawn(rng, 1, 3, 2).args)
+
+
+def drawn(rng: Generator, words: int, size: int, d_v: int, copying: float = 0.0) -> Case:
+    """Draw matrices, of which some pass a word on; no two entries of a row are nearly equal."""
+    while True:
+        embedding, w_v = rng.normal(size=(words, size)), rng.normal(size=(size, d_v))
+        w_o = rng.normal(size=(d_v, size)) + copying * w_v.T
+        unembedding = rng.normal(size=(size, words)) + copying * embedding.T
+        circuit = embedding @ w_v @ w_o @ unembedding
+        largest = np.sort(circuit, axis=1)[:, -2:]
+        if words == 1 or np.diff(largest, axis=1).min() > 1e-2:
+            return Case(embedding, w_v, w_o, unembedding)
+
+
+def magnitude(embedding: NDArray, w_v: NDArray, w_o: NDArray, unembedding: NDArray) -> NDArray:
+    return np.asarray(1.0)
+
+
+def of_circuit(measure: Callable[[NDArray], Any]) -> Answer:
+    """Measure the product of the four matrices."""
+    return lambda embedding, w_v, w_o, unembedding: measure(embedding @ w_v @ w_o @ unembedding)
+
+
+def own(best: NDArray) -> float:
+    return float(np.mean(best == np.arange(best.size)))
+
+
+def softmax_of(circuit: NDArray) -> NDArray:
+    exponentials = np.exp(circuit - circuit.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+MISTAKES = known_mistakes(
+    "columns: The largest entry of each column is looked for: row i says what attending to word i adds, "
+    "so argmax runs along axis=1.",
+    of_circuit(lambda circuit: own(circuit.argmax(axis=0))),
+    "smallest: The smallest entry of each row is looked for: the word that is copied has the largest.",
+    of_circuit(lambda circuit: own(circuit.argmin(axis=1))),
+    "largest-size: Entries are compared by their size, without their signs: a large negative one lowers "
+    "a score.",
+    of_circuit(lambda circuit: own(np.abs(circuit).argmax(axis=1))),
+    "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
+    of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > 0))),
+    "above-the-mean: Words whose own entry is above the mean of the row are counted: it must be the "
+    "largest.",
+    of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > circuit.mean(axis=1)))),
+    "count: This is how many words are copied: divide by V, or take the mean.",
+    of_circuit(lambda circuit: int((circuit.argmax(axis=1) == np.arange(len(circuit))).sum())),
+    "list-of-booleans: This says of each word whether it is copied: take the mean, one number.",
+    of_circuit(lambda circuit: circuit.argmax(axis=1) == np.arange(len(circuit))),
+    "not-copied: This is the share of the words that are not copied.",
+    of_circuit(lambda circuit: 1 - own(circuit.argmax(axis=1))),
+    "weights: This is a mean of softmax weights: ask for each word whether its own entry is the largest.",
+    of_circuit(lambda circuit: float(np.diag(softmax_of(circuit)).mean())),
+    "mean-of-diagonal: This is the mean of the words' own entries: ask whether each is the largest of its "
+    "row.",
+    of_circuit(lambda circuit: float(np.diag(circuit).mean())),
+    of_circuit(lambda circuit: float(np.trace(circuit))),
+    "head-left-out: The head is left out: embedding @ w_v @ w_o @ unembedding, with w_v and w_o.",
+    lambda embedding, w_v, w_o, unembedding: own((embedding @ unembedding).argmax(axis=1)),
+    "residual-added: The words' own vectors are added: what the head passes on is the product of the "
+    "four matrices alone.",
+    lambda embedding, w_v, w_o, unembedding: own(
+        ((embedding + embedding @ w_v @ w_o) @ unembedding).argmax(axis=1)
+    ),
+    "matrices-exchanged: w_v and w_o are taken from the wrong side: embedding @ w_v @ w_o @ unembedding.",
+    lambda embedding, w_v, w_o, unembedding: own(
+        (embedding @ w_o.T @ w_v.T @ unembedding).argmax(axis=1)
+    ),
+    "embedding-twice: The embedding is used in place of the unembedding: the scores of words come from "
+    "unembedding.",
+    lambda embedding, w_v, w_o, unembedding: own(
+        (embedding @ w_v @ w_o @ embedding.T).argmax(axis=1)
+    ),
+    "unembedding-twice: The unembedding is used in place of the embedding: words go in by embedding.",
+    lambda embedding, w_v, w_o, unembedding: own(
+        (unembedding.T @ w_v @ w_o @ unembedding).argmax(axis=1)
+    ),
+    "circuit-returned: This is the matrix of all scores: return the share of the words that are copied.",
+    of_circuit(lambda circuit: circuit),
+)
+
+EXERCISE = Exercise(
+    name="copying_score",
+    points=2,
+    minutes=6,
+    reference=copying_score,
+    cases=cases,
+    magnitude=magnitude,
+    hints=HINTS,
+    mistakes=MISTAKES,
+)
