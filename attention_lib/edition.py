@@ -1,9 +1,9 @@
-"""Make a students' edition, a package in which the answers to graded lessons are packed.
+"""Make a students' edition: the course as a package whose answers to graded lessons cannot be read.
 
-`make edition LESSON=03_scaling` runs it. The modules of graded lessons and of all exercises lie
-compressed in one file, which this module's finder imports from: tracebacks, `help`, `inspect` and
-debuggers find no source there. An edition imports this module before any other, so what makes an
-edition imports the rest of the library where it is needed. docs/teaching.md says how far to trust it.
+`make edition LESSON=03_scaling` runs it. The source of graded lessons and of all exercises is
+compressed into one file. `PackedFinder` imports from that file, and tracebacks, `help`, `inspect` and
+debuggers show none of it. An edition imports this module before all others, so functions that make an
+edition import the rest of the library in their bodies. docs/teaching.md says how far to trust it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ __all__ = ["EditionError", "make_edition", "when_shown"]
 
 LIBRARY = Path(__file__).parent
 FILE = "packed.bin"  # in an edition's attention_lib/
-FUTURE = "from __future__ import annotations\n"
-OUT_OF_SIGHT = 100_000  # lines: beyond the end of any file
 DEFINED = """\
 # {name} answers an exercise of a later lesson. solution("{name}") shows this lesson's own answer.
 from attention_lib.edition import packed  # noqa: E402
@@ -89,8 +87,11 @@ class PackedFinder(MetaPathFinder, Loader):
         return self._sources[Path(file).relative_to(LIBRARY).as_posix()]
 
     def define(self, name: str, namespace: dict[str, Any]) -> None:
-        """Define a function in the module of a lesson that is over, and with a line in no file."""
-        source = "\n" * OUT_OF_SIGHT + self._sources[f"{namespace['__name__']}.{name}"]
+        """Define a function in the module of a lesson that is over.
+
+        Its line numbers lie beyond the end of the module's file, so that no line of that is shown.
+        """
+        source = "\n" * 100_000 + self._sources[f"{namespace['__name__']}.{name}"]
         exec(compile(source, namespace["__file__"], "exec", dont_inherit=True), namespace)
 
 
@@ -140,14 +141,11 @@ def graded_lessons(given: Sequence[str], over: str, today: datetime.date) -> dic
             del graded[lesson]
         else:
             graded[lesson] = day
-    first = next(iter(graded), "")
-    later = next(
-        (lesson for lesson in given if first and lesson > first and lesson not in graded), ""
-    )
-    if later:
+    over_now = [lesson for lesson in given if lesson not in graded]
+    if over_now != list(given[: len(over_now)]):
         raise EditionError(
-            f"{later} is over and {first} is not: the later lesson would show the answers to the "
-            "earlier one. Let the earlier one be over too."
+            f"{over_now[-1]} is over and {next(iter(graded))} is not: the later lesson would show the "
+            "answers to the earlier one. Let the earlier one be over too."
         )
     return graded
 
@@ -185,7 +183,7 @@ def make_edition(
             raise EditionError(f"{target} holds something else than an edition: choose another.")
         shutil.rmtree(target)
     later = [lesson for lesson in LESSONS if lesson not in given]
-    hidden, sources = _hidden_functions(graded), {}
+    hidden, sources = _hidden_functions(graded), dict[str, str]()
     for file in _files(later):
         text = (LIBRARY / file).read_text(encoding="utf-8")
         folder = file.partition("/")[0]
@@ -197,7 +195,8 @@ def make_edition(
         module = "attention_lib." + file.removesuffix(".py").replace("/", ".")
         for name in hidden.get(module, ()):
             function = _definition(text, name)
-            sources[f"{module}.{name}"] = FUTURE + _with_contracts(function)
+            future = "from __future__ import annotations\n"
+            sources[f"{module}.{name}"] = future + _with_contracts(function)
             text = text.replace(function, DEFINED.format(name=name))
         if file.endswith("__init__.py"):
             text = _without(later, text, is_first=file == "__init__.py")
@@ -277,7 +276,7 @@ def _with_contracts(text: str) -> str:
 
 
 def _without(later: Sequence[str], text: str, is_first: bool) -> str:
-    """Take later lessons out of a package's imports and lists; the first imports this module."""
+    """Remove later lessons from an `__init__.py`; let the library's first one import this module."""
     from attention_lib.lessons import module_of
 
     for lesson in later:
