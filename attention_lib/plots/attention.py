@@ -326,7 +326,7 @@ def one_query(
 
 @lesson_style
 def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
-    """Draw named rows of weights as bars, one panel a row; NaN is written where it stands."""
+    """Draw named rows of weights as bars, one panel a row; NaN is written as text."""
     rows = {name: np.asarray(row, float) for name, row in rows.items()}
     said = "; ".join(f"{name} {drawing.listed(row, '.3g')}" for name, row in rows.items())
     figure, panels = new_figure(
@@ -354,7 +354,7 @@ def bounded_mixtures(
     factors: ArrayLike,
     reach: Mapping[str, ArrayLike],
 ) -> LessonFigure:
-    """Draw where ways of mixing put their outputs (N, 2), and how far they reach as queries grow.
+    """Draw the outputs (N, 2) of several ways of mixing, and their size as queries grow.
 
     Each way in `outputs` has a panel of its own. `reach` maps ways to the size of their largest
     output component for each of the `factors`.
@@ -401,7 +401,7 @@ _LOOKS = ((BLUE, "."), (VERMILLION, "x"), (PURPLE, "^"))
 
 
 def _extent(outputs: Mapping[str, ArrayLike]) -> str:
-    """Say between which numbers the components of outputs lie."""
+    """Return the smallest and the largest component of the outputs in words."""
     everything = np.concatenate([np.ravel(points) for points in outputs.values()])
     return f"between {drawing.number(everything.min())} and {drawing.number(everything.max())}"
 

@@ -33,7 +33,7 @@ def bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
 
 
 def room_for_numbers(heights: NDArray) -> tuple[float, float]:
-    """Limits that leave room for the number at the end of each bar."""
+    """Return axis limits that leave room for the number at the end of each bar."""
     low, high = min(0.0, heights.min()), max(0.0, heights.max())
     room = 0.2 * (high - low)
     return (low - room if low < 0 else 0.0), high + room

@@ -45,9 +45,9 @@ def one_pass(
 ) -> LessonFigure:
     """Show a row of scores (n,) in blocks, and its maximum and total once `read` of them are read.
 
-    `exponentials` has for each block those of all scores up to its end, under their maximum. Below
-    each block read stands the total after it: what it has kept of the total before, and what the
-    block adds. A dotted outline is the total before, where the maximum shrank it.
+    `exponentials` holds, for each block, those of all scores up to its end, under their maximum.
+    Below each block that has been read, a bar shows the total after it: what is left of the total
+    before, and what the block adds. Where a new maximum shrank it, a dotted outline shows the old one.
     """
     blocks = [np.asarray(block, float) for block in blocks]
     row, ends = np.concatenate(blocks), np.cumsum([0, *map(len, blocks)])
@@ -118,9 +118,8 @@ def tile_by_tile(
 ) -> LessonFigure:
     """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
 
-    `exponentials` are those of the scores read, each row under its maximum, and `outputs` (L,) are
-    what they make of the values. Only the scores of the present block are there; beside them stand
-    maximum, total and output.
+    `exponentials` are those of the scores read, each row under its maximum. `outputs` (L,) are the
+    outputs so far. Only the scores of the present block are shown, beside maximum, total and output.
     """
     scores, values = np.asarray(scores, float), np.asarray(values, float)
     exponentials, output = np.asarray(exponentials, float), np.asarray(outputs, float)
@@ -337,7 +336,7 @@ def roofline(
     ):
         axis.plot(x, y / 1e9, mark, color=color, markersize=9, label=name)
         shared = [other for place, other in points.values() if place == x]
-        if y == min(shared):  # one line up to the roof for all that stand above one another
+        if y == min(shared):  # one line up to the roof for all points at the same place
             top = min(peak, bandwidth * x)
             line_color = color if len(shared) == 1 else GRAY
             ends = [y / 1e9, top / 1e9]

@@ -360,7 +360,7 @@ def tile_budget(
         share = needed / room
         color = BLUE if share <= 1 else VERMILLION
         axes.barh(place, min(share, widest), 0.55, color=color, alpha=0.85)
-        if share > widest:  # a bar that goes on, marked so, with its number beside it
+        if share > widest:  # too long a bar is cut off and marked, with its number beside it
             axes.plot(widest, place, ">", color=VERMILLION, markersize=12, clip_on=False)
         axes.text(
             0.02, place - 0.42, parts[place] + (f", {share:.1f} times as much" if share > 1 else ""),

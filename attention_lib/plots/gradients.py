@@ -44,7 +44,7 @@ __all__ = [
 def weights_along_score(
     scores: ArrayLike, moving: int, slopes: ArrayLike, weigh: Weigh, keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw all weights as one of the scores (n,) moves, with their slopes where it stands."""
+    """Draw all weights as one of the scores (n,) moves, with their slopes at its present value."""
     scores, slopes = np.asarray(scores, float), np.asarray(slopes)
     here, weights = scores[moving], np.asarray(weigh(scores))
     said = ", ".join(
@@ -221,7 +221,7 @@ def gradient_lines(
     x_base: int | None = None,
     y_scale: str = "log",
 ) -> LessonFigure:
-    """Draw one line a curve over the same x, on a logarithmic axis of a base where one is given."""
+    """Draw curves over the same x; with `x_base`, that axis is logarithmic."""
     x = np.asarray(x, float)
     said = "; ".join(
         f"{name}, from {drawing.short(values[0])} to {drawing.short(values[-1])}"
@@ -250,7 +250,7 @@ def gradient_lines(
 
 @lesson_style
 def steps_by_lead(leads: ArrayLike, steps: Mapping[str, ArrayLike], most: int) -> LessonFigure:
-    """Draw the steps until a mistake is mended against its lead; ``inf`` ends a line at `most`."""
+    """Draw the steps until a mistake is corrected against its lead; ``inf`` ends a line at `most`."""
     leads = np.asarray(leads, float)
     lines = {name: np.asarray(line, float) for name, line in steps.items()}
     said = "; ".join(

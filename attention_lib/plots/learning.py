@@ -172,7 +172,7 @@ def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
 def reading_path(
     words: Sequence[str], first: ArrayLike, second: ArrayLike, place: int
 ) -> LessonFigure:
-    """Draw from where one place reads: in the second layer, and what its sources read before.
+    """Draw which places one place attends to in layer two, and which those attend to in layer one.
 
     `first` and `second` are the maps of the two layers, (places, places). A line's width is its
     weight; a weight below 0.05 gets no line.

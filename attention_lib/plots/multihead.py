@@ -52,7 +52,7 @@ def one_or_two_heads(
     mixtures: ArrayLike,
     questions: tuple[str, str],
 ) -> LessonFigure:
-    """Draw each pair of values (n, 2) mixed into one point, beside a slot for each question."""
+    """Draw two values mixed into one point by one head, beside two heads that keep them apart."""
     values, mixtures = np.asarray(values, float), np.asarray(mixtures, float)
     ends = {text: f"{names[first]} and {names[second]}" for text, (first, second) in pairs.items()}
     said = "; ".join(
@@ -129,7 +129,7 @@ def errors_by_share(
 def regrouped(whole: ArrayLike, ways: Mapping[str, ArrayLike]) -> LessonFigure:
     """Color the entries of (L, D) numbers by their row, and follow them into (H, L, d) heads.
 
-    `whole` holds ten times the row plus the column in each entry; so do the ways.
+    Each entry of `whole` and of the arrays in `ways` is ten times its row in `whole` plus its column.
     """
     whole = np.asarray(whole)
     ways = {name: np.asarray(way) for name, way in ways.items()}
@@ -386,7 +386,7 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
 
 @lesson_style
 def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw seconds for one step against the words so far, and all but the first line again.
+    """Draw seconds for one step against the words so far; a second panel leaves out the first line.
 
     A line may end before the others. Both axes of the first panel are logarithmic. The second panel
     has plain milliseconds.
@@ -424,7 +424,7 @@ def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> Les
 def words_a_second(
     chats: ArrayLike, rates: Mapping[str, ArrayLike], fits: Mapping[str, int]
 ) -> LessonFigure:
-    """Draw words a second, all chats together, against the chats; a line ends where memory does."""
+    """Draw words a second of all chats together against their number, until memory is full."""
     chats = np.asarray(chats)
     lines = {name: np.asarray(line, float)[chats <= fits[name]] for name, line in rates.items()}
     said = "; ".join(

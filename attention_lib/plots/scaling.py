@@ -124,7 +124,7 @@ def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLi
 
 @lesson_style
 def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> LessonFigure:
-    """Draw a histogram of scores on a logarithmic axis, with the scores one has been told of."""
+    """Draw a histogram of scores on a logarithmic axis, with the scores that are often claimed."""
     scores = np.asarray(scores).ravel()
     largest = np.abs(scores).max()
     figure, axes = new_figure(
@@ -243,7 +243,7 @@ def one_row_at_size(
 def rows_with_entropy(
     rows: Mapping[str, ArrayLike], entropies: Sequence[float], keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw rows of weights side by side, each with its entropy and the number it is worth."""
+    """Draw rows of weights side by side, each with its entropy and how many equal weights have it."""
     said = "; ".join(
         f"{name}: {drawing.numbers(np.asarray(row))} with entropy {value:.2f}"
         for (name, row), value in zip(rows.items(), entropies, strict=True)
@@ -269,7 +269,7 @@ def rows_with_entropy(
 def lines_by_size(
     sizes: ArrayLike, lines: Mapping[str, ArrayLike], label: str, limit: float, limit_name: str
 ) -> LessonFigure:
-    """Draw a measure of the weights against d_k, as they are and scaled, below its limit."""
+    """Draw a measure of the weights against d_k, as they are and scaled, with a line at its limit."""
     sizes = np.asarray(sizes, float)
     said = "; ".join(
         f"{way} it goes from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
@@ -327,7 +327,7 @@ def tempered(
 def entropy_target(
     temperatures: ArrayLike, entropies: ArrayLike, target: float, tried: Mapping[float, float]
 ) -> LessonFigure:
-    """Draw entropy against temperature with a target, and what was tried on either side."""
+    """Draw entropy against temperature with a target, and the temperatures tried on either side."""
     temperatures, entropies = np.asarray(temperatures), np.asarray(entropies)
     trials = ", ".join(f"{value:.2f} at {t:g}" for t, value in tried.items())
     figure, axes = new_figure(

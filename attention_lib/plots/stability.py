@@ -194,7 +194,7 @@ def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFig
 def two_softmaxes(
     tokens: Sequence[str], scores: ArrayLike, answers: Mapping[str, ArrayLike]
 ) -> LessonFigure:
-    """Set the weights of two ways to compute one row's softmax side by side; NaN is written."""
+    """Draw the weights from two ways to compute one row's softmax side by side, NaN as text."""
     scores = np.asarray(scores)
     said = "; ".join(f"{name} gives {drawing.listed(row, '.3g')}" for name, row in answers.items())
     figure, axes = new_figure(
@@ -297,7 +297,7 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
         height=2.9,
         ncols=len(logs),
         sharey=True,
-        gridspec_kw={"wspace": 0.1},  # apart, the last number of an axis and the first of the next
+        gridspec_kw={"wspace": 0.1},  # so that the axes' end labels do not touch
         squeeze=False,
     )
     for axis, (name, values) in zip(axes[0], logs.items(), strict=True):
@@ -410,7 +410,7 @@ def masked_rows(
 def merged_halves(
     left: ArrayLike, right: ArrayLike, own: Sequence[ArrayLike], joined: Sequence[ArrayLike]
 ) -> LessonFigure:
-    """Show two halves of a row, each by its own maximum, and what joining does to the bars.
+    """Draw the exponentials of two halves of a row, each under its own maximum, then joined.
 
     `own` are the exponentials of each half under its own maximum, `joined` under that of both.
     """
