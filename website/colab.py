@@ -20,7 +20,7 @@ UNKNOWN = "It also runs [in Google Colab](../colab.md)."
 
 
 def with_repository(text: str, repository: str) -> str:
-    """Put a repository on GitHub in the place of OWNER/NAME; leave the text as it is for others."""
+    """Replace OWNER/NAME by the repository, if it is on GitHub."""
     if not repository.startswith(GITHUB):
         return text
     return text.replace("OWNER/NAME", repository.removeprefix(GITHUB))

@@ -57,7 +57,7 @@ def executed(lesson: str, cache: Path) -> NotebookNode:
         notebook,
         kernel_name="python3",
         timeout=CELL_SECONDS,
-        force_raise_errors=True,  # in cells that Jupyter goes on after, too
+        force_raise_errors=True,  # also in cells whose errors Jupyter passes over
         resources={"metadata": {"path": str(ROOT)}},
     ).execute()
     notebook.cells.remove(first)

@@ -1,4 +1,4 @@
-"""Take pages for the site out of README.md and docs/, with their links turned to the site."""
+"""Build the site's pages from README.md and docs/, and rewrite their links."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def section(readme: str, title: str) -> str:
 def with_site_links(text: str, folder: str, repository: str) -> str:
     """Turn links to files of the repository into links to the site's pages.
 
-    `folder` is where the text stands, with a slash at its end. A link to a file that is no page of
-    the site leads to the repository; where its address is not known, only the words stay.
+    `folder` is where the text stands, with a slash at its end. Links to other files lead to the
+    repository. If its address is not known, only the link's text stays.
     """
 
     def turn(match: re.Match[str]) -> str:
@@ -93,9 +93,9 @@ def with_sections(glossary: str, lessons: Mapping[str, str]) -> str:
 
 
 def section_of(term: str, text: str) -> str:
-    """Return the last heading before the term's first mention in bold, or else at all.
+    """Return the heading above the term's first mention in bold, or else above its first mention.
 
-    Empty where there is none, or the term itself is not there.
+    Empty if there is no heading above it, or no mention.
     """
     name = re.escape(term)
     found = re.search(rf"\*\*{name}s?\*\*", text, re.I) or re.search(name, text, re.I)
