@@ -27,8 +27,8 @@ def as_floating(values: ArrayLike, name: str) -> NDArray[np.floating]:
 def working_dtype(dtype: np.dtype) -> np.dtype:
     """Return the dtype to compute in: float64, or a wider one that came in.
 
-    float32 and float16 results that were computed in float64 and rounded once are right to
-    the last place or next to it, whatever the order of the sums.
+    float32 and float16 results that are computed in float64 and rounded once are right within one
+    unit in the last place, whatever the order of the sums.
     """
     return np.promote_types(dtype, np.float64)
 
@@ -63,7 +63,7 @@ def widened(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
 
 
 def as_integer(value: int, name: str, lowest: int) -> int:
-    """Return `value` as a Python integer, or refuse what is none or is below `lowest`."""
+    """Return `value` as a Python integer; refuse other types, and numbers below `lowest`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -74,7 +74,7 @@ def as_integer(value: int, name: str, lowest: int) -> int:
 
 
 def as_positive(value: float, name: str) -> float:
-    """Return `value` as a float, or refuse what is not one positive finite number."""
+    """Return `value` as a float; refuse what is not one positive finite number."""
     if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "iuf":
         raise TypeError(f"{name} must be one number; it is {value!r}.")
     if not 0 < value < np.inf:

@@ -1,7 +1,7 @@
-"""A learner's own copies of the lessons, where no work is ever overwritten; then JupyterLab on them.
+"""Copy new lessons into learn/, without overwriting a learner's work, and open JupyterLab there.
 
-`make lab` runs it, and so does, where there is no make, ``python -m attention_lib.learn``.
-Arguments are handed on to JupyterLab.
+`make lab` runs it; without make, run ``python -m attention_lib.learn``. Arguments are passed to
+JupyterLab.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ WITHOUT_NEWS = Path(__file__).with_name("jupyter")  # disables JupyterLab's ques
 
 
 def update(notebooks: Path, learn: Path) -> list[str]:
-    """Give the learner every lesson that is new, and every new version of a lesson.
+    """Give the learner every new lesson, and every new version of a lesson.
 
-    A lesson that is not in `learn` is copied there. When the lesson has changed since, the new
-    version takes the place of a copy that is still as it was given. Beside any other copy it is
-    put, once, under a name of its own, and no file with a learner's work in it is changed. The
-    file ``learn/.releases.json`` remembers the versions given so far; without it, the present
-    version counts as new.
+    A lesson that is not in `learn` is copied there. A new version of a lesson replaces a copy that
+    the learner has not changed. Otherwise it is saved once beside the learner's copy, under another
+    name, and that copy stays as it is. ``learn/.releases.json`` lists the versions given so far.
+    Without that file, the present version counts as new.
 
     Parameters
     ----------

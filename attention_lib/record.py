@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["FILE", "RELEASES", "Check", "Record", "Tried", "learner_folder", "note", "read"]
 
 FILE = ".progress.json"
-RELEASES = ".releases.json"  # what `make lab` writes beside a learner's copies, and nobody else
+RELEASES = ".releases.json"  # only `make lab` writes this file, into learn/
 LOCK_SECONDS = 2.0
 
 

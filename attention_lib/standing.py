@@ -18,13 +18,13 @@ __all__ = ["Count", "as_html", "as_text", "count", "lesson_to_open", "next_exerc
 
 @dataclass(frozen=True)
 class Count:
-    """How many exercises and points, of how many. Answers in words are read by a person."""
+    """Counts of exercises and points. Answers in words, which a person marks, are counted apart."""
 
     solved: int
     exercises: int
     points: int
     of_points: int
-    in_words: int  # points of answers in words, which are in none of the others
+    in_words: int  # points for answers in words, which the others leave out
 
     def __str__(self) -> str:
         return (
@@ -59,19 +59,19 @@ def next_exercise(record: Record, lesson: str) -> Exercise | None:
 
 
 def lesson_of_last_check(record: Record) -> str:
-    """Return the lesson that a learner was in, the first if there is none."""
+    """Return the lesson of the last check, or the first lesson if there was no check."""
     return EXERCISES[record.last].lesson if record.last in EXERCISES else LESSONS[0]
 
 
 def lesson_to_open(record: Record) -> str:
-    """Return the lesson in which to go on."""
+    """Return the lesson of the next open exercise."""
     lesson = lesson_of_last_check(record)
     following = next_exercise(record, lesson)
     return following.lesson if following else lesson
 
 
 def sentences(record: Record, lesson: str) -> list[str]:
-    """Say how far the lesson is, where the learner was last, what is next, which mistakes came up."""
+    """Say what is solved in a lesson, what was checked last, what is next, and which mistakes were met."""
     here = count(record, lesson)
     words = f"; {here.in_words} more for answers in words, which a person reads"
     told = [f"Lesson {lesson}: {here}{words if here.in_words else ''}."]

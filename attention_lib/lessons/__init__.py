@@ -17,10 +17,10 @@ LESSONS = (
     "09_gpu",
 )
 
-# Lessons that had another name once, for classes that were given them under it.
+# Former names of lessons, which a class may have them under.
 RENAMED = {"08_gpu": "09_gpu"}
 
-# Modules that a lesson hands to its learners: they rest on no answer to it.
+# Modules of a lesson that its learners may import: they contain no answer to it.
 GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.triton", "fast_flash")}
 
 # Modules beside a lesson's own that do the work of its answers.

@@ -156,7 +156,7 @@ class Tile:
         self._piece = piece if piece >= SHORTEST_PIECE else rows
 
     def start(self, query: Array, with_maximum: bool) -> None:
-        """Take new queries, to be summed with a running maximum or, as if it were 0, without."""
+        """Start on new queries, with a running maximum or with 0 in its place."""
         rows, d_k = query.shape
         self.query, self.maximum = self._queries[:rows], self._maxima[:rows]
         factor = self.query.dtype.type(self._exp_unit / math.sqrt(max(d_k, 1)))
@@ -224,8 +224,8 @@ class Tile:
     def has_safe_totals(self) -> bool:
         """Say whether every total lies far inside float32's range, 2^-126 to 2^128.
 
-        As an exponential is part of a total, none has overflowed then, and none has vanished
-        that counts.
+        A total contains every exponential: then none has overflowed, and none that matters has
+        underflowed.
         """
         return bool(self.total.min() > 2.0**-40 and self.total.max() < 2.0**40)
 
@@ -241,10 +241,10 @@ def _attend(
     position: int | None,
     results: tuple[Array, Array],
 ) -> None:
-    """Show the queries every block they may see; `position` is that of the first, if causal.
+    """Add every block that the queries may see; `position` is the first query's, if causal.
 
     Scores are seldom so large that their exponentials need a maximum, and finding it takes two
-    more passes over them: the sums are tried without, and made again when that was wrong.
+    more passes over them. So the sums are first made without it, and again with it if need be.
     """
     query, key, value = inputs
     seen = len(key) if position is None else min(len(key), position + len(query))
@@ -264,10 +264,10 @@ def _attend(
 
 
 def _is_moderate(output: Array) -> bool:
-    """Say whether values that give this output stayed in range when exponentials weighed them.
+    """Say whether the products of exponentials and values stayed in range, judged by the output.
 
-    No product of theirs overflowed if the output is finite, and none that counts vanished if
-    the largest value is not tiny; it is no smaller than the largest output.
+    None overflowed if the output is finite. None that matters underflowed if the largest value is
+    not tiny, and that is at least the largest output.
     """
     return bool(2.0**-60 < max(output.max(initial=0), -output.min(initial=0)) < np.inf)
 
@@ -329,7 +329,7 @@ def run_all(run: Callable, jobs: list, threads: int) -> None:
 
 
 def thread_count() -> int:
-    """Return how many threads NumPy's users expect: what they set for BLAS, or all processors."""
+    """Return the number of threads that is set for BLAS, or else the number of processors."""
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         asked = os.environ.get(variable, "")
         if asked.isdecimal() and int(asked) > 0:
@@ -339,7 +339,7 @@ def thread_count() -> int:
 
 @functools.cache
 def _fastest_exponential() -> tuple[np.ufunc, float]:
-    """Return an exponential and what to multiply a natural exponent by for it.
+    """Return an exponential function, and the factor that turns a natural exponent into its own.
 
     On Linux and processors with AVX-512 NumPy has a vector exp2, twice as quick as its exp;
     elsewhere its exp2 is scalar and slow, or NumPy does not say what it has.

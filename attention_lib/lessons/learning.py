@@ -43,7 +43,7 @@ def embed(tokens: ArrayLike, embedding: ArrayLike, positions: ArrayLike) -> NDAr
     Raises
     ------
     TypeError
-        If `tokens` does not hold integers, or another argument no real numbers.
+        If `tokens` does not hold integers, or another argument does not hold real numbers.
     ValueError
         If the shapes do not fit, or a token is not the number of a word.
 
@@ -77,7 +77,7 @@ def embed(tokens: ArrayLike, embedding: ArrayLike, positions: ArrayLike) -> NDAr
 def attention_layer(
     x: ArrayLike, w_q: ArrayLike, w_k: ArrayLike, w_v: ArrayLike, w_o: ArrayLike
 ) -> NDArray[np.floating]:
-    r"""Add to each vector what causal attention finds for it among those up to its place.
+    r"""Add the output of causal attention to each vector.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def adam_step(
     beta2: float = 0.999,
     epsilon: float = 1e-8,
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]:
-    r"""Move a parameter against its gradient, each entry in proportion to its usual size.
+    r"""Take one step of Adam: move each entry by its mean gradient over its root mean square.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def induction_score(weights: ArrayLike, tokens: ArrayLike) -> float:
 def copying_score(
     embedding: ArrayLike, w_v: ArrayLike, w_o: ArrayLike, unembedding: ArrayLike
 ) -> float:
-    """Measure for how many words a head that attends to a word raises that word's own score most.
+    """Measure the share of words that a head copies: attending to the word raises its score the most.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def copying_score(
     w_o : array_like, shape (d_v, D)
         The matrix through which its output is added.
     unembedding : array_like, shape (D, V)
-        What makes a score for each word of a vector.
+        The matrix that turns a vector into a score for each word.
 
     Returns
     -------
@@ -463,7 +463,7 @@ def as_tokens(tokens: ArrayLike, words: int | None = None) -> NDArray[np.integer
     TypeError
         If the numbers are not integers.
     ValueError
-        If there is one number without a dimension, or one that does not lie from 0 to `words` - 1.
+        If `tokens` has no dimension, or a number is not between 0 and `words` - 1.
 
     Examples
     --------

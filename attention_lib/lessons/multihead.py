@@ -496,7 +496,7 @@ def _require_groups(w_k: NDArray, w_v: NDArray, shape: tuple[int, int]) -> None:
 
 
 def _for_every_head(mask: ArrayLike | None, x: NDArray) -> NDArray | None:
-    """Give a mask that has none an axis for the heads."""
+    """Insert an axis for the heads into the mask."""
     if mask is None:
         return None
     mask = np.asarray(mask)

@@ -105,7 +105,7 @@ def softmax(scores: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
         np.subtract(scores, maximum, out=weights, dtype=weights.dtype)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=axis, keepdims=True)
-    return weights.astype(scores.dtype, copy=False)[()]  # a number for a number
+    return weights.astype(scores.dtype, copy=False)[()]  # a scalar for a scalar
 
 
 def weighted_sum(weights: ArrayLike, values: ArrayLike) -> NDArray:

@@ -184,7 +184,7 @@ def log_softmax(scores: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     result = np.empty(scores.shape, scores.dtype)
     with np.errstate(invalid="ignore"):  # inf - inf, where the answer is NaN
         np.subtract(shifted, log_total, out=result, casting="same_kind")
-    return result[()]  # a number for a number
+    return result[()]  # a scalar for a scalar
 
 
 def cross_entropy(scores: ArrayLike, targets: ArrayLike) -> np.floating:
@@ -281,7 +281,7 @@ def masked_softmax(scores: ArrayLike, mask: ArrayLike, axis: int = -1) -> NDArra
 
 
 def merge_softmax_stats(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-    """Join what two parts of a row know about their softmax.
+    """Merge the softmax statistics of two parts of a row.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def merge_softmax_stats(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats
 
     Notes
     -----
-    The larger maximum wins; each total is brought to it by ``exp(old - new)``. The rule is
+    Each total is rescaled to the larger maximum by ``exp(old - new)``. The rule is
     associative and commutative with ``(-inf, 0)`` as its identity, so parts may be joined in
     any order: see Milakov and Gimelshein, "Online normalizer calculation for softmax",
     arXiv:1805.02867 (2018).
