@@ -80,7 +80,7 @@ release: $(CLASS_READY) ## make notebooks/ and nbgrader's source folder from sol
 # LESSON: the last that the class has. FROM: the first whose notebook is in it, 01_softmax if not
 # said. OVER: lessons whose answers may be seen, such as 01_softmax,02_stability:2026-12-01, each at
 # once or from a day on. OUT: the folder to make.
-edition: $(READY) ## make a class's package, without answers: make edition LESSON=03_scaling
+edition: $(CLASS_READY) ## make a class's package, without answers: make edition LESSON=03_scaling
 	@test -n "$(LESSON)" || { echo "Up to which lesson? For example: make edition LESSON=03_scaling"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.edition "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
 	    $(if $(OVER),--over "$(OVER)") $(if $(OUT),--target "$(OUT)")

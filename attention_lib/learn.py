@@ -17,7 +17,7 @@ from attention_lib import record, standing
 from attention_lib.record import RELEASES as RECORD
 
 COURSE = Path(__file__).resolve().parents[1]
-WITHOUT_NEWS = Path(__file__).with_name("jupyter")  # disables JupyterLab's question about its news
+NO_NEWS = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 
 def update(notebooks: Path, learn: Path) -> list[str]:
@@ -90,7 +90,10 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     from jupyterlab.labapp import LabApp
 
     os.chdir(root)  # where nbgrader looks for nbgrader_config.py
-    paths = [str(WITHOUT_NEWS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    settings = first.parent / ".jupyter"  # JupyterLab asks about its news, over the first panel
+    (settings / "labconfig").mkdir(parents=True, exist_ok=True)
+    _write(settings / "labconfig" / "page_config.json", json.dumps(NO_NEWS).encode())
+    paths = [str(settings), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     page = f"/lab/tree/{first.relative_to(root).as_posix()}"
     flags = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url={page}", "--log-level=WARN"]
