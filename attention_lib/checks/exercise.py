@@ -122,6 +122,9 @@ class Exercise:
     remarks
         Functions of the answer that return None or a sentence, for an answer that is right: what
         it should do otherwise all the same. They decide no point.
+    built_on
+        The names of earlier exercises of the lesson that an answer may call. Where one of them
+        fails as well, the grader tries the answer once more with the model answer in its place.
     rubric
         For words: what the points are given for, as pairs of points and a sentence. They add up to
         `points`. The marker reads it beside the model answer.
@@ -143,6 +146,7 @@ class Exercise:
     run_as: str = ""
     not_by: Mapping[Callable[..., Any], str] = field(default_factory=dict)
     remarks: tuple[Callable[[Answer], str | None], ...] = ()
+    built_on: tuple[str, ...] = ()
     rubric: tuple[tuple[float, str], ...] = ()
     lesson: str = ""
 

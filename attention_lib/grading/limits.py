@@ -33,7 +33,7 @@ EXPORT_ENTRIES = 50_000
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
 SUBMISSION_CPU_SECONDS = 300  # of all its processes together
-SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together
+SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together, in all passes
 SUBMISSION_PROCESSES = 32  # threads included
 SUBMISSION_OPEN_FILES = 64
 SUBMISSION_FILE_BYTES = 4 * MIB  # of one file
@@ -75,6 +75,7 @@ PAGE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
 PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 
 # Batch: workers, backups, progress.
+ALONE_SECONDS = 120.0  # for all submissions of a batch that are run again, for marks lost to time
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
 NAMES_WAITED_FOR = 2  # in the progress line
 BACKUPS = 10  # copies of the gradebook that are kept

@@ -138,4 +138,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("attention", "self_attention"),
 )

@@ -132,4 +132,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("attention",),
 )

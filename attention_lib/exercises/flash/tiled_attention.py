@@ -296,4 +296,5 @@ EXERCISE = Exercise(
     ),
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("online_softmax_stats",),
 )

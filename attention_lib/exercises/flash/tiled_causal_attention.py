@@ -342,4 +342,5 @@ EXERCISE = Exercise(
     ),
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("online_softmax_stats", "tiled_attention"),
 )

@@ -290,4 +290,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("attention_layer",),
 )

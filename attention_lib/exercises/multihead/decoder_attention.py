@@ -455,4 +455,12 @@ EXERCISE = Exercise(
     probes=(differs_in_pieces,),
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=(
+        "split_heads",
+        "merge_heads",
+        "multi_head_attention",
+        "grouped_query_attention",
+        "rotary_embedding",
+        "decode_step",
+    ),
 )

@@ -239,4 +239,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("split_heads", "merge_heads"),
 )

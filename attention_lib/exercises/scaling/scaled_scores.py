@@ -135,4 +135,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("dot_product_scores",),
 )

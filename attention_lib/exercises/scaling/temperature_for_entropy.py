@@ -222,4 +222,5 @@ EXERCISE = Exercise(
     cases=cases,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("entropy", "softmax_with_temperature"),
 )

@@ -48,4 +48,5 @@ EXERCISE = Exercise(
     tolerance=6e-4,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("softmax",),
 )

@@ -130,4 +130,5 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("logsumexp", "log_softmax"),
 )

@@ -96,4 +96,5 @@ EXERCISE = Exercise(
     magnitude=logarithms_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("logsumexp",),
 )

@@ -196,6 +196,7 @@ EXERCISE = Exercise(
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
+    built_on=("stable_softmax",),
     not_by={softmax: "which already subtracts the maximum: do that yourself, after the mask"},
     remarks=(
         remark_on_hidden_nan(

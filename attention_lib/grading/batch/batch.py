@@ -7,9 +7,11 @@ one that writes the gradebook, one student after the other.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import logging
 import sys
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +29,14 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, prepare_to_write
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.judge.execution import run_notebook, seed_of_this_run
+from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
+NOT_AGAIN = "Marks were lost to time, and there was no time left to run it again alone."
 log = logging.getLogger(__name__)
 
 
@@ -126,8 +130,10 @@ class _Run:
     to_grade: deque[str]
     to_show: deque[str]
     graded: set[str] = field(default_factory=set)  # in this batch
-    to_run_alone: deque[str] = field(default_factory=deque)  # marks were lost to time
-    run_alone: set[str] = field(default_factory=set)
+    to_run_alone: deque[tuple[PreparedWork, Ran]] = field(
+        default_factory=deque
+    )  # lost marks to time
+    seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # that are left
 
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
@@ -140,9 +146,7 @@ class _Run:
                 else:
                     break
             if self.to_run_alone and self.workers.idle:
-                student = self.to_run_alone.popleft()
-                self.run_alone.add(student)
-                self._hand_out_run(student)
+                self._run_alone(*self.to_run_alone.popleft())
             self.workers.wait(seconds=1.0)
             self.progress.show()
 
@@ -153,24 +157,44 @@ class _Run:
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
             self._fail(student, "could not be read", error)
             return
-        prepared = work.prepared
-        task = self.settings.task(self.lesson, prepared.notebook, prepared.files, self.seed)
         log.debug("handing out %r", student)
         then = functools.partial(self._receive_run, work)
-        self.workers.ask(Call(run_notebook, (task,), then))
+        self.workers.ask(Call(run_notebook, (self._task(work),), then))
 
-    def _receive_run(self, work: PreparedWork, reply: Reply) -> None:
+    def _task(self, work: PreparedWork) -> Task:
+        prepared = work.prepared
+        return self.settings.task(self.lesson, prepared.notebook, prepared.files, self.seed)
+
+    def _run_alone(self, work: PreparedWork, ran: Ran) -> None:
+        """Run a submission that lost marks to time once more, while there is time for that."""
+        if self.seconds_alone <= 0:
+            self._record(work, dataclasses.replace(ran, stops=[NOT_AGAIN, *ran.stops]))
+            return
+        log.info("%r is run again, alone: marks were lost to time", work.student)
+        self.progress.begin(work.student)
+        begun = time.monotonic()
+
+        def then(reply: Reply) -> None:
+            self.seconds_alone -= time.monotonic() - begun
+            self._receive_run(work, reply, is_last=True)
+
+        self.workers.ask(Call(run_notebook, (self._task(work),), then))
+
+    def _receive_run(self, work: PreparedWork, reply: Reply, is_last: bool = False) -> None:
         if isinstance(reply.error, NoSandbox):
             raise CourseError(str(reply.error))
         if isinstance(reply.error, WorkerDied):
             self._fail(work.student, f"could not be run: {reply.error}")
         elif reply.error is not None:
             self._fail(work.student, "could not be run", reply.error)
-        elif reply.value.waited and work.student not in self.run_alone:
-            log.info("%r is run again, alone: marks were lost to time", work.student)
+        elif reply.value.waited and not is_last:
             self.progress.pause(work.student)
-            self.to_run_alone.append(work.student)
-        elif self.recorder.grade(work, reply.value):
+            self.to_run_alone.append((work, reply.value))
+        else:
+            self._record(work, reply.value)
+
+    def _record(self, work: PreparedWork, ran: Ran) -> None:
+        if self.recorder.grade(work, ran):
             self.progress.count(work.student)
             self.graded.add(work.student)
             self.to_show.append(work.student)

@@ -33,14 +33,14 @@ class Progress:
         self._waiting_for.pop(student, None)
 
     def count(self, student: str = "", failed: bool = False) -> None:
-        """One more is done, or has failed."""
+        """Count a student as done or failed."""
         self._waiting_for.pop(student, None)
         self._done += 1
         self._failed += failed
         self.show()
 
     def count_failed(self, student: str = "") -> None:
-        """One that is done has failed after all."""
+        """Count a finished student as failed."""
         self._waiting_for.pop(student, None)
         self._failed += 1
         self.show()

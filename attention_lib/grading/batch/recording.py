@@ -137,6 +137,11 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
     advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
     remarks = [f"see the remark on {', '.join(advised)}"] if advised else []
+    remarks += [
+        f"{verdict['exercise']} right with ours in place of {' and '.join(verdict['ours'])}"
+        for verdict in verdicts
+        if verdict.get("ours")
+    ]
     return "; ".join(ran.stops[:1] + remarks + time)
 
 

@@ -163,10 +163,14 @@ def read_roster(course: Course) -> Roster | None:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise CourseError(f"{file} cannot be read as text in UTF-8: {problem}.") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{file} is not text in UTF-8: save it as UTF-8.") from None
+    except OSError as problem:
+        raise CourseError(f"{file} cannot be read: {problem}.") from None
     rows = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip().lower() for name in next(rows, [])]
+    if len(header) == 1 and ";" in header[0]:
+        raise CourseError(f"{file} has semicolons between its columns: save it with commas.")
     if "id" not in header or len(set(header)) < len(header):
         raise CourseError(
             f"The first line of {file} does not name the columns: it has to be {','.join(COLUMNS)}."

@@ -44,7 +44,7 @@ class StandIn(RemoteAnswer):
         if "unsendable" in reply:
             return [_untaken(reply) for _ in cases]
         observations = [_observation(one) for one in reply["observations"][: len(cases)]]
-        self.session.waited |= any(seen.waited for seen in observations)
+        self._note_lost_time(*observations)
         if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
             return observations
         missing = Observation(error=TypeError("nothing came back"))
@@ -57,12 +57,16 @@ class StandIn(RemoteAnswer):
         if reply.get("interrupted"):
             raise OutOfTime
         seen = _observation(reply)
-        self.session.waited |= seen.waited
+        self._note_lost_time(seen)
         if seen.out_of_time:
             raise OutOfTime
         if seen.error is not None:
             raise seen.error
         return seen.value
+
+    def _note_lost_time(self, *observations: Observation) -> None:
+        if any(seen.waited for seen in observations):
+            self.session.waited = self.session.overdue = True
 
     def staged(self, how: str) -> StandIn:
         """Name what is to be made of the answer there before it is called."""

@@ -21,6 +21,7 @@ class Task:
     seed: int  # of the hidden cases
     without_sandbox: bool = False
     cell_seconds: float = field(default_factory=lambda: limits.CELL_SECONDS)
+    answers: dict[str, str] = field(default_factory=dict)  # the model's, where others need them
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Ran:
     counts: dict[str, int] = field(default_factory=dict)  # the order in which cells were run
     stops: list[str] = field(default_factory=list)  # why the student's process ended, in sentences
     waited: bool = False  # marks were lost, and something to wall-clock time
+    overdue: bool = False  # something was stopped by it: no other pass is made
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes, as JSON can hold it."""
@@ -45,7 +47,8 @@ class Ran:
             }
             counts = {str(id): int(data["counts"][id]) for id in data["counts"]}
             stops = [str(sentence) for sentence in data["stops"]]
-            return cls(outputs, counts, stops, waited=data["waited"] is True)
+            waited, overdue = data["waited"] is True, data["overdue"] is True
+            return cls(outputs, counts, stops, waited, overdue)
         except (KeyError, TypeError, nbformat.ValidationError) as problem:
             raise ValueError(f"no account of a run: {type(problem).__name__}") from None
 

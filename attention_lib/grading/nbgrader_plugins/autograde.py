@@ -30,6 +30,7 @@ from attention_lib.grading.intake.submission import (
     read_submission,
 )
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, write_time
+from attention_lib.grading.judge.built_on import model_answers
 from attention_lib.grading.judge.execution import put_into, run_notebook, seed_of_this_run
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
@@ -61,8 +62,15 @@ class ExecuteSubmission(LoggingConfigurable):
 
     def task(self, lesson: str, notebook: NotebookNode, files: dict[str, bytes], seed: int) -> Task:
         """Return what a worker needs to run a notebook."""
-        text = json.dumps(notebook)
-        return Task(lesson, text, files, seed, self.without_sandbox, self.cell_seconds)
+        return Task(
+            lesson,
+            json.dumps(notebook),
+            files,
+            seed,
+            self.without_sandbox,
+            self.cell_seconds,
+            answers=model_answers(lesson),
+        )
 
 
 class AutogradeSubmissions(Autograde):

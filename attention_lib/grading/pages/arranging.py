@@ -161,7 +161,8 @@ def _sentence(cell: NotebookNode) -> str:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:
             if verdict["outcome"] == "right":
-                return "Right."
+                ours = " and ".join(verdict.get("ours", ()))
+                return f"Right, with ours in place of your {ours}." if ours else "Right."
             return str(verdict.get("sentence") or verdict["outcome"])
     errors = [output.evalue for output in cell.outputs if output.output_type == "error"]
     return errors[0] if errors else ""

@@ -111,8 +111,10 @@ class Sandbox:
         """Return whether the server is running."""
         return self._process.poll() is None
 
-    def open(self, files: Mapping[str, bytes]) -> Session:
+    def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
         """Begin a submission: a new process, with the student's files in its folder.
+
+        It ends at the deadline by the monotonic clock, or SUBMISSION_WALL_SECONDS from now.
 
         Raises
         ------
@@ -129,7 +131,7 @@ class Sandbox:
                 channel.close()
                 commands.close()
                 raise self._failure("The sandbox for students' code has ended.") from None
-        return Session(Channel(channel), commands, files)
+        return Session(Channel(channel), commands, files, deadline)
 
     def _failure(self, sentence: str) -> NoSandbox:
         """End the server, and return an error with the last line that it has written on stderr."""

@@ -39,7 +39,11 @@ class Session:
     """The conversation with one student's process."""
 
     def __init__(
-        self, channel: Channel, supervisor: Supervisor, files: Mapping[str, bytes]
+        self,
+        channel: Channel,
+        supervisor: Supervisor,
+        files: Mapping[str, bytes],
+        deadline: float | None = None,
     ) -> None:
         """Wait until the process is ready, and send it the student's files.
 
@@ -50,9 +54,11 @@ class Session:
         """
         self._channel = channel
         self._supervisor = supervisor
-        self._deadline = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
+        default = time.monotonic() + limits.SUBMISSION_WALL_SECONDS
+        self._deadline = default if deadline is None else deadline
         self.ended = ""  # the reason, once the process has ended
         self.waited = False  # whether anything was lost to wall-clock time
+        self.overdue = False  # whether anything was stopped by it
         self._wait_until_ready()
         arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
         with contextlib.suppress(SessionEnded):  # the first cell will say so
@@ -89,19 +95,20 @@ class Session:
         callbacks: list[Any] = []
         seconds = min(seconds, self._deadline - time.monotonic())
         if seconds <= 0:
-            self.waited = True
+            self.waited = self.overdue = True
             self.end("The notebook took too long altogether.")
         try:
             self._channel.send(request, seconds, callbacks)
             try:
                 return self._reply(callbacks, seconds)
             except TimeoutError:
+                self.overdue = True
                 self._supervisor.send(INTERRUPT)
                 reply = self._reply(callbacks, limits.INTERRUPT_GRACE_SECONDS)
                 self.waited |= not _worked(reply, seconds)
                 return {**reply, "interrupted": True}
         except TimeoutError:
-            self.waited = True
+            self.waited = self.overdue = True
             self.end("This did not end in time, and could not be interrupted.")
         except Malformed:  # in words that a submission may have chosen
             log.debug("no message", exc_info=True)

@@ -35,7 +35,7 @@ class Unprotected:
         """Return True: there is no server that could end."""
         return True
 
-    def open(self, files: Mapping[str, bytes]) -> Session:
+    def open(self, files: Mapping[str, bytes], deadline: float | None = None) -> Session:
         """Begin a submission: a new process, with the student's files in a folder of its own."""
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         library, work = Path(folder.name) / "library", Path(folder.name) / "work"
@@ -64,7 +64,7 @@ class Unprotected:
             except NoSandbox:
                 supervisor.close()
                 raise
-            return Session(Channel(connection), supervisor, files)
+            return Session(Channel(connection), supervisor, files, deadline)
 
     def close(self) -> None:
         """Do nothing: a process ends with its session."""

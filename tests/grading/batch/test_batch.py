@@ -18,7 +18,8 @@ import pytest
 from sqlalchemy import text
 
 from attention_lib.checks.calls import timeouts
-from attention_lib.grading.batch import workers
+from attention_lib.grading import limits
+from attention_lib.grading.batch import batch, workers
 from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.batch.workers import Workers, set_up_worker
@@ -415,6 +416,20 @@ def test_submission_that_lost_marks_to_time_is_run_once_more_alone(room, monkeyp
     assert order == ["ada", "bo", "cy", "dee", "cy", "dee"]
     points = {result.student: result.points for result in results}
     assert points == dict.fromkeys(("ada", "cy", "dee"), room.most) | {"bo": room.nothing}
+
+
+def test_submissions_are_run_alone_only_while_there_is_time_for_it(room, monkeypatch):
+    runs = []
+
+    def run(task):
+        runs.append(task)
+        return dataclasses.replace(run_notebook(task), waited=True)
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
+    monkeypatch.setattr(limits, "ALONE_SECONDS", 1e-9)  # which the first of the three takes up
+    _, results = quietly(lambda: grade(room.course, LESSON, again=True))
+    assert len(runs) == 3 + 1
+    assert [result.note for result in results] == ["", batch.NOT_AGAIN, batch.NOT_AGAIN]
 
 
 def test_pages_of_others_do_not_wait_for_a_submission_that_is_run_alone(room, monkeypatch):

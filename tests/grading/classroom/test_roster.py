@@ -1,11 +1,14 @@
 """The roster ties names, e-mail addresses and LMS ids to one student, and guesses nobody."""
 
+import re
+import textwrap
+
 import pytest
 from nbgrader.apps.dbapp import DbStudentImportApp
 
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.roster import NotFound, class_list, read_roster
-from tests.grading.sample_class import LESSONS, make_course, quietly
+from tests.grading.sample_class import LESSONS, ROOT, make_course, quietly
 
 LESSON = LESSONS[0]
 LINES = f"""id,first_name,last_name,email,lms_user_id,excused
@@ -20,6 +23,15 @@ zoe,Zoë,Müller-Groß,,,
 @pytest.fixture
 def course(tmp_path):
     return make_course(tmp_path, LESSON)
+
+
+def test_roster_of_the_documentation_is_read(tmp_path):
+    text = (ROOT / "docs" / "teaching.md").read_text("utf-8")
+    example = re.search(r"^    id,first_name.*\n(?:    .*\n)+", text, re.MULTILINE)
+    course = make_course(tmp_path, *LESSONS)
+    course.roster.parent.mkdir()
+    course.roster.write_text(textwrap.dedent(example.group()), "utf-8")
+    assert [student.id for student in read_roster(course).students] == ["ada", "bo"]
 
 
 @pytest.fixture
@@ -78,7 +90,7 @@ def test_who_is_not_in_the_roster_is_asked_about_beside_whom_the_name_resembles(
     [
         ("", "has to be id,first_name,last_name,email,lms_user_id,excused"),
         ("name\nada\n", "has to be id,"),
-        ("id;email\nada;\n", "has to be id,"),
+        ("id;email\nada;\n", "save it with commas"),
         ("id\nada\nAda\n", "line 3: the id 'Ada' stands in an earlier line"),
         ("id,email\nada,x@y\nbo,X@y\n", "line 3: the email"),
         ("id,lms_user_id\nada,1 2\nbo,2\n", "line 3: the lms_user_id '2'"),
@@ -96,7 +108,7 @@ def test_line_that_cannot_be_meant_so_is_named(write, text, why):
 
 
 def test_roster_that_is_no_utf_8_is_an_error(write):
-    with pytest.raises(CourseError, match="UTF-8"):
+    with pytest.raises(CourseError, match="save it as UTF-8"):
         write("id,first_name\nzoe,Zoë\n", "latin-1")
 
 

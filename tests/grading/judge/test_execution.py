@@ -428,3 +428,28 @@ def test_an_error_is_explained_by_the_names_in_the_line_that_failed():
     assert not is_right
     assert "stopped in line 4 of its cell" in shown
     assert "which is 3 numbers, and a reshape keeps their number" in shown
+
+
+def test_passes_have_one_deadline_and_after_a_stop_for_time_there_is_no_other(monkeypatch):
+    """A cell sleeps, and another one does not find a name of a lesson's cell that is not run."""
+    passes = []
+    run_and_check = execution._run_and_check
+
+    def counted(*arguments):
+        passes.append(arguments)
+        return run_and_check(*arguments)
+
+    monkeypatch.setattr(execution, "_run_and_check", counted)
+    slow, fast = "import time\ntime.sleep(60)", "1"
+    for source, expected in ((slow, 1), (fast, 2)):
+        passes.clear()
+        cells = [
+            new_code_cell("factor = 1", id="figure"),
+            new_code_cell(source, id="added-1"),
+            new_code_cell("factor", id="added-2"),
+            check_cell("softmax"),
+        ]
+        text = writes(new_notebook(cells=cells))
+        run_notebook(Task("01_softmax", text, {}, seed=7, cell_seconds=1.0))
+        assert len(passes) == expected
+        assert len({arguments[-1] for arguments in passes}) == 1  # one deadline

@@ -1,0 +1,70 @@
+"""A fault costs its points once: what is built on it is tried with the model answer in its place."""
+
+import pytest
+from nbformat import writes
+from nbformat.v4 import new_code_cell, new_notebook
+
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading.judge.built_on import model_answers
+from attention_lib.grading.judge.execution import put_into, run_notebook
+from attention_lib.grading.judge.task import Task
+from tests.grading.judge.test_execution import check_cell, errors
+
+LESSON = "05_attention"
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+IMPORTS = "import numpy as np\nimport attention_lib as lib"
+STUB = "def attention(query, key, value, mask=None, scale=None):\n    raise NotImplementedError()"
+UNSCALED = """
+def attention(query, key, value, mask=None, scale=None):
+    weights = lib.masked_softmax(query @ np.swapaxes(key, -2, -1), True if mask is None else mask)
+    return weights @ value, weights
+"""
+SELF = """
+def self_attention(x, w_q, w_k, w_v, mask=None):
+    print("secret of", attention.__name__)
+    return attention(x @ w_q, x @ w_k, x @ w_v, mask)[0]
+"""
+SELF_WRONG = SELF.replace("x @ w_k", "x @ w_q")
+SELF_STUB = "def self_attention(x, w_q, w_k, w_v, mask=None):\n    raise NotImplementedError()"
+
+
+def answer_cell(name, source):
+    marks = {"grade": False, "solution": True, "grade_id": name}
+    return new_code_cell(source, id=f"answer_{name}", metadata={"nbgrader": marks})
+
+
+def checked(attention, self_attention):
+    """Return the check cells of the two exercises as they are shown."""
+    cells = [new_code_cell(IMPORTS, id="added-0")]
+    for name, source in {"attention": attention, "self_attention": self_attention}.items():
+        cells += [answer_cell(name, source), check_cell(name)]
+    notebook = new_notebook(cells=cells)
+    task = Task(LESSON, writes(notebook), {}, seed=3, answers=model_answers(LESSON))
+    put_into(notebook, run_notebook(task))
+    return notebook.cells[2], notebook.cells[4]
+
+
+@pytest.mark.parametrize("attention", [UNSCALED, STUB, "1 / 0"], ids=["wrong", "blank", "stops"])
+def test_right_answer_built_on_a_wrong_one_is_right_and_says_with_whose(attention):
+    first, second = checked(attention, SELF)
+    assert errors(first)
+    assert not errors(second)
+    (output,) = second.outputs
+    assert output.metadata.attention_lib["ours"] == ["attention"]
+    assert "right with ours in place of your attention" in output.data["text/plain"]
+    assert "secret" not in str(output)
+
+
+@pytest.mark.parametrize("own", [SELF_WRONG, SELF_STUB], ids=["wrong", "blank"])
+def test_what_is_wrong_by_itself_stays_wrong(own):
+    first, second = checked(UNSCALED, own)
+    assert errors(first)
+    assert errors(second)
+
+
+def test_exercises_are_built_on_earlier_ones_of_their_lesson():
+    names = list(EXERCISES)
+    for exercise in EXERCISES.values():
+        for other in exercise.built_on:
+            assert EXERCISES[other].lesson == exercise.lesson
+            assert names.index(other) < names.index(exercise.name)
