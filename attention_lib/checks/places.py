@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_INDICES = 6  # that are listed of an axis
 SMALLEST_MAP, LARGEST_MAP = 3, 32  # rows or columns that a map may have
 CELL = 9  # pixels
 
@@ -25,7 +24,7 @@ def places(wrong: NDArray[np.bool_]) -> str:
     for axis in range(wrong.ndim):
         others = tuple(one for one in range(wrong.ndim) if one != axis)
         indices = np.flatnonzero(wrong.any(axis=others))
-        if len(indices) < wrong.shape[axis] and len(indices) <= MOST_INDICES:
+        if len(indices) < wrong.shape[axis] and len(indices) <= 6:
             parts.append(f"{_axis_name(axis, wrong.ndim, len(indices))} {_listed(indices)}")
     within = f", all in {' and '.join(parts)}, counted from 0" if parts else ""
     return f"{count} of {wrong.size} entries{within}"

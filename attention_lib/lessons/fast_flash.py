@@ -22,15 +22,8 @@ __all__ = ["attend"]
 
 BLOCK_SIZE = 128  # keys at a time: their scores with one tile of queries stay in the cache
 TILE_SCORES = 2**18  # scores that one thread holds at a time, as far as the block size allows
-SHORTEST_TILE = 32  # queries, however large the block
 PARALLEL_SCORES = 2**21  # fewer scores than these are not worth starting threads for
-LOADED_BLOCKS = 4  # blocks of keys and values that are copied at a time, see `Tile.load`
 CACHE_LINE = 64  # bytes
-# Matrix products are cut into pieces of this many multiplications. OpenBLAS multiplies such small
-# matrices where they lie, without copying them into panels first, and leaves them to the thread
-# that asks, so that several threads can multiply at once.
-PIECE = 2**18
-SHORTEST_PIECE = 8  # rows; below, one large product is quicker
 
 Array = NDArray[np.floating]
 
@@ -108,7 +101,7 @@ def attend(
     if logsumexp.size == 0 or key_length == 0:
         return output, logsumexp
 
-    rows = min(length, max(TILE_SCORES // block_size, SHORTEST_TILE))
+    rows = min(length, max(TILE_SCORES // block_size, 32))
     # The longest tiles of causal attention come first, so that no thread waits long at the end.
     jobs = list(itertools.product(reversed(range(0, length, rows)), np.ndindex(leading)))
     scores = math.prod(leading) * length * key_length
@@ -147,13 +140,16 @@ class Tile:
         self._block_sums = _aligned((rows, d_v + 1), dtype)
         self._scores = _aligned((rows * block_size,), dtype)
         self.block_size = block_size
-        self.capacity = max(min(LOADED_BLOCKS, rows // block_size), 1)  # blocks loaded at a time
+        self.capacity = max(min(4, rows // block_size), 1)  # blocks loaded at a time
         self._keys = _aligned((self.capacity * block_size * d_k,), dtype)
         self._values = _aligned((self.capacity * block_size, d_v), dtype)
         self._ones = np.ones((block_size, 1), dtype)
         self._future = _future(block_size, dtype)
-        piece = PIECE // (block_size * max(d_k, d_v, 1))
-        self._piece = piece if piece >= SHORTEST_PIECE else rows
+        # Matrix products are cut into pieces of 2^18 multiplications. OpenBLAS multiplies such small
+        # matrices where they lie, without copying them into panels first, and leaves them to the
+        # thread that asks, so that several threads can multiply at once.
+        piece = 2**18 // (block_size * max(d_k, d_v, 1))
+        self._piece = piece if piece >= 8 else rows  # below, one large product is quicker
 
     def start(self, query: Array, with_maximum: bool) -> None:
         """Start on new queries, with a running maximum or with 0 in its place."""

@@ -29,9 +29,6 @@ __all__ = [
     "top_p",
 ]
 
-WIDEST_TEMPERATURE = 1e9  # in units of the spread: the entropy is log n there, to rounding
-LOWEST_TEMPERATURE = 1e-4  # in units of the smallest gap to the top: the entropy is 0 there
-
 
 def dot_product_scores(query: ArrayLike, key: ArrayLike) -> NDArray[np.floating]:
     """Score every key against every query: entry i, j is the dot product of query i and key j.
@@ -310,8 +307,9 @@ def temperature_for_entropy(scores: ArrayLike, target: float) -> float:
         )
     spread = float(-gaps.min())
     gaps /= spread
-    low = math.log(max(-gaps[gaps < 0].max() * LOWEST_TEMPERATURE, np.finfo(np.float64).tiny))
-    high = math.log(WIDEST_TEMPERATURE)
+    # At 1e-4 of the smallest gap the entropy is 0, at 1e9 times the spread it is log n.
+    low = math.log(max(-gaps[gaps < 0].max() * 1e-4, np.finfo(np.float64).tiny))
+    high = math.log(1e9)
     for _ in range(100):  # far more than it takes to reach neighboring floats
         middle = (low + high) / 2
         reached = entropy(softmax_with_temperature(gaps, math.exp(middle)))

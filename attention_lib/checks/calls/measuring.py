@@ -19,7 +19,6 @@ import numpy as np
 from attention_lib.checks.calls.remote import remote_measurement
 
 MIB = 1 << 20
-TIMES_MEASURED_AGAIN = 3
 FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between two sizes that are compared
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
 
@@ -145,7 +144,7 @@ def grows_faster_than_its_input(
         before = max(0, number - MOST_DOUBLINGS)
         in_proportion = 2 ** (number - before)
         small = seconds[before]
-        for _ in range(TIMES_MEASURED_AGAIN):
+        for _ in range(3):  # a busy machine may have slowed it down
             if seconds[-1] <= in_proportion * tolerance * small:
                 break
             seconds[-1] = min(seconds[-1], cpu_seconds(function, *given))

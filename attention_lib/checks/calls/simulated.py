@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LAUNCH = 1e-6  # seconds it takes to hand work to a device
-
 
 @dataclass(frozen=True)
 class Work:
@@ -45,7 +43,7 @@ class Machine:
     def call(self) -> None:
         """Do the work once."""
         seconds = next(self._seconds)
-        here = LAUNCH if self._on_device else seconds
+        here = 1e-6 if self._on_device else seconds  # to hand the work to the device
         self._now += here
         self._worked += here
         self._busy_until = max(self._busy_until, self._now) + self._on_device * seconds
