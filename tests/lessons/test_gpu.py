@@ -113,6 +113,25 @@ class TestTorchAttention:
         assert gpu.torch_attention(*inputs, is_causal=True).is_meta
 
 
+class TestDecodePart:
+    @pytest.mark.parametrize("cuts", [(0, 7), (0, 3, 7), (0, 0, 2, 2, 7)])
+    def test_parts_join_to_attention(self, cuts):
+        query, key, value = qkv((2,), 3, 7, 4, torch.float64, d_v=5)
+        joined = np.zeros((2, 3, 5)), np.full((2, 3), -np.inf)
+        for start, stop in itertools.pairwise(cuts):
+            part = gpu.decode_part(query, key[:, start:stop], value[:, start:stop])
+            joined = attention_lib.merge_attention(joined, [tensor.numpy() for tensor in part])
+        assert error(torch.from_numpy(joined[0]), exact(query, key, value, False)) < 1e-14
+
+    @pytest.mark.parametrize("dtype", launch.DTYPES)
+    def test_keeps_the_dtype_and_sums_in_32_bits(self, dtype):
+        inputs = qkv((2,), 1, 33, 16, dtype)
+        output, logsumexp = gpu.decode_part(*inputs)
+        assert output.dtype == dtype
+        assert logsumexp.dtype == torch.float32
+        assert error(output, exact(*inputs, False)) < 8 * STEP[dtype]
+
+
 REFUSED = [
     ((np.zeros((3, 4)), None, None), TypeError, "query must be a torch tensor"),
     ((torch.zeros(3, 4, dtype=torch.int64), None, None), TypeError, "floating-point"),

@@ -1,6 +1,7 @@
 """The exercises of the GPU lesson: PyTorch, counting, timing and a kernel."""
 
 from attention_lib.exercises.gpu.attention_flops import EXERCISE as ATTENTION_FLOPS
+from attention_lib.exercises.gpu.decode_part import EXERCISE as DECODE_PART
 from attention_lib.exercises.gpu.flash_kernel import EXERCISE as FLASH_KERNEL
 from attention_lib.exercises.gpu.flash_program import EXERCISE as FLASH_PROGRAM
 from attention_lib.exercises.gpu.pick_device import EXERCISE as PICK_DEVICE
@@ -14,4 +15,5 @@ EXERCISES = (
     TIME_MILLISECONDS,
     FLASH_KERNEL,
     FLASH_PROGRAM,
+    DECODE_PART,
 )

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.calls.tensors import is_tensor
 
 
 class LazyReference:
@@ -66,6 +67,22 @@ def draw_inputs(
     length, keys, d_k, d_v = sizes
     shapes = [(*leading, length, d_k), (*leading, keys, d_k), (*leading, keys, d_v)]
     return draw_tensors(rng, *shapes, dtype=dtype)
+
+
+def leaves_device(answer: Answer, shapes: Sequence[tuple[int, ...]], *others: Any) -> bool:
+    """Try tensors of the meta device, which have a device and no values."""
+    import torch
+
+    try:
+        returned = answer(*(torch.empty(shape, device="meta") for shape in shapes), *others)
+    except RuntimeError as error:
+        # An answer may look at values, which are not there; devices it may not mix.
+        texts = ("expected device", "same device", "Cannot copy out of meta tensor")
+        return any(text in str(error) for text in texts)
+    except TypeError:
+        return False
+    results = returned if isinstance(returned, (tuple, list)) else (returned,)
+    return any(is_tensor(result) and not result.is_meta for result in results)
 
 
 def output_magnitude(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
