@@ -222,8 +222,8 @@ def _files(later: Collection[str]) -> list[str]:
     """Return the files of an edition, below attention_lib/: all but the grader's and later lessons'."""
     files = {
         path.relative_to(LIBRARY).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(LIBRARY.rglob("*.py"))
-        if path.relative_to(LIBRARY).parts[0] != "grading"
+        for path in sorted(LIBRARY.rglob("*.*"))
+        if path.suffix in (".py", ".txt") and path.relative_to(LIBRARY).parts[0] != "grading"
     }
     parts = {file: Path(file).stem for file in files if file.startswith("exercises/parts/")}
     wanted = [file for file in files if file not in parts and _lesson_of(file) not in later]
@@ -315,7 +315,7 @@ def _write_around(
         target / "pyproject.toml",
         f"{project.partition(mark)[0]}{mark}{''.join(lines)}\n"
         '[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
-        f'[tool.setuptools.package-data]\nattention_lib = ["{FILE}"]\n',
+        f'[tool.setuptools.package-data]\nattention_lib = ["{FILE}", "**/*.txt"]\n',
     )
     for name in ("LICENSE", "LICENSE-text"):
         shutil.copyfile(course.root / name, target / name)

@@ -145,10 +145,12 @@ print([entry for entry in linecache.cache.values() if len(entry) > 2])
 """
 
 
+@pytest.mark.slow
 def test_no_traceback_help_or_inspection_shows_a_line_of_an_answer(edition):
     assert shows(run(edition, "-c", SESSION)) == []
 
 
+@pytest.mark.slow
 def test_search_of_a_session_finds_the_answers_of_the_whole_course():
     assert len(shows(run(ROOT, "-c", SESSION))) > 20
 
@@ -170,6 +172,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_same_is_said_of_known_mistakes_word_for_word(edition):
     said, whole = (json.loads(run(folder, "-c", SAID, *COMPARED)) for folder in (edition, ROOT))
     assert len(whole) > 60
@@ -177,10 +180,10 @@ def test_same_is_said_of_known_mistakes_word_for_word(edition):
 
 
 HELP = """
-import inspect, pickle
+import contextlib, inspect, pickle
 import numpy as np
 import attention_lib as lib
-from attention_lib import hint, progress, solution
+from attention_lib import check, hint, progress, solution
 
 for function in (lib.entropy, lib.softmax, lib.weighted_sum):
     assert pickle.loads(pickle.dumps(function)) is function
@@ -193,6 +196,8 @@ for name in ("softmax", "stable_softmax", "entropy"):
     solution(name)
 solution("softmax", library=True)
 hint("entropy")
+with contextlib.suppress(AssertionError):
+    check("entropy", lambda weights, axis=-1: -np.log2(weights ** weights).sum(axis))
 progress()
 """
 
@@ -212,6 +217,7 @@ def test_answers_show_when_their_lesson_is_over_and_the_course_goes_on(edition):
         f"The library's version of softmax will show when lesson 02_stability is over{then}",
         "Hint 1 of 3: Each weight p adds",
         "  03_scaling      0 of ",
+        "A known mistake met in entropy: ",
     ):
         assert sentence in text
 
@@ -225,6 +231,7 @@ def test_edition_has_notebooks_of_its_range_and_nothing_of_later_lessons(edition
         edition / "attention_lib" / "packed.bin"
     )
     assert "exercises/parts/softmax.py" in packed._sources
+    assert (edition / "attention_lib" / "exercises" / "ids.txt").is_file()
     assert not [name for name in packed._sources if re.search("/(attention|heads)", name)]
 
 
