@@ -90,7 +90,7 @@ def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
     except (Exception, OutOfTime) as error:  # a cell that stops, as Jupyter shows it
         return "error", f"{type(error).__name__}: {error}"
     report = judge(EXERCISES[entry.exercise], answer, SEED, policy)
-    return report.outcome, report.sentence
+    return report.outcome, report.text
 
 
 def read_ratings(corpus: Path = CORPUS) -> Stored:

@@ -23,7 +23,7 @@ Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Change:
+class ArgumentChange:
     """A change of a call's arguments, and what to tell whose numbers it leads to."""
 
     text: str  # follows "a call "
@@ -42,8 +42,7 @@ class Change:
 
     def changed(self, exercise: Exercise, case: Case) -> Case | None:
         """Return the case with changed arguments, or None where there is nothing to change."""
-        names = exercise.parameters
-        arguments = dict(zip(names, case.args, strict=False)) | case.kwargs
+        names, arguments = exercise.parameters, exercise.arguments_of(case)
         with np.errstate(all="ignore"):
             try:
                 changes = self.apply(arguments)
@@ -57,9 +56,9 @@ class Change:
         return Case(*args, **kwargs)
 
 
-def changes_for(exercise: Exercise, case: Case) -> Iterator[Change]:
+def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
     """Yield the changes that the kinds of this exercise's arguments allow, the likeliest first."""
-    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    arguments = exercise.arguments_of(case)
     parameters = inspect.signature(exercise.on_cases(exercise.reference)).parameters
     for name, parameter in parameters.items():
         if parameter.default is not inspect.Parameter.empty:
@@ -84,14 +83,14 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[Change]:
         yield from _without_rows("key", "value")
     matrices = [name for name in arrays if name.startswith("w_")]
     if len(matrices) > 1:
-        yield Change(
+        yield ArgumentChange(
             f"with {', '.join(matrices[:-1])} and {matrices[-1]} transposed",
             "the matrices multiply from the right as they are, x @ w",
             lambda arguments: {name: arguments[name].mT for name in matrices},
             common=True,
         )
     if {"x", "context"} <= set(arrays):
-        yield Change(
+        yield ArgumentChange(
             "with x and context joined for context",
             "x attends to context alone, not to itself as well",
             lambda arguments: {
@@ -106,28 +105,28 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_tensor(value)
 
 
-def _left_out(name: str, default: Any) -> Change:
+def _left_out(name: str, default: Any) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {name: default} if arguments.get(name, default) is not default else None
 
     advice = f"use {name} when it is given"
-    return Change(f"without {name}", advice, apply, common=True)
+    return ArgumentChange(f"without {name}", advice, apply, common=True)
 
 
-def _along(axis: int | None) -> Change:
+def _along(axis: int | None) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {"axis": axis} if arguments.get("axis", -1) != axis else None
 
-    return Change(
+    return ArgumentChange(
         f"with axis={axis}", "use the axis that is given, in every line", apply, common=True
     )
 
 
-def _exchanged(one: str, other: str) -> Change:
+def _exchanged(one: str, other: str) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {one: arguments[other], other: arguments[one]}
 
-    return Change(
+    return ArgumentChange(
         f"with {one} and {other} exchanged",
         "each stands where the other belongs",
         apply,
@@ -135,24 +134,24 @@ def _exchanged(one: str, other: str) -> Change:
     )
 
 
-def _in_place_of(one: str, other: str) -> Change:
+def _in_place_of(one: str, other: str) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {other: arguments[one]}
 
-    return Change(f"with {one} in place of {other}", f"use {other} too", apply)
+    return ArgumentChange(f"with {one} in place of {other}", f"use {other} too", apply)
 
 
-def _scales(name: str, d_k: str) -> Iterator[Change]:
+def _scales(name: str, d_k: str) -> Iterator[ArgumentChange]:
     def scaled(power: float) -> Callable[[Arguments], Arguments | None]:
         return lambda arguments: {name: arguments[name] * arguments[name].shape[-1] ** power}
 
-    yield Change(
+    yield ArgumentChange(
         "without the scale",
         f"multiply the scores by 1/√{d_k} once",
         scaled(0.5),
         common=True,
     )
-    yield Change(
+    yield ArgumentChange(
         "with the scale taken twice",
         f"multiply the scores by 1/√{d_k} once, and not by its square",
         scaled(-0.5),
@@ -163,27 +162,27 @@ def _scales(name: str, d_k: str) -> Iterator[Change]:
 _OTHER_SIZES = (("query", -2), ("key", -2), ("value", -1), ("x", -1), ("x", -2), ("context", -2))
 
 
-def _scaled_by(name: str, other: str, axis: int) -> Change:
+def _scaled_by(name: str, other: str, axis: int) -> ArgumentChange:
     """Scale the scores by another size than the width of the queries."""
 
     def apply(arguments: Arguments) -> Arguments | None:
         wrong, right = arguments[other].shape[axis], arguments[name].shape[-1]
         return None if wrong == right else {name: arguments[name] * math.sqrt(right / wrong)}
 
-    return Change(
+    return ArgumentChange(
         f"with √{other}.shape[{axis}] in place of √d_k",
         f"d_k is the width of a query, {name}.shape[-1]",
         apply,
     )
 
 
-def _without_rows(*names: str) -> Iterator[Change]:
+def _without_rows(*names: str) -> Iterator[ArgumentChange]:
     for text, kept in (("last", slice(None, -1)), ("first", slice(1, None))):
 
         def apply(arguments: Arguments, kept: slice = kept) -> Arguments | None:
             return {name: arguments[name][..., kept, :] for name in names}
 
-        yield Change(
+        yield ArgumentChange(
             f"without the {text} row of {' and '.join(names)}",
             f"take the {text} one too",
             apply,
@@ -193,7 +192,7 @@ def _without_rows(*names: str) -> Iterator[Change]:
 COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the softmax of {}")
 
 
-def _of_one(name: str, value: Any) -> Iterator[Change]:
+def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
     """Yield the changes of one argument by itself."""
     operations: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
     advice = f"use {name} as it is given"
@@ -249,7 +248,7 @@ def _of_one(name: str, value: Any) -> Iterator[Change]:
     for text, operation in operations:
         used = text.format(name)
         what = used if " for " in used else f"{used} in place of {name}"
-        yield Change(f"with {what}", advice, _applied(name, operation), text in COMMON)
+        yield ArgumentChange(f"with {what}", advice, _applied(name, operation), text in COMMON)
 
 
 def _applied(name: str, operation: Callable[[Any], Any]) -> Callable[[Arguments], Arguments | None]:

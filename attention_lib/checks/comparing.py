@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,59 @@ from attention_lib.checks.cases import SLACK, Expected, Trial
 from attention_lib.checks.wording import described, distinguished
 
 NUMERIC = (np.ndarray, np.generic, int, float)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One array of a result beside the right one."""
+
+    name: str  # "result 2" of several, "part 1 of result 2" of a pair within; empty of one alone
+    value: Any
+    expected: Expected
+    allowed: Any
+
+    @property
+    def numbers(self) -> NDArray[Any] | None:
+        """The value as an array of real numbers; None for anything else."""
+        value = as_numbers(self.value)
+        got = np.asarray(value) if isinstance(value, NUMERIC) else None
+        return got if got is not None and got.dtype.kind in "biuf" else None
+
+    @functools.cached_property
+    def off(self) -> NDArray[np.bool_] | None:
+        """The wrong entries, marked; None where the value is no array of the right shape."""
+        got = self.numbers
+        if got is None or got.shape != self.expected.values.shape:
+            return None
+        return differing(got, self.expected.values, self.allowed)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the value is wrong in more than its type or dtype."""
+        return self.off is None or bool(self.off.any())
+
+
+def parts_of(value: Any, trial: Trial) -> tuple[Part, ...] | None:
+    """Return each array of a result beside the right one; None if there are not as many."""
+    try:
+        return tuple(_parts(value, trial.expected, trial.allowed, ""))
+    except _AnotherCount:
+        return None
+
+
+class _AnotherCount(Exception):
+    """Raised where a result has not as many parts as it should."""
+
+
+def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]:
+    if not isinstance(expected, tuple):
+        yield Part(name, value, expected, allowed)
+        return
+    if not isinstance(value, (tuple, list)) or len(value) != len(expected):
+        raise _AnotherCount
+    for number, (one, right, size) in enumerate(zip(value, expected, allowed, strict=True), 1):
+        inner = f"part {number} of {name}" if name else f"result {number}"
+        yield from _parts(one, right, size, inner)
 
 
 @dataclass(frozen=True)
@@ -50,34 +104,48 @@ class Comparison:
             if value is None:
                 return f"{name} returned None: does every way through it end in a return?"
             return case.verify(value)
-        return _problem_with(name, value, self.trial.expected, self.trial.allowed, "result")
+        if self.parts is None:
+            return _problem_with_count(name, value, self.trial.expected, "result")
+        for part in self.parts:
+            of_part = f"{part.name} of {name}" if part.name else name
+            sentence = _problem_with_part(of_part, part.value, part.expected, part.allowed)
+            if sentence:
+                return sentence
+        return None
+
+    @functools.cached_property
+    def parts(self) -> tuple[Part, ...] | None:
+        """Each array of the result beside the right one; None where nothing can be compared."""
+        case = self.trial.case
+        if self.seen.error is not None or case.raises or case.verify:
+            return None
+        return parts_of(self.seen.value, self.trial)
 
     @functools.cached_property
     def wrong_in_numbers(self) -> bool:
         """Whether the value is wrong in more than its type or dtype."""
-        value, case = self.seen.value, self.trial.case
+        case = self.trial.case
         if case.raises:
-            return True
+            return self.seen.error is None
         if case.verify:
             return self.problem is not None
-        return differ_in_numbers(value, self.trial.expected, self.trial.allowed)
+        return self.parts is None or any(part.is_wrong for part in self.parts)
 
 
-def _problem_with(name: str, value: Any, expected: Any, allowed: Any, part: str) -> str | None:
-    """Say what is wrong with a value; `part` is what each of several is called."""
+def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str | None:
+    """Say that there are too few or too many results; `part` is what each of several is called."""
     if not isinstance(expected, tuple):
-        return _problem_with_array(name, value, expected, allowed)
-    count = len(expected)
-    if not isinstance(value, (tuple, list)) or len(value) != count:
-        return f"{name} returned {described(value)}; it should return {count} {part}s."
-    for number, (one, right, size) in enumerate(zip(value, expected, allowed, strict=True), 1):
-        sentence = _problem_with(f"{part} {number} of {name}", one, right, size, "part")
-        if sentence:
-            return sentence
-    return None
+        return None
+    if not isinstance(value, (tuple, list)) or len(value) != len(expected):
+        return f"{name} returned {described(value)}; it should return {len(expected)} {part}s."
+    of_each = (
+        _problem_with_count(f"{part} {number} of {name}", one, right, "part")
+        for number, (one, right) in enumerate(zip(value, expected, strict=True), 1)
+    )
+    return next(filter(None, of_each), None)
 
 
-def _problem_with_array(name: str, value: Any, expected: Expected, allowed: Any) -> str | None:
+def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) -> str | None:
     if value is None:
         return f"{name} returned None: does every way through it end in a return?"
     if expected.device is not None:
@@ -204,24 +272,6 @@ def _where(marked: NDArray[np.bool_]) -> str:
     return f"at {[int(i) for i in np.argwhere(marked)[0]]}"
 
 
-def differ_in_numbers(value: Any, expected: Any, allowed: Any) -> bool:
-    if isinstance(expected, tuple):
-        return (
-            not isinstance(value, (tuple, list))
-            or len(value) != len(expected)
-            or any(map(differ_in_numbers, value, expected, allowed))
-        )
-    value = as_numbers(value)
-    if hasattr(value, "differs"):  # kept as a checksum
-        return value.differs(expected.values, allowed)
-    return (
-        not isinstance(value, NUMERIC)
-        or np.asarray(value).dtype.kind not in "biuf"
-        or np.shape(value) != expected.values.shape
-        or bool(differing(np.asarray(value), expected.values, allowed).any())
-    )
-
-
 def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
     """Tell whether two results are the same but for rounding, whatever their dtypes."""
     if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
@@ -232,10 +282,6 @@ def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
     if value is None:
         return other is None
     value, other = as_numbers(value), as_numbers(other)
-    if isinstance(value, NUMERIC) and hasattr(other, "differs"):  # kept as a checksum
-        value = np.asarray(value)
-        numeric = value.dtype.kind in "biuf"
-        return numeric and not other.differs(value, _rounding(value, allowed, precision))
     if not isinstance(value, NUMERIC) or not isinstance(other, NUMERIC):
         return type(value) is type(other) and value.__hash__ is not None and value == other
     value, other = np.asarray(value), np.asarray(other)

@@ -125,7 +125,7 @@ def _table(exercise: Exercise, cases: Sequence[Case]) -> list[Feature]:
     }
     rows: dict[tuple[int, str, str], list[bool]] = {}
     for place, case in enumerate(cases):
-        for rank, text, name, holds in _features(_arguments(exercise, case), defaults):
+        for rank, text, name, holds in _features(exercise.arguments_of(case), defaults):
             rows.setdefault((rank, text, name), [False] * len(cases))[place] |= holds
     names: dict[tuple[int, str, tuple[bool, ...]], list[str]] = {}
     for (rank, text, name), row in rows.items():
@@ -135,10 +135,6 @@ def _table(exercise: Exercise, cases: Sequence[Case]) -> list[Feature]:
         Feature(rank, text, tuple(of), list(row)) for (rank, text, row), of in names.items()
     ]
     return sorted(features, key=lambda one: one.rank)
-
-
-def _arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
-    return dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
 
 
 Told = tuple[int, str, str, bool]  # a rank, words, the name of an argument, whether they are true

@@ -185,3 +185,7 @@ class Exercise:
     def parameters(self) -> tuple[str, ...]:
         """The names of that function's parameters, and so of a case's arguments."""
         return tuple(inspect.signature(self.on_cases(self.reference)).parameters)
+
+    def arguments_of(self, case: Case) -> dict[str, Any]:
+        """Return the arguments of a case by their names."""
+        return dict(zip(self.parameters, case.args, strict=False)) | case.kwargs

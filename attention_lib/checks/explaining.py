@@ -1,159 +1,324 @@
-"""The judges of wrong numbers: each has one way to explain them, where no known mistake gives all.
-
-They speak when numbers are the first thing wrong: an error has a judge of its own.
-"""
+"""Explaining wrong results: the smallest cover of the table that accuses nothing right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attention_lib.checks.chance import share_a_size
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, SIZES, contrast, contrast_of
-from attention_lib.checks.covering import Shown, one_by_calls, one_by_results, shows, two_by_calls
-from attention_lib.checks.hypotheses import Evidence
-from attention_lib.checks.judges import Attempt
-from attention_lib.checks.recognizing import (
-    Recognized,
-    changed_call,
-    known_in_all,
-    known_in_part,
-    two_faults,
-)
+from attention_lib.checks.hypotheses import Hypothesis, contradict
+from attention_lib.checks.problems import Attempt, left_after
 from attention_lib.checks.relations import Related, related, related_here
-from attention_lib.checks.verdict import Report
+from attention_lib.checks.result_faults import faults_of_result
+from attention_lib.checks.source.cell import silenced
+from attention_lib.checks.source.first_axis import loop_over_first_axis
+from attention_lib.checks.source.patterns import read
+from attention_lib.checks.source.search import Mend
+from attention_lib.checks.table import Cover, Table
+from attention_lib.checks.verdict import Report, sentences
+
+MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
+CLOSE = 1e-3  # of a result's size: what is this near is compared with care
 
 
-def known_mistakes_beside_errors(attempt: Attempt) -> Iterator[Report]:
-    """Report the known mistake that gives all wrong numbers of an answer that also stops."""
-    yield from _recognized(attempt, known_in_all)
+def explain(attempt: Attempt, reads_source: bool) -> Report | None:
+    """Say why results are wrong by the first step that finds out.
+
+    Source is read in the process of whoever wrote it, and in no other.
+    """
+    in_numbers = bool(attempt.table.wrong) and _first_failing(attempt) is attempt.table.wrong[0]
+    for step in STEPS:
+        if (step in OF_SOURCE and not reads_source) or (step in OF_NUMBERS and not in_numbers):
+            continue
+        with silenced():
+            try:
+                report = step(attempt)
+            except Exception:  # odd values or source: advice that fails takes away no verdict
+                continue
+        if report:
+            return report
+    return None
 
 
-def changed_calls(attempt: Attempt) -> Iterator[Report]:
-    """Report the changed arguments for which all the wrong numbers would be right."""
-    yield from _recognized(attempt, changed_call)
+def _first_failing(attempt: Attempt) -> Comparison | None:
+    return next((one for one in attempt.comparisons if one.failed), None)
 
 
-def pairs_of_faults(attempt: Attempt) -> Iterator[Report]:
-    """Report two faults that give all wrong numbers together."""
-    yield from _recognized(attempt, two_faults)
+def known_mistake(attempt: Attempt) -> Report | None:
+    """Name the known mistake that does what the answer does on every call."""
+    table, failing = attempt.table, _first_failing(attempt)
+    with silenced():
+        mistake = table.whole()
+        if mistake is None:
+            return None
+        shown = next((one for one in table.wrong if table.shows(mistake, one)), failing)
+    return Report(attempt.exercise, "wrong", mistake.sentence, shown, mistake=mistake.id)
 
 
-def relations(attempt: Attempt) -> Iterator[Report]:
-    """Report how all wrong numbers come from the right ones, if that says what to change."""
-    relation = _relation(attempt)
-    if relation and not relation.tells_where:
-        yield from _reports(attempt, relation, GIVEN)
+# One fault
 
 
-def known_mistakes_in_part(attempt: Attempt) -> Iterator[Report]:
-    """Report the known mistake that gives most wrong numbers, and in which calls."""
-    if _first_wrong(attempt) is None:
-        return
-    recognized = known_in_part(attempt.evidence)
-    if recognized is None:
-        return
-    explained, others = recognized.explained, recognized.others
-    mistake = recognized.of
-    seen = [one for one in explained if mistake and shows(mistake, attempt.evidence, one)]
-    count = len(explained) + len(others)
-    if len(explained) <= (0.5 if _has_arrays(explained[0]) else 0.75) * count:
-        return
-    sentence = (
-        f"{recognized.sentence} These are your numbers in {len(explained)} of the {count} wrong "
-        "calls"
+def edit_that_mends_all(attempt: Attempt) -> Report | None:
+    """Name the small change, or two, that make every result right."""
+    for mend in attempt.search.wholes() if attempt.search else ():
+        left = left_after(attempt, mend.answer)
+        if left is not None:
+            then = f" Then: {left}" if left else ""
+            return _with_edit(attempt, f"{mend.words}, and every result is right.{then}")
+    return None
+
+
+def _with_edit(attempt: Attempt, edit: str) -> Report | None:
+    return dataclasses.replace(attempt.problem, edit=edit) if attempt.problem else None
+
+
+def known_beside_errors(attempt: Attempt) -> Report | None:
+    """Name the known mistake of all wrong numbers, where other calls end in errors."""
+    return _covered(attempt, attempt.table.one(attempt.table.known))
+
+
+def relation_to_the_right(attempt: Attempt) -> Report | None:
+    """Say how all wrong numbers come from the right ones, if that says what to change."""
+    relation = related(attempt.exercise, attempt.table.wrong)
+    return _related(attempt, relation, GIVEN) if relation and not relation.tells_where else None
+
+
+def changed_call(attempt: Attempt) -> Report | None:
+    """Name the changed arguments for which all wrong numbers would be right."""
+    return _covered(attempt, attempt.table.one(attempt.table.changed))
+
+
+# Two faults
+
+
+def changed_and_known(attempt: Attempt) -> Report | None:
+    return _covered(attempt, attempt.table.one(attempt.table.pairs()))
+
+
+def two_known(attempt: Attempt) -> Report | None:
+    return _covered(attempt, attempt.table.two())
+
+
+def result_fault_and_known(attempt: Attempt) -> Report | None:
+    """Name a fault of the whole result, and the known mistake that is left without it."""
+    exercise, table = attempt.exercise, attempt.table
+    unexplained = set[bytes]()  # what undoing makes of the first call: many sizes are equal
+    for sentence, undone in faults_of_result(exercise, table.wrong[0]):
+        first = undone(table.wrong[0])
+        numbers = _as_bytes(first.seen.value)
+        if numbers in unexplained:
+            continue
+        if first.wrong_in_numbers and not any(table.explains(one, first) for one in table.known):
+            unexplained.add(numbers)
+            continue
+        rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
+        cover = rest.one(rest.known) if rest.wrong else None
+        if cover and not contradict(sentence, cover.first.sentences[0]):
+            two = _both(cover.first.sentences[0], sentence)
+            return Report(exercise, "wrong", two, table.wrong[0])
+    return None
+
+
+def _as_bytes(value: Any) -> bytes:
+    """Return a result as bytes that are the same for the same numbers."""
+    if isinstance(value, (tuple, list)):
+        return b"".join(map(_as_bytes, value))
+    return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
+
+
+def edit_and_known(attempt: Attempt) -> Report | None:
+    """Name a small change of the source, and the fault that is left after it."""
+    table, search = attempt.table, attempt.search
+    failing = _first_failing(attempt)
+    unfit = attempt.exercise.run or any(one.trial.case.verify for one in attempt.comparisons)
+    if search is None or failing is None or failing.trial.case.raises or unfit:
+        return None
+    known = _Prints(failing, [*table.known, *table.changed])
+    for number, mend in enumerate(search.firsts_of_two(known.may_be)):
+        if number == MOST_FIRST_EDITS:
+            break
+        left = _left_by(attempt, mend, list(search.after(mend)))
+        if left and not contradict(mend.words.replace("sqrt", "√"), left):
+            edit = f"There are at least two faults. {mend.words}. That leaves another: {left}"
+            return _with_edit(attempt, edit)
+    return None
+
+
+def _left_by(attempt: Attempt, mend: Mend, comparisons: Sequence[Comparison]) -> str:
+    """Name the fault that is left after a mend; empty if none is known, or the mend brings one in."""
+    before = {id(one.trial): one for one in attempt.comparisons}
+    for one in comparisons:
+        if one.stopped or (one.wrong_in_numbers and one.trial.case.raises):
+            return ""
+        if _spoils(before[id(one.trial)], one):
+            return ""
+    rest = Table(attempt.exercise, comparisons, like=attempt.table)
+    cover = rest.one([*rest.known, *rest.changed])
+    if cover is None and mend.helps:
+        cover = rest.most([*rest.known, *rest.changed])
+    return cover.first.sentences[0] if cover else ""
+
+
+def _spoils(before: Comparison, after: Comparison) -> bool:
+    """Tell whether a change makes numbers wrong that were right: then it brings in a fault."""
+    if before.seen.error is not None or before.trial.case.raises:
+        return False
+    if after.wrong_in_numbers and not before.wrong_in_numbers:
+        return True
+    pairs = zip(before.parts or (), after.parts or (), strict=False)
+    return any(
+        one.off is not None and other.off is not None and bool((other.off & ~one.off).any())
+        for one, other in pairs
     )
-    right = [one for one in attempt.comparisons if not one.failed]
-    words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
-    if recognized.second:
-        sentence += f"; in the others, those of another mistake. {recognized.second}"
-    elif words:
-        sentence += f", and not in the {len(others)} {words}: look there next."
-    elif recognized.by_chance:
-        return
-    else:
-        sentence += ", the one below among them."
-    yield Report(attempt.exercise, "wrong", sentence, (seen or explained)[0])
 
 
-def two_known_mistakes_by_calls(attempt: Attempt) -> Iterator[Report]:
-    """Report two known mistakes, of which each wrong call shows one."""
-    yield from _shown(attempt, two_by_calls)
+class _Prints:
+    """The numbers of hypotheses on one call, each as one number, to find which are close to others.
+
+    Hundreds of edited answers are held against them.
+    """
+
+    def __init__(self, failing: Comparison, hypotheses: Sequence[Hypothesis]) -> None:
+        prints = [
+            _print_of(one.predict(failing.trial.case).value)
+            for one in hypotheses
+            if one.applies(failing.trial.case)
+        ]
+        self._prints = [one for one in prints if one is not None]
+
+    def may_be(self, value: object) -> bool:
+        """Tell whether a result is nearly that of a hypothesis."""
+        mine = _print_of(value)
+        return mine is not None and any(
+            shapes == mine[0] and abs(number - mine[1]) <= CLOSE * abs(number)
+            for shapes, number in self._prints
+        )
 
 
-def known_mistakes_by_results(attempt: Attempt) -> Iterator[Report]:
-    """Report the known mistake that some results of several show, in every call."""
-    yield from _shown(attempt, one_by_results)
+def _print_of(value: object) -> tuple[tuple[tuple[int, ...], ...], float] | None:
+    """Return the shapes of a result's parts, and a weighted sum of their numbers."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    if not all(isinstance(part, (np.ndarray, np.generic, int, float)) for part in parts):
+        return None
+    arrays = [np.asarray(part) for part in parts]
+    if not arrays or any(array.dtype.kind not in "iuf" for array in arrays):
+        return None
+    numbers: NDArray[np.float64] = np.concatenate(
+        [np.nan_to_num(array.astype(np.float64)).ravel() for array in arrays]
+    )
+    weights = np.cos(np.arange(numbers.size)) + 2
+    return tuple(array.shape for array in arrays), float(weights @ numbers)
 
 
-def known_mistakes_by_calls(attempt: Attempt) -> Iterator[Report]:
-    """Report the only known mistake that some wrong calls show, and which they are."""
-    yield from _shown(attempt, one_by_calls)
+# A part of the wrong calls or results
 
 
-def _shown(attempt: Attempt, find: Callable[[Evidence], Shown | None]) -> Iterator[Report]:
-    if _first_wrong(attempt) is None:
-        return
-    shown = find(attempt.evidence)
-    if shown is None:
-        return
-    explained, others = shown.explained, shown.others
-    sentence = f"{shown.sentence} These are your numbers in "
-    if shown.results:
+def known_in_most_calls(attempt: Attempt) -> Report | None:
+    """Name the known mistake that most wrong calls show, and which they are."""
+    return _covered(attempt, attempt.table.most(attempt.table.known))
+
+
+def known_in_some_results(attempt: Attempt) -> Report | None:
+    """Name the known mistake that some results of several show, in every call."""
+    return _covered(attempt, attempt.table.by_results())
+
+
+def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
+    """Say what a cover says: its sentences, and in which calls or results they hold."""
+    if cover is None:
+        return None
+    table, mistake, second = attempt.table, cover.first.mistake, cover.second
+    sentence, shown = cover.first.sentences[0], cover.shown
+    count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
+    in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
+    is_all = not others and not cover.results
+    if len(cover.first.sentences) > 1:
+        sentence = _both(*cover.first.sentences)
+    elif second and not shown:
+        sentence, shown = _both(sentence, second.sentences[0]), table.wrong
+    elif second:
+        calls = cover.shown_by_second
+        which = "the others" if len(calls) in (0, len(others)) else f"{len(calls)} others"
+        sentence += f" {in_calls}; in {which}, those of another mistake. {second.sentences[0]}"
+    elif cover.results:
         sentence += (
-            f"{_results(shown.results)}; in {_results(shown.results_left)} something else is wrong "
-            "as well."
+            f" These are your numbers in {_results(cover.results)}; in "
+            f"{_results(cover.results_left)} something else is wrong as well."
         )
-        yield Report(attempt.exercise, "wrong", sentence, explained[0])
-        return
-    count = len(explained) + len(others) + shown.both
-    right = [one for one in attempt.comparisons if not one.failed]
-    words = contrast_of(attempt.exercise, [*explained, *others, *right], others)
-    in_calls = f"{len(explained)} of the {count} wrong calls"
-    if shown.second:
-        which = f"{len(others)} others" if shown.both else "the others"
-        sentence += f"{in_calls}; in {which}, those of another mistake. {shown.second}"
-    elif words:
-        sentence += f"{in_calls}, and not in the {len(others)} {words}: look there next."
-    else:
-        sentence = (
-            f"In {in_calls}, the one below among them, your numbers are those of this mistake, and "
-            f"the others may show another: {shown.sentence}"
-        )
-    yield Report(attempt.exercise, "wrong", sentence, explained[0])
+    elif others:
+        right = [one for one in attempt.comparisons if not one.failed]
+        words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
+        if words:
+            sentence += f" {in_calls}, and not in the {len(others)} {words}: look there next."
+        elif _may_be_chance(table, cover, others):
+            return None
+        else:
+            sentence += f" {in_calls}, the one below among them."
+    seen = next((one for one in shown if mistake and table.shows(mistake, one)), shown[0])
+    known = mistake.id if mistake and is_all else ""
+    return Report(attempt.exercise, "wrong", sentence, seen, mistake=known)
 
 
-def _results(places: Sequence[int]) -> str:
-    *first, last = (str(place + 1) for place in places)
+def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
+    return share_a_size(table.exercise, cover.shown, others) or any(
+        all(table.explains(one, call) for call in cover.shown) for one in table.changed
+    )
+
+
+def _is_among(one: Comparison, others: Sequence[Comparison]) -> bool:
+    return any(one is other for other in others)
+
+
+def _both(first: str, second: str) -> str:
+    return f"Two faults together give your numbers. {first} Besides: {second}"
+
+
+def _results(places: frozenset[int]) -> str:
+    *first, last = (str(place + 1) for place in sorted(places))
     return f"results {', '.join(first)} and {last}" if first else f"result {last}"
 
 
-def _has_arrays(comparison: Comparison) -> bool:
-    """Tell whether a result has arrays: a single number agrees more easily by chance."""
-    value = comparison.seen.value
-    parts = value if isinstance(value, (tuple, list)) else (value,)
-    return any(np.size(part) > 1 for part in parts)
+# Where results are wrong, and lines that do not do what they seem to
 
 
-def regions_and_contrasts(attempt: Attempt) -> Iterator[Report]:
-    """Report where the results are wrong, and what the wrong calls have that the others lack."""
-    yield from _reports(attempt, _relation(attempt), SIZES)
+def loop_over_one_axis(attempt: Attempt) -> Report | None:
+    """Name a loop over the first axis that is right for one number of axes alone."""
+    advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
+    return _with_advice(attempt, advice)
 
 
-def _reports(attempt: Attempt, relation: Related | None, plainest: int) -> Iterator[Report]:
+def _with_advice(attempt: Attempt, advice: str) -> Report | None:
+    if not advice or attempt.problem is None:
+        return None
+    sentence = sentences(attempt.problem.sentence, advice)
+    return dataclasses.replace(attempt.problem, sentence=sentence)
+
+
+def where_it_is_wrong(attempt: Attempt) -> Report | None:
+    """Say where the results are wrong, and what the wrong calls have that the others lack."""
+    return _related(attempt, related(attempt.exercise, attempt.table.wrong), SIZES)
+
+
+def _related(attempt: Attempt, relation: Related | None, plainest: int) -> Report | None:
     """Join the difference on the first wrong call, a relation, and a contrast up to a rank."""
-    first = _first_wrong(attempt)
-    if first is None or not first.problem:
-        return
+    first = attempt.table.wrong[0]
+    if not first.problem:
+        return None
     explained = [
         relation.sentence if relation else related_here(attempt.exercise, first),
         contrast(attempt.exercise, attempt.comparisons, plainest)
         or _contrast_of_numbers(attempt, plainest),
     ]
-    if any(explained):
-        sentence = " ".join(filter(None, (first.problem, *explained)))
-        yield Report(attempt.exercise, "wrong", sentence, first)
+    if not any(explained):
+        return None
+    sentence = " ".join(filter(None, (first.problem, *explained)))
+    return Report(attempt.exercise, "wrong", sentence, first)
 
 
 def _contrast_of_numbers(attempt: Attempt, plainest: int) -> str:
@@ -163,7 +328,7 @@ def _contrast_of_numbers(attempt: Attempt, plainest: int) -> str:
         for one in attempt.comparisons
         if one.failed and not one.stopped and not one.wrong_in_numbers
     ]
-    others = [one for one in attempt.comparisons if not any(one is each for each in in_dtype)]
+    others = [one for one in attempt.comparisons if not _is_among(one, in_dtype)]
     sentence = contrast(attempt.exercise, others, plainest) if in_dtype else ""
     if not sentence:
         return ""
@@ -171,27 +336,36 @@ def _contrast_of_numbers(attempt: Attempt, plainest: int) -> str:
     return f"{sentence} In {calls} the type or dtype alone is wrong."
 
 
-def _relation(attempt: Attempt) -> Related | None:
-    if _first_wrong(attempt) is None:
-        return None
-    return related(attempt.exercise, attempt.evidence.wrong)
-
-
-def _recognized(
-    attempt: Attempt, find: Callable[[Evidence], Recognized | None]
-) -> Iterator[Report]:
-    if _first_wrong(attempt) is None:
-        return
-    recognized = find(attempt.evidence)
-    if recognized:
-        first = recognized.explained[0]
-        yield Report(
-            attempt.exercise, "wrong", recognized.sentence, first, mistake=recognized.mistake
+def lines_of_the_source(attempt: Attempt) -> Report | None:
+    """Name the change that makes most results right, or a line that does not do what it seems to."""
+    problem = attempt.problem
+    if problem is None or (problem.comparison and problem.comparison.trial.case.verify):
+        return None  # the exercise explains its own numbers
+    mend = attempt.search.in_part() if attempt.search else None
+    if mend:
+        return _with_edit(
+            attempt, f"{mend.words}, and this result is right; then look at the next."
         )
+    return _with_advice(attempt, read(attempt.exercise, attempt.answer, attempt.comparisons))
 
 
-def _first_wrong(attempt: Attempt) -> Comparison | None:
-    """Return the first call that failed, if its numbers are wrong."""
-    failing = next((one for one in attempt.comparisons if one.failed), None)
-    wrong = attempt.evidence.wrong if failing else []
-    return failing if wrong and failing is wrong[0] else None
+Step = Callable[[Attempt], Report | None]
+
+# One fault before two, all wrong numbers before some, and what to change before where to look.
+STEPS: tuple[Step, ...] = (
+    edit_that_mends_all,
+    known_beside_errors,
+    relation_to_the_right,
+    changed_call,
+    changed_and_known,
+    two_known,
+    result_fault_and_known,
+    edit_and_known,
+    known_in_most_calls,
+    known_in_some_results,
+    loop_over_one_axis,
+    where_it_is_wrong,
+    lines_of_the_source,
+)
+OF_SOURCE = (edit_that_mends_all, edit_and_known, loop_over_one_axis, lines_of_the_source)
+OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)  # errors have their own words

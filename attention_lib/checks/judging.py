@@ -1,9 +1,8 @@
-"""Judging an answer: the gravest thing wrong with it, in one sentence."""
+"""Judging an answer: cases, calls, comparisons, table, verdict."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,34 +11,16 @@ from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.explaining import (
-    changed_calls,
-    known_mistakes_beside_errors,
-    known_mistakes_by_calls,
-    known_mistakes_by_results,
-    known_mistakes_in_part,
-    pairs_of_faults,
-    regions_and_contrasts,
-    relations,
-    two_known_mistakes_by_calls,
-)
-from attention_lib.checks.judges import (
+from attention_lib.checks.explaining import explain, known_mistake
+from attention_lib.checks.problems import (
     Attempt,
     changed_inputs,
-    first_axis_loops,
     forbidden_calls,
-    known_mistakes,
-    nonfinite_origins,
     out_of_time,
-    printed_or_wider,
     probes,
     remarks,
-    results,
     second_readings,
     side_effects,
-    source_leftovers,
-    source_readings,
-    source_repairs,
     unavailable_functions,
 )
 from attention_lib.checks.values import judge_value
@@ -57,86 +38,19 @@ FUSED = (  # attention that torch has ready
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 
-Judge = Callable[[Attempt], Iterator[Report]]
-
 
 @dataclass(frozen=True)
 class Policy:
-    """What makes an answer wrong, the gravest kind first, and what is only remarked on."""
+    """What makes an answer wrong, and what is said of it."""
 
-    judges: tuple[Judge, ...]
-    remarks: tuple[Judge, ...] = ()
-
-    @property
-    def watches_calls(self) -> bool:
-        """Whether calls of functions that may not do an answer's work are looked for."""
-        return forbidden_calls in self.judges + self.remarks
+    is_own: bool = False  # the answer runs in this process: what it does besides counts, too
+    values_only: bool = False  # nothing is measured, or remarked on
+    explains: bool = True
 
 
-# What is said of wrong numbers that no known mistake gives on all calls, the surest first.
-EXPLANATIONS: tuple[Judge, ...] = (
-    known_mistakes_beside_errors,
-    relations,
-    changed_calls,
-    pairs_of_faults,
-)
-KNOWN_IN_PART: tuple[Judge, ...] = (
-    two_known_mistakes_by_calls,
-    known_mistakes_in_part,
-    known_mistakes_by_results,
-    known_mistakes_by_calls,
-)
-PARTIAL_EXPLANATIONS: tuple[Judge, ...] = (*KNOWN_IN_PART, regions_and_contrasts)
-
-
-def guarded(*judges: Judge) -> Judge:
-    """Join judges that explain: one that fails on odd values must not take away the verdict."""
-
-    def reports(attempt: Attempt) -> Iterator[Report]:
-        for judge in judges:
-            try:
-                yield from judge(attempt)
-            except Exception:
-                continue
-
-    return reports
-
-
-# Of an answer in another process, its calls and side effects cannot be proven.
-LEARNER = Policy(
-    (
-        unavailable_functions,
-        known_mistakes,
-        forbidden_calls,
-        second_readings,
-        changed_inputs,
-        source_repairs,
-        guarded(*EXPLANATIONS),
-        source_leftovers,
-        guarded(*KNOWN_IN_PART),
-        nonfinite_origins,
-        first_axis_loops,
-        guarded(regions_and_contrasts),
-        source_readings,
-        results,
-        side_effects,
-        probes,
-    ),
-    remarks=(printed_or_wider, remarks),
-)
-GRADER = Policy(
-    (
-        known_mistakes,
-        second_readings,
-        guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS),
-        results,
-        probes,
-    ),
-    remarks=(forbidden_calls, side_effects, printed_or_wider, remarks),
-)
-HIDDEN_NUMBERS = Policy(
-    (known_mistakes, second_readings, guarded(*EXPLANATIONS, *PARTIAL_EXPLANATIONS), results)
-)  # after GRADER found it right
+LEARNER = Policy(is_own=True)
+GRADER = Policy()  # of an answer in another process, its calls and side effects cannot be proven
+HIDDEN_NUMBERS = Policy(values_only=True)  # after GRADER found it right
 
 
 def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) -> Report:
@@ -172,7 +86,7 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
             f'check("{exercise.name}", {exercise.name}).',
         )
 
-    forbidden = _forbidden_modules(exercise) if policy.watches_calls else ()
+    forbidden = _forbidden_modules(exercise) if not policy.values_only else ()
     cases = cases_of(exercise, seed)
     observations = list(observe_all(exercise.on_cases(answer), cases, forbidden))
     if of_a_stub(observations[0]):
@@ -185,14 +99,43 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
         sentence = out_of_time(exercise, observations[-1])
         return Report(exercise, "wrong", sentence, comparisons[-1])
     attempt = Attempt(exercise, answer, comparisons)
-    for problem in _reports(policy.judges, attempt):
+    problem = next(_problems(attempt, policy), None)
+    if problem:
         return problem
-    advice = tuple(remark.sentence for remark in _reports(policy.remarks, attempt))
+    advice = tuple(report.sentence for report in _remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 
 
-def _reports(judges: tuple[Judge, ...], attempt: Attempt) -> Iterator[Report]:
-    return itertools.chain.from_iterable(judge(attempt) for judge in judges)
+def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
+    """Yield what makes an answer wrong, the gravest first."""
+    explains = policy.explains and attempt.problem is not None
+    if policy.is_own:
+        yield from unavailable_functions(attempt)
+    if explains and (known := known_mistake(attempt)):
+        yield known
+    if policy.is_own:
+        yield from forbidden_calls(attempt)
+    yield from second_readings(attempt)
+    if policy.is_own:
+        yield from changed_inputs(attempt)
+    if explains and (explained := explain(attempt, reads_source=policy.is_own)):
+        yield explained
+    if attempt.problem:
+        yield attempt.problem
+    if policy.is_own:
+        yield from side_effects(attempt)
+    if not policy.values_only:
+        yield from probes(attempt)
+
+
+def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
+    """Yield what a right answer should do otherwise all the same."""
+    if policy.values_only:
+        return
+    if not policy.is_own:
+        yield from forbidden_calls(attempt)
+        yield from side_effects(attempt)
+    yield from remarks(attempt)
 
 
 def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
@@ -208,8 +151,8 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     """Name what may not do an answer's work.
 
-    These are the modules of its lesson and of later ones, other libraries, and the functions
-    of earlier lessons that the exercise lists.
+    These are the modules of its lesson and of later ones, other libraries, and the functions of
+    earlier lessons that the exercise lists.
     """
     lessons = LESSONS[LESSONS.index(exercise.lesson) :]
     modules = [module for lesson in lessons for module in modules_of(lesson)]

@@ -6,7 +6,6 @@ import html
 import re
 import reprlib
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def headline(report: Report) -> str:
             f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
         )
         return f"{exercise.name}: right. {cases}"
-    sentence = report.sentence
+    sentence = report.text
     if sentence.startswith(
         ("result ", "part ")
     ):  # not a name of the learner's, which stays as it is
@@ -159,17 +158,12 @@ def _details(report: Report) -> list[Detail]:
         details.append(("the call", _call_text(report.exercise, case), None))
         details.extend(
             (_labelled(name, value), as_numbers(value), None)
-            for name, value in _named_arguments(report.exercise, case)
+            for name, value in report.exercise.arguments_of(case).items()
             if _is_array(value)
         )
     if seen.error is None and report.outcome == "wrong" and trial.expected is not None:
         details.extend(_result("", seen.value, trial.expected, trial.allowed))
     return details
-
-
-def _named_arguments(exercise: Exercise, case: Case) -> Iterator[tuple[str, Any]]:
-    yield from zip(exercise.parameters, case.args, strict=False)
-    yield from case.kwargs.items()
 
 
 def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:

@@ -10,14 +10,14 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.cases import SLACK, Expected
+from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.regions import region_clauses
@@ -172,62 +172,36 @@ def _kind_of_size(name: str) -> str:
 
 def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
     """Return the wrong arrays of a result, by what a learner calls each of several."""
-    trial, case = comparison.trial, comparison.trial.case
-    if case.raises or case.verify or trial.expected is None:
-        return {}
-    arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+    arguments = exercise.arguments_of(comparison.trial.case)
     pairs = {}
-    for which, value, expected, allowed in _flat(
-        comparison.seen.value, trial.expected, trial.allowed
-    ):
-        got = as_numbers(value)
-        if not isinstance(got, (np.ndarray, np.generic, int, float)):
+    for part in comparison.parts or ():
+        got = part.numbers
+        if got is None:
             return {}
-        got = np.asarray(got)
-        if got.dtype.kind not in "biuf":
-            return {}
-        pair = Pair(
-            got.astype(np.float64),
-            np.asarray(expected.values, np.float64),
-            allowed,
-            trial.precision,
-            arguments,
-        )
-        if not pair.fits or pair.off.any():
-            pairs[which] = pair
+        right = np.asarray(part.expected.values, np.float64)
+        precision = comparison.trial.precision
+        pair = Pair(got.astype(np.float64), right, part.allowed, precision, arguments)
+        if part.is_wrong:
+            pairs[part.name] = pair
     return pairs
-
-
-def _flat(
-    value: Any, expected: Any, allowed: Any, which: str = ""
-) -> Iterator[tuple[str, Any, Expected, Any]]:
-    if not isinstance(expected, tuple):
-        yield which, value, expected, allowed
-    elif isinstance(value, (tuple, list)) and len(value) == len(expected):
-        for number, parts in enumerate(zip(value, expected, allowed, strict=True), 1):
-            name = f"part {number} of {which}" if which else f"result {number}"
-            yield from _flat(*parts, which=name)
 
 
 def _exchanged_parts(failing: Sequence[Comparison]) -> str:
     """Say in which order the parts of a pair or more would be right."""
     order: tuple[int, ...] | None = None
     for comparison in failing:
-        value, expected = comparison.seen.value, comparison.trial.expected
-        if not isinstance(expected, tuple) or not isinstance(value, (tuple, list)):
+        parts = comparison.parts or ()
+        if len(parts) < 2 or any(part.name.startswith("part") for part in parts):
             return ""
-        if len(value) != len(expected) or any(isinstance(one, tuple) for one in expected):
-            return ""
+        in_place = tuple(range(len(parts)))
         fits = [
             places
-            for places in itertools.permutations(range(len(value)))
-            if places != tuple(range(len(value)))
-            and (order is None or places == order)
-            and all(
-                _is_right(value[place], right, allowed)
-                for place, right, allowed in zip(
-                    places, expected, comparison.trial.allowed, strict=True
-                )
+            for places in itertools.permutations(in_place)
+            if places != in_place
+            and order in (None, places)
+            and not any(
+                replace(part, value=parts[place].value).is_wrong
+                for place, part in zip(places, parts, strict=True)
             )
         ]
         if len(fits) != 1:
@@ -238,16 +212,6 @@ def _exchanged_parts(failing: Sequence[Comparison]) -> str:
     return (
         "The results are right, but stand in another order: return "
         f"{_listed([f'your result {place + 1}' for place in order])}, in this order."
-    )
-
-
-def _is_right(value: Any, expected: Expected, allowed: Any) -> bool:
-    got = as_numbers(value)
-    return (
-        isinstance(got, np.ndarray)
-        and got.dtype.kind in "biuf"
-        and got.shape == expected.values.shape
-        and not differing(got, expected.values, allowed).any()
     )
 
 

@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from attention_lib.checks.judges import (
-    forbidden_calls,
-    probes,
-    results,
-    second_readings,
-    side_effects,
-)
+from attention_lib.checks import explaining, judging
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, Policy, judge
 from attention_lib.exercises import EXERCISES
 
@@ -19,7 +13,7 @@ def right(scores, axis=-1):
 
 
 # What decides whether an answer is right, and nothing that only explains why it is not.
-VERDICT_ALONE = Policy((forbidden_calls, second_readings, results, side_effects, probes))
+VERDICT_ALONE = Policy(is_own=True, explains=False)
 WITHOUT_SOURCE = GRADER  # reads no source of answers
 
 
@@ -30,8 +24,8 @@ def verdict(answer, name="softmax", seed=0, policy=LEARNER):
 def sentence_of(answer, name="softmax", policy=LEARNER):
     report = verdict(answer, name, policy=policy)
     assert report.outcome != "right"
-    assert "\n" not in report.sentence
-    return report.sentence
+    assert "\n" not in report.text
+    return report.text
 
 
 def said_of_numbers(answer, name="softmax"):
@@ -39,3 +33,9 @@ def said_of_numbers(answer, name="softmax"):
     report = judge(EXERCISES[name], answer, 0, HIDDEN_NUMBERS)
     assert report.outcome != "right"
     return report.sentence
+
+
+def explain_only_by(monkeypatch, *steps):
+    """Leave out all other ways to explain wrong results, whole known mistakes too."""
+    monkeypatch.setattr(explaining, "STEPS", steps)
+    monkeypatch.setattr(judging, "known_mistake", lambda attempt: None)

@@ -128,10 +128,10 @@ def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
     return text[column : node.end_col_offset] if text.isascii() else None  # type: ignore[attr-defined]
 
 
-Change = tuple[Edit, ...]  # made together
+Edits = tuple[Edit, ...]  # made together
 
 
-def changes_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Change]:
+def edits_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Edits]:
     """List the small changes of functions, the likeliest first.
 
     What is written the same way in several places, but for the names, is also changed in all.
@@ -143,13 +143,12 @@ def changes_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Cha
     for edit, kind in collected:
         together.setdefault(kind, []).append(edit)
     groups = [tuple(edits) for kind, edits in together.items() if kind and 1 < len(edits) <= 4]
-    changes = [*((edit,) for edit, _ in collected), *groups]
-    return sorted(changes, key=rank_of)
+    return sorted([*((edit,) for edit, _ in collected), *groups], key=rank_of)
 
 
-def rank_of(change: Change) -> int:
-    """Return how likely a change is: the lower, the likelier."""
-    return change[0].rank + (len(change) > 1)
+def rank_of(edits: Edits) -> int:
+    """Return how likely edits are: the lower, the likelier."""
+    return edits[0].rank + (len(edits) > 1)
 
 
 def _collect(

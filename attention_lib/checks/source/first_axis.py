@@ -26,8 +26,7 @@ def loop_over_first_axis(exercise: Exercise, answer: Any, comparisons: Sequence[
         counts: dict[bool, set[int]] = {True: set(), False: set()}
         for one in comparisons:
             case = one.trial.case
-            arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
-            value = arguments.get(name)
+            value = exercise.arguments_of(case).get(name)
             if isinstance(value, np.ndarray) and not case.raises:
                 counts[not (one.stopped or one.wrong_in_numbers)].add(value.ndim)
         if len(counts[True]) == 1 and counts[False] and not counts[True] & counts[False]:

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from attention_lib.checks.judges import first_axis_loops, results
-from attention_lib.checks.judging import Policy
-from tests.checks.judged import sentence_of
-
-BY_LOOPS = Policy((first_axis_loops, results))
+from attention_lib.checks.explaining import loop_over_one_axis
+from tests.checks.judged import explain_only_by, sentence_of
 
 
 def _row_by_row(scores):
@@ -37,11 +34,13 @@ def _right_but_for_short_rows(scores):
 
 
 @pytest.mark.parametrize("answer", [_row_by_row, _rows_in_a_list])
-def test_loop_that_is_right_for_two_axes_alone_is_named(answer):
-    said = sentence_of(answer, "normalize_by_sum", BY_LOOPS)
+def test_loop_that_is_right_for_two_axes_alone_is_named(answer, monkeypatch):
+    explain_only_by(monkeypatch, loop_over_one_axis)
+    said = sentence_of(answer, "normalize_by_sum")
     assert "goes through the first axis of `scores`: that is right where it has 2 axes" in said
 
 
 @pytest.mark.parametrize("answer", [_row_by_row_and_never_right, _right_but_for_short_rows])
-def test_loop_of_an_answer_that_is_wrong_elsewhere_too_is_not_named(answer):
-    assert "first axis" not in sentence_of(answer, "normalize_by_sum", BY_LOOPS)
+def test_loop_of_an_answer_that_is_wrong_elsewhere_too_is_not_named(answer, monkeypatch):
+    explain_only_by(monkeypatch, loop_over_one_axis)
+    assert "first axis" not in sentence_of(answer, "normalize_by_sum")

@@ -1,4 +1,4 @@
-"""The judges of an answer: each looks for one kind of problem and reports what it finds."""
+"""Problems of an answer: wrong results, errors, forbidden calls, side effects, slow or large work."""
 
 from __future__ import annotations
 
@@ -17,16 +17,11 @@ from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation, Unavailable
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
-from attention_lib.checks.comparing import Comparison, remark_on_dtype
-from attention_lib.checks.covering import shows
+from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.hypotheses import Evidence
-from attention_lib.checks.recognizing import recognize
 from attention_lib.checks.remedies import remedy
-from attention_lib.checks.source.first_axis import loop_over_first_axis
-from attention_lib.checks.source.nonfinite import origin_of_nonfinite
-from attention_lib.checks.source.reading import read
-from attention_lib.checks.source.repairing import Repair, repair
+from attention_lib.checks.source.search import Search, search
+from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
@@ -40,57 +35,19 @@ class Attempt:
     comparisons: Sequence[Comparison]
 
     @functools.cached_property
-    def evidence(self) -> Evidence:
-        """The comparisons, sorted by what they show."""
-        return Evidence(self.exercise, tuple(self.comparisons))
+    def table(self) -> Table:
+        """The hypotheses, held against the answer's numbers."""
+        return Table(self.exercise, self.comparisons)
 
-    # Source is read in the process of whoever wrote it, and in no other.
     @functools.cached_property
-    def repair(self) -> Repair | None:
-        """The small change of the answer's source that makes its results right."""
-        if isinstance(self.answer, RemoteAnswer):
-            return None
-        try:
-            return repair(self.exercise, self.answer, self.comparisons, self.said_next)
-        except Exception:  # odd source: advice that fails must not take away the verdict
-            return None
+    def search(self) -> Search | None:
+        """The search for small changes of the answer's source."""
+        return search(self.exercise, self.answer, self.comparisons)
 
-    def said_next(self, changed: Answer) -> str | None:
-        """Return what is said of a changed answer, results apart; None if the change is to blame."""
-        function = self.exercise.on_cases(changed)
-        after = Attempt(
-            self.exercise,
-            changed,
-            [
-                dataclasses.replace(one, seen=observe(function, one.trial.case))
-                for one in self.comparisons
-            ],
-        )
-        effects = [report.sentence for report in side_effects(after)]
-        if effects:
-            # Of a call that stopped, the rest is not known.
-            had = any(one.stopped for one in self.comparisons) or (
-                _kinds_of_effects(after) <= _kinds_of_effects(self)
-            )
-            return effects[0] if had else None
-        problem = next(probes(after), None)
-        if problem is None:
-            return ""
-        before = next(probes(self), None)
-        same = before and _without_numbers(before.sentence) == _without_numbers(problem.sentence)
-        return problem.sentence if same else None
-
-    @property
-    def reading(self) -> str:
-        """What the source of the answer says of its wrong results; empty if nothing."""
-        if isinstance(self.answer, RemoteAnswer):
-            return ""
-        if self.repair:
-            return self.repair.sentence
-        try:
-            return read(self.exercise, self.answer, self.comparisons)
-        except Exception:  # as above
-            return ""
+    @functools.cached_property
+    def problem(self) -> Report | None:
+        """The first wrong result or error."""
+        return next(results(self), None)
 
 
 def unavailable_functions(attempt: Attempt) -> Iterator[Report]:
@@ -98,16 +55,6 @@ def unavailable_functions(attempt: Attempt) -> Iterator[Report]:
     for one in attempt.comparisons:
         if isinstance(one.seen.error, Unavailable) and not one.seen.forbidden:
             yield Report(attempt.exercise, "error", str(one.seen.error))
-
-
-def known_mistakes(attempt: Attempt) -> Iterator[Report]:
-    """Report the known mistake that gives the learner's own numbers."""
-    failing = next((one for one in attempt.comparisons if one.failed), None)
-    mistake = recognize(attempt.evidence) if failing else None
-    if mistake:
-        seen = (one for one in attempt.evidence.wrong if shows(mistake, attempt.evidence, one))
-        shown = next(seen, failing)
-        yield Report(attempt.exercise, "wrong", mistake.sentence, shown, mistake=mistake.id)
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
@@ -161,72 +108,12 @@ def changed_inputs(attempt: Attempt) -> Iterator[Report]:
 
     What is written into an array takes its dtype.
     """
-    problem = next(results(attempt), None)
-    first = problem.comparison if problem else None
+    first = attempt.problem.comparison if attempt.problem else None
     if first is None or not first.seen.changed or first.stopped or first.wrong_in_numbers:
         return
     if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
         sentence = _side_effects_of(attempt.exercise, first.seen)["changed"]
         yield Report(attempt.exercise, "wrong", sentence, first)
-
-
-def source_repairs(attempt: Attempt) -> Iterator[Report]:
-    """Report what is not right with the small change that makes every result right."""
-    problem = next(results(attempt), None)
-    advice = attempt.repair if problem else None
-    if problem and advice and advice.is_whole:
-        yield _with_advice(problem, advice.sentence)
-
-
-def source_leftovers(attempt: Attempt) -> Iterator[Report]:
-    """Report two faults: a small change of the source mends one, and the other is known."""
-    problem = next(results(attempt), None)
-    if problem and attempt.repair and attempt.repair.leaves_a_known_fault:
-        yield _with_advice(problem, attempt.repair.sentence)
-
-
-def nonfinite_origins(attempt: Attempt) -> Iterator[Report]:
-    """Report the operation that makes the first NaN or infinity of a result that is to be finite."""
-    problem = next(results(attempt), None)
-    if problem is None or problem.comparison is None or isinstance(attempt.answer, RemoteAnswer):
-        return
-    if problem.comparison.stopped or problem.comparison.trial.expected is None or attempt.repair:
-        return
-    try:
-        advice = origin_of_nonfinite(attempt.exercise, attempt.answer, problem.comparison)
-    except Exception:  # odd source or values, as above
-        return
-    if advice:
-        yield _with_advice(problem, advice)
-
-
-def first_axis_loops(attempt: Attempt) -> Iterator[Report]:
-    """Report a loop over the first axis that is right for one number of axes alone."""
-    problem = next(results(attempt), None)
-    if problem is None or isinstance(attempt.answer, RemoteAnswer):
-        return
-    try:
-        advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
-    except Exception:  # odd source, as above
-        return
-    if advice:
-        yield _with_advice(problem, advice)
-
-
-def source_readings(attempt: Attempt) -> Iterator[Report]:
-    """Report what is not right with what the source of the answer says of it."""
-    problem = next(results(attempt), None)
-    if problem and problem.comparison and problem.comparison.trial.case.verify:
-        return  # the exercise explains its own numbers
-    if problem and (advice := attempt.reading):
-        yield _with_advice(problem, advice)
-
-
-def _with_advice(problem: Report, advice: str) -> Report:
-    ended = (
-        problem.sentence if problem.sentence.endswith((".", "?", "!")) else f"{problem.sentence}."
-    )
-    return dataclasses.replace(problem, sentence=f"{ended} {advice}")
 
 
 def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
@@ -269,22 +156,9 @@ def side_effects(attempt: Attempt) -> Iterator[Report]:
     reported: set[str] = set()
     for comparison in attempt.comparisons:
         for kind, sentence in _side_effects_of(attempt.exercise, comparison.seen).items():
-            if kind not in (*reported, "printed"):
+            if kind not in reported:
                 reported.add(kind)
                 yield Report(attempt.exercise, "wrong", sentence, comparison)
-
-
-def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
-    """Remark on what a right answer prints, and on a wider dtype than asked for."""
-    exercise = attempt.exercise
-    printed = (_side_effects_of(exercise, one.seen).get("printed") for one in attempt.comparisons)
-    wider = (
-        remark_on_dtype(exercise.name, one.seen.value, one.trial.expected)
-        for one in attempt.comparisons
-    )
-    for sentence in (next(filter(None, printed), None), next(filter(None, wider), None)):
-        if sentence:
-            yield Report(exercise, "right", sentence)
 
 
 def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
@@ -309,6 +183,29 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
             "returns."
         )
     return sentences
+
+
+def left_after(attempt: Attempt, edited: Answer) -> str | None:
+    """Return what is wrong with an edited answer beside results; None if the edit is to blame."""
+    function = attempt.exercise.on_cases(edited)
+    comparisons = [
+        dataclasses.replace(one, seen=observe(function, one.trial.case))
+        for one in attempt.comparisons
+    ]
+    after = Attempt(attempt.exercise, edited, comparisons)
+    effects = [report.sentence for report in side_effects(after)]
+    if effects:
+        # Of a call that stopped, the rest is not known.
+        had = any(one.stopped for one in attempt.comparisons) or (
+            _kinds_of_effects(after) <= _kinds_of_effects(attempt)
+        )
+        return effects[0] if had else None
+    problem = next(probes(after), None)
+    if problem is None:
+        return ""
+    before = next(probes(attempt), None)
+    same = before and _without_numbers(before.sentence) == _without_numbers(problem.sentence)
+    return problem.sentence if same else None
 
 
 def _kinds_of_effects(attempt: Attempt) -> set[str]:

@@ -5,16 +5,18 @@ import time
 import numpy as np
 import pytest
 
-from attention_lib.checks import judges
+from attention_lib.checks import explaining
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.judges import Attempt, source_readings, source_repairs
-from attention_lib.checks.judging import GRADER, Policy
-from attention_lib.checks.source.repairing import repair
+from attention_lib.checks.explaining import edit_that_mends_all, lines_of_the_source
+from attention_lib.checks.judging import GRADER
+from attention_lib.checks.problems import Attempt, left_after
+from attention_lib.checks.source import search as searching
+from attention_lib.checks.source.search import search
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons.attention import attention
-from tests.checks.judged import right, sentence_of, verdict
+from tests.checks.judged import explain_only_by, right, sentence_of, verdict
 
 
 def _two_faults(scores, axis=-1):
@@ -61,9 +63,9 @@ def _search_that_goes_astray(scores, target):
 @pytest.fixture
 def unhurried(monkeypatch):
     """Give the search as much time as it has on a machine that nobody else uses."""
-    monkeypatch.setattr("attention_lib.checks.source.repairing.WALL_SECONDS", 20.0)
-    monkeypatch.setattr("attention_lib.checks.source.repairing.BUDGET_SECONDS", 5.0)
-    monkeypatch.setattr("attention_lib.checks.source.repairing.MOST_TRIALS", 5000)
+    monkeypatch.setattr("attention_lib.checks.source.search.WALL_SECONDS", 20.0)
+    monkeypatch.setattr("attention_lib.checks.source.search.BUDGET_SECONDS", 5.0)
+    monkeypatch.setattr("attention_lib.checks.source.search.MOST_TRIALS", 5000)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +107,11 @@ def test_what_the_check_refuses_after_a_change_is_said_with_it(unhurried):
     assert sentence.endswith("remove the print, an answer only returns.")
 
 
-def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried):
-    exercise = EXERCISES["softmax_vjp"]
-    trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, _turned_shares)]
-    whole = repair(exercise, _turned_shares, trials)
-    assert whole is not None
-    assert whole.is_whole
-    refused = repair(exercise, _turned_shares, trials, said_next=lambda changed: None)
-    assert refused is None or not refused.is_whole
+def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried, monkeypatch):
+    words = "return weights * (grad_weights - dot)"
+    assert words in sentence_of(_turned_shares, "softmax_vjp")
+    monkeypatch.setattr(explaining, "left_after", lambda attempt, edited: None)
+    assert words not in sentence_of(_turned_shares, "softmax_vjp")
 
 
 def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
@@ -131,7 +130,7 @@ def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
 
     for before, said in ((cools, None), (cools_in_place, "softmax returns the right values but")):
         trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, before)]
-        after = Attempt(exercise, before, trials).said_next(in_place)
+        after = left_after(Attempt(exercise, before, trials), in_place)
         assert (after and after[: len(said or "")]) == said
 
 
@@ -162,17 +161,17 @@ def test_words_of_torch_and_a_squeeze_of_every_axis_are_changed(unhurried):
     assert "result.squeeze(axis=axis)" in sentence_of(joined, "logsumexp")
 
 
-def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_round():
+def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_round(monkeypatch):
     def without_minus(scores, targets):
         exponentials = np.exp(scores)  # overflows, the second fault
         shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
         return np.log(shares[np.arange(len(targets)), targets]).mean()
 
-    by_source = Policy((source_repairs, source_readings))
-    sentence = sentence_of(without_minus, "cross_entropy", by_source)
+    assert "The sign is reversed" in sentence_of(without_minus, "cross_entropy")
+    explain_only_by(monkeypatch, edit_that_mends_all, lines_of_the_source)
+    sentence = sentence_of(without_minus, "cross_entropy")
     assert "write `return -np.log(" in sentence
     assert "/ exponentials`" not in sentence
-    assert "The sign is reversed" in sentence_of(without_minus, "cross_entropy")
 
 
 def _called(exercise, answer):
@@ -180,12 +179,12 @@ def _called(exercise, answer):
     return [(trial, observe(answer, trial.case)) for trial in trials]
 
 
-def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried):
+def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried, monkeypatch):
     def cools(scores, temperature, axis=-1):
         return right(scores * temperature, axis)
 
-    by_source = Policy((source_repairs, source_readings))  # without the known mistake that it is
-    sentence = sentence_of(cools, "softmax_with_temperature", by_source)
+    explain_only_by(monkeypatch, edit_that_mends_all, lines_of_the_source)
+    sentence = sentence_of(cools, "softmax_with_temperature")
     assert "`scores / temperature`" in sentence or "right(scores / temperature, axis)" in sentence
     assert sentence.endswith("and this result is right; then look at the next.")
 
@@ -200,16 +199,12 @@ def test_a_change_that_is_right_by_chance_is_not_named(unhurried):
 
 
 def test_the_source_of_a_right_answer_is_not_read(monkeypatch):
-    def read(*_):
-        raise AssertionError("the source was read")
-
-    monkeypatch.setattr(judges, "repair", read)
-    monkeypatch.setattr(judges, "read", read)
+    monkeypatch.setattr(searching, "source_of", lambda _: pytest.fail("the source was read"))
     assert verdict(right).outcome == "right"
 
 
 def test_the_grader_reads_no_source(monkeypatch):
-    monkeypatch.setattr(judges, "repair", lambda *_: pytest.fail("the source was read"))
+    monkeypatch.setattr(searching, "source_of", lambda _: pytest.fail("the source was read"))
     assert verdict(_two_faults, policy=GRADER).outcome == "error"
 
 
@@ -253,4 +248,4 @@ SCALE = 2.0
 def test_a_function_without_its_text_is_left_alone():
     names = {"np": np}
     exec("def softmax(scores, axis=-1):\n    return np.exp(scores)", names)
-    assert repair(EXERCISES["softmax"], names["softmax"], []) is None
+    assert search(EXERCISES["softmax"], names["softmax"], []) is None

@@ -1,0 +1,430 @@
+"""The table of wrong numbers, hypotheses × calls × results, and its covers.
+
+A hypothesis explains a wrong result if it gives the same numbers, and accuses a right one if it
+makes that wrong. A cover is one hypothesis, or two, that explain wrong results and accuse none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from attention_lib.checks.chance import has_different_axes, is_telling, leaves, numbers_in
+from attention_lib.checks.comparing import NUMERIC, Comparison, alike, parts_of
+from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.hypotheses import (
+    Hypothesis,
+    changed_calls,
+    contradict,
+    joined,
+    known_mistakes,
+)
+
+FIRST_CALLS = 3  # of the wrong calls: on one of them a mistake must show by itself
+ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
+ENOUGH_OF_ARRAYS = 10  # the same, where a call has several
+ENOUGH_CALLS = 2  # with axes of different lengths, that show it
+ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
+
+Parts = frozenset[int]  # results of a call, counted from 0
+Cells = frozenset[tuple[int, int]]  # a wrong call and a result of it, both counted from 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a hypothesis fits one call: the results it explains, and those that it has right."""
+
+    same: Parts
+    right: Parts
+
+
+NOTHING: Parts = frozenset()
+WHOLE: Parts = frozenset({0})
+NOWHERE = Fit(NOTHING, NOTHING)
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A hypothesis, or two, and the wrong calls that each explains by itself."""
+
+    first: Hypothesis
+    shown: Sequence[Comparison]
+    second: Hypothesis | None = None
+    shown_by_second: Sequence[Comparison] = ()
+    results: Parts = frozenset()  # of several, that it explains in every call
+    results_left: Parts = frozenset()
+
+
+class Table:
+    """What an answer did on each call, and how the hypotheses fit it; made as far as it is asked."""
+
+    def __init__(
+        self, exercise: Exercise, comparisons: Sequence[Comparison], like: Table | None = None
+    ) -> None:
+        self.exercise, self.comparisons = exercise, tuple(comparisons)
+        self._like = like  # a table of the same exercise, whose hypotheses have predicted already
+        self._fits: dict[tuple[Hypothesis, int], Fit] = {}
+
+    @cached_property
+    def wrong(self) -> list[Comparison]:
+        """The calls with wrong numbers."""
+        return [one for one in self.comparisons if _has_numbers(one) and one.wrong_in_numbers]
+
+    @cached_property
+    def right(self) -> list[Comparison]:
+        """The calls with right numbers, or with the error that is asked for."""
+        return [one for one in self.comparisons if not one.stopped and not one.wrong_in_numbers]
+
+    @cached_property
+    def known(self) -> list[Hypothesis]:
+        """The known mistakes."""
+        return self._like.known if self._like else known_mistakes(self.exercise)
+
+    @cached_property
+    def changed(self) -> list[Hypothesis]:
+        """The reference, called with changed arguments."""
+        if self._like:
+            return self._like.changed
+        return changed_calls(
+            self.exercise, [one.trial.case for one in self.comparisons if one.failed]
+        )
+
+    # How a hypothesis fits
+
+    def fit(self, hypothesis: Hypothesis, one: Comparison) -> Fit:
+        """Hold a hypothesis against one call."""
+        key = hypothesis, id(one)
+        if key not in self._fits:
+            self._fits[key] = _fit(hypothesis, one)
+        return self._fits[key]
+
+    def explains(self, hypothesis: Hypothesis, one: Comparison) -> bool:
+        """Tell whether a hypothesis gives all results of a wrong call."""
+        fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
+        return wrong <= fit.same and right <= fit.right
+
+    def is_right(self, hypothesis: Hypothesis, one: Comparison) -> bool:
+        """Tell whether a hypothesis has all results of a call right."""
+        return frozenset.union(*_own(one)) <= self.fit(hypothesis, one).right
+
+    def accuses(self, hypothesis: Hypothesis) -> bool:
+        """Tell whether a hypothesis makes wrong what the answer has right."""
+        return not all(
+            _own(one)[1] <= self.fit(hypothesis, one).right for one in [*self.right, *self.wrong]
+        )
+
+    def shows(self, mistake: Mistake | None, one: Comparison) -> bool:
+        """Tell whether what a mistake's sentence says can be seen in a call.
+
+        If one of its variants is right there, it cannot: without a cache, nothing is wrong with what
+        is done to the cached keys, though another variant is wrong there for a reason besides.
+        """
+        return not any(self.is_right(each, one) for each in self.known if each.mistake is mistake)
+
+    # Covers, those of fewest faults first
+
+    def whole(self) -> Mistake | None:
+        """Find the known mistake that does what the answer does on every call, errors included.
+
+        One that stops with the same words comes before one that stops with others.
+        """
+        nearest = None
+        for hypothesis in self.known:
+            same_words = _same_words(hypothesis, self.comparisons)
+            if same_words:
+                return hypothesis.mistake
+            if same_words is not None and nearest is None:
+                nearest = hypothesis.mistake
+        return nearest
+
+    def one(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
+        """Find the first hypothesis that explains all wrong calls; others may end in errors."""
+        if not self._tells:
+            return None
+        for hypothesis in hypotheses:
+            explains_all = all(self.explains(hypothesis, one) for one in self.wrong)
+            if explains_all and not self.accuses(hypothesis):
+                return Cover(hypothesis, self.wrong)
+        return None
+
+    def pairs(self) -> Iterator[Hypothesis]:
+        """Yield the known mistakes, called with changed arguments, that may explain the first call.
+
+        A change that leaves the right numbers as they are is no fault. If one of the two does not
+        show on the first call, the other must explain that call by itself.
+        """
+        first = self.wrong[0]
+        known = [one for one in self.known if one.predict(first.trial.case).error is None]
+        for changed in self.changed:
+            if (
+                not changed.change
+                or not changed.change.common
+                or not changed.applies(first.trial.case)
+            ):
+                continue
+            if changed.predict(first.trial.case).error is not None:
+                continue
+            if all(self.is_right(changed, one) for one in self.wrong):
+                continue
+            for one in known:
+                if self.is_right(one, first) and not self.explains(changed, first):
+                    continue
+                if self.is_right(changed, first) and not self.explains(one, first):
+                    continue
+                if both := joined(one, changed):
+                    yield both
+
+    def two(self) -> Cover | None:
+        """Find the only two known mistakes of which each wrong result shows one alone, or both."""
+        if len(self.wrong) < self._enough:
+            return None
+        candidates = self._candidates(self.wrong[:FIRST_CALLS], self.known)
+        if self.exercise.run is None:  # more calls of kernels would take too long
+            candidates = self._with_those_behind(candidates)
+        pairs = [
+            pair for pair in itertools.combinations(candidates.values(), 2) if self._share(*pair)
+        ]
+        if len(pairs) != 1:
+            return None
+        first, second = sorted(
+            pairs[0],
+            key=lambda each: (
+                not ((0, 0) in each[1] and self.shows(each[0].mistake, self.wrong[0])),
+                -len(each[1]),
+            ),
+        )
+        shown = [one for one in self.wrong if self.explains(first[0], one)]
+        others = [one for one in self.wrong if self.explains(second[0], one)]
+        others = [one for one in others if not any(one is each for each in shown)]
+        return Cover(first[0], shown, second[0], others)
+
+    def most(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
+        """Find the only fault that most wrong calls show by themselves."""
+        covers = [
+            Cover(hypothesis, [one for one in self.wrong if self.explains(hypothesis, one)])
+            for hypothesis, _ in self._candidates(self.wrong[:FIRST_CALLS], hypotheses).values()
+        ]
+        shown = [cover for cover in covers if self._is_shown(cover)]
+        count = max((len(cover.shown) for cover in shown), default=0)
+        best = [cover for cover in shown if len(cover.shown) == count]
+        return best[0] if len(best) == 1 else None
+
+    def by_results(self) -> Cover | None:
+        """Find the only known mistake that some results of several show, in every wrong call.
+
+        It must explain most of the results that it makes wrong.
+        """
+        if len(self.wrong) < ENOUGH_CALLS or not all(one.parts for one in self.wrong):
+            return None
+        found: list[tuple[Parts, Hypothesis]] = []
+        for hypothesis, cells in self._candidates(self.wrong[:FIRST_CALLS], self.known).values():
+            results = self._results_of(hypothesis)
+            telling = [cell for cell in cells if cell[1] in results and self._is_telling(cell)]
+            if results and len(self._numbers(telling)) >= ENOUGH_NUMBERS:
+                found.append((results, hypothesis))
+        most = max((len(results) for results, _ in found), default=0)
+        best = [one for one in found if len(one[0]) == most]
+        if len(best) != 1:
+            return None
+        ((results, hypothesis),) = best
+        left = frozenset(part for _, part in self._cells) - results
+        return Cover(hypothesis, self.wrong, results=results, results_left=left) if left else None
+
+    # When numbers are enough
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The wrong results of the wrong calls."""
+        return frozenset(
+            (number, part) for number, one in enumerate(self.wrong) for part in _own(one)[0]
+        )
+
+    @property
+    def _enough(self) -> int:
+        """How many calls a fault must explain: more where others show nothing but an error."""
+        return 2 if len(self.wrong) + len(self.right) == len(self.comparisons) else 3
+
+    @cached_property
+    def _tells(self) -> bool:
+        """Whether numbers that explain all wrong calls are more than a coincidence."""
+        return len(self.wrong) >= self._enough and is_telling(self.wrong)
+
+    def _candidates(
+        self, calls: Sequence[Comparison], hypotheses: Iterable[Hypothesis]
+    ) -> dict[str, tuple[Hypothesis, Cells]]:
+        """Return the faults that explain a result of these calls, each one's best variant."""
+        best: dict[str, tuple[Hypothesis, Cells]] = {}
+        for hypothesis in hypotheses:
+            if not any(self.fit(hypothesis, one).same for one in calls):
+                continue
+            if self.accuses(hypothesis):
+                continue
+            cells = frozenset(
+                (number, part)
+                for number, one in enumerate(self.wrong)
+                for part in self.fit(hypothesis, one).same
+            )
+            (sentence,) = hypothesis.sentences
+            if sentence not in best or len(cells) > len(best[sentence][1]):
+                best[sentence] = hypothesis, cells
+        return best
+
+    def _with_those_behind(
+        self, candidates: dict[str, tuple[Hypothesis, Cells]]
+    ) -> dict[str, tuple[Hypothesis, Cells]]:
+        """Add the known mistakes that are shown where these are not."""
+        calls = {min(self._cells - cells, default=(0, 0))[0] for _, cells in candidates.values()}
+        behind = [self.wrong[number] for number in sorted(calls)]
+        return self._candidates(behind, self.known) | candidates
+
+    def _share(self, one: tuple[Hypothesis, Cells], other: tuple[Hypothesis, Cells]) -> bool:
+        """Tell whether half of the wrong results or more show one of two mistakes, the rest both.
+
+        One in ten may show neither: a result that depends on what lies beyond an array differs.
+        """
+        (first, of_first), (second, of_second) = one, other
+        alone = of_first - of_second, of_second - of_first
+        rest = self._cells - of_first - of_second
+        untold = {number for number, _ in rest}
+        if not all(alone) or 2 * len(untold) > len(self.wrong):
+            return False
+        unaccounted = [
+            (number, part)
+            for number, part in rest
+            if any(part in self.fit(each, self.wrong[number]).right for each in (first, second))
+        ]
+        if 10 * len(unaccounted) >= len(self._cells):
+            return False
+        if contradict(*first.sentences, *second.sentences) and not of_first & of_second:
+            return False  # one fault, perhaps, which is neither
+        if not rest and all(len(self._numbers(cells)) > 1 for cells in alone):
+            return True
+        return all(map(self._is_told, (of_first, of_second))) and any(
+            len(self._numbers(cells)) >= ENOUGH_NUMBERS for cells in alone
+        )
+
+    def _is_told(self, cells: Cells) -> bool:
+        """Tell whether numbers show a mistake or, where all are NaN, their places in many calls."""
+        if len(self._numbers(cells)) >= ENOUGH_NUMBERS:
+            return True
+        calls = [self.wrong[number] for number in {number for number, _ in cells}]
+        in_part = [one for one in calls if _is_nan_in_part(one)]
+        many = len(calls) >= ENOUGH_WITH_NAN and 2 * len(calls) > len(self.wrong)
+        return many and len(in_part) >= ENOUGH_CALLS
+
+    def _is_shown(self, cover: Cover) -> bool:
+        """Tell whether enough calls show a mistake, in which each size has a number of its own."""
+        values = [value for one in cover.shown for value in leaves(one.seen.value)]
+        if any(np.asarray(value).dtype == bool for value in values):
+            return False  # two values alone: many a fault gives them in some calls
+        if 2 * len(cover.shown) <= len(self.wrong):
+            return False
+        telling = [
+            cell
+            for cell in self._cells
+            if any(self.wrong[cell[0]] is one for one in cover.shown)
+            and self._is_telling(cell)
+            and self.shows(cover.first.mistake, self.wrong[cell[0]])
+        ]
+        of_arrays = any(np.size(value) > 1 for value in values)
+        enough = ENOUGH_OF_ARRAYS if of_arrays else ENOUGH_NUMBERS
+        calls = {number for number, _ in telling}
+        return len(calls) >= ENOUGH_CALLS and len(self._numbers(telling)) >= enough
+
+    def _results_of(self, hypothesis: Hypothesis) -> Parts:
+        """Return the results that a mistake explains in every call that it makes wrong."""
+        shared, excluded, its_own = set[int](), set[int](), set[int]()
+        for one in self.wrong:
+            fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
+            its = (wrong | right) - fit.right
+            its_own |= its
+            shared |= fit.same
+            excluded |= (its | wrong) - fit.same
+        results = frozenset(shared - excluded)
+        return results if 2 * len(results) > len(its_own) else frozenset()
+
+    def _is_telling(self, cell: tuple[int, int]) -> bool:
+        return has_different_axes(self.exercise, self.wrong[cell[0]].trial.case)
+
+    def _numbers(self, cells: Iterable[tuple[int, int]]) -> set[str]:
+        texts = (numbers_in(self.wrong[number], part) for number, part in cells)
+        return set[str]().union(*texts)
+
+
+def _own(one: Comparison) -> tuple[Parts, Parts]:
+    """Return which results of a call are wrong in the answer, and which are right."""
+    if not one.parts:
+        return (WHOLE, NOTHING) if one.wrong_in_numbers else (NOTHING, WHOLE)
+    wrong = frozenset(number for number, part in enumerate(one.parts) if part.is_wrong)
+    return wrong, frozenset(range(len(one.parts))) - wrong
+
+
+def _fit(hypothesis: Hypothesis, one: Comparison) -> Fit:
+    trial, case, value = one.trial, one.trial.case, one.seen.value
+    other = hypothesis.predict(case)
+    if case.raises:
+        did_raise = isinstance(other.error, case.raises)
+        return Fit(NOTHING, WHOLE) if did_raise else NOWHERE
+    if other.error is not None or other.out_of_time:
+        return NOWHERE
+    applies, its = hypothesis.applies(case), parts_of(other.value, trial)
+    if one.parts is None or its is None or case.verify:  # compared as a whole
+        is_same = applies and alike(value, other.value, trial.allowed, trial.precision)
+        if is_same and not one.wrong_in_numbers:
+            is_right = True
+        elif case.verify:
+            is_right = not is_same and case.verify(other.value) is None
+        else:
+            is_right = its is not None and not any(part.is_wrong for part in its)
+        return Fit(NOTHING, WHOLE) if is_right else Fit(WHOLE if is_same else NOTHING, NOTHING)
+    right = frozenset(number for number, part in enumerate(its) if not part.is_wrong)
+    same = frozenset(
+        number
+        for number, (mine, part) in enumerate(zip(one.parts, its, strict=True))
+        if applies
+        and number not in right
+        and alike(mine.value, part.value, part.allowed, trial.precision)
+    )
+    return Fit(same, right)
+
+
+def _has_numbers(one: Comparison) -> bool:
+    """Tell whether an answer returned real numbers where numbers are compared."""
+    if one.seen.error is not None or one.trial.case.raises:
+        return False
+    return all(
+        isinstance(value, NUMERIC) and np.asarray(value).dtype.kind in "biuf"
+        for value in leaves(one.seen.value)
+    )
+
+
+def _is_nan_in_part(one: Comparison) -> bool:
+    missing = [np.isnan(np.asarray(value, np.float64)) for value in leaves(one.seen.value)]
+    return any(each.any() and not each.all() for each in missing)
+
+
+def _same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -> bool | None:
+    """Tell whether a mistake ends every call as the answer does: True with errors of the same words.
+
+    An error alone proves little, and its words depend on how the answer is written; nor does
+    a dtype prove anything. One wrong number at least must be shared. None if a call differs.
+    """
+    shared_a_wrong_number, same_words = False, True
+    for one in comparisons:
+        trial, seen = one.trial, one.seen
+        other = hypothesis.predict(trial.case)
+        asked_for = trial.case.raises or ()  # in words of the learner's own
+        if isinstance(other.error, asked_for) and isinstance(seen.error, asked_for):
+            continue
+        if other.out_of_time or type(other.error).__name__ != type(seen.error).__name__:
+            return None  # by name: the class may come from another process
+        same_words &= repr(other.error) == repr(seen.error)
+        if other.error is None:
+            if not alike(seen.value, other.value, trial.allowed, trial.precision):
+                return None
+            shared_a_wrong_number |= one.wrong_in_numbers
+    return same_words if shared_a_wrong_number else None
