@@ -10,8 +10,8 @@ from tests.checks.judged import sentence_of
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch):
-    monkeypatch.setattr("attention_lib.checks.source.repairing.WALL_SECONDS", 20.0)
-    monkeypatch.setattr("attention_lib.checks.source.repairing.BUDGET_SECONDS", 5.0)
+    monkeypatch.setattr("attention_lib.checks.source.search.WALL_SECONDS", 20.0)
+    monkeypatch.setattr("attention_lib.checks.source.search.BUDGET_SECONDS", 5.0)
 
 
 def _joined(left, right):
