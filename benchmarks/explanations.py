@@ -99,14 +99,14 @@ def read_ratings(corpus: Path = CORPUS) -> Stored:
 
 
 def rating_of(entry: Entry, sentence: str, stored: Stored) -> str | None:
-    """Return the rating of what the check says; None if that is not what was rated.
+    """Return the rating of what the check says; None if that is not what was rated."""
+    return stored[entry.name].get("rating") if is_stored(entry, sentence, stored) else None
 
-    Numbers in the sentence may differ: some of them are measured.
-    """
+
+def is_stored(entry: Entry, sentence: str, stored: Stored) -> bool:
+    """Tell whether a sentence is the stored one; numbers may differ, as some are measured."""
     record = stored.get(entry.name)
-    if record is None or _words(record["said"] or "") != _words(sentence):
-        return None
-    return record.get("rating")
+    return record is not None and _words(record["said"] or "") == _words(sentence)
 
 
 def _words(sentence: str) -> str:

@@ -21,7 +21,6 @@ from attention_lib.checks.problems import (
     remarks,
     second_readings,
     side_effects,
-    unavailable_functions,
 )
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
@@ -109,8 +108,6 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
 def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
     """Yield what makes an answer wrong, the gravest first."""
     explains = policy.explains and attempt.problem is not None
-    if policy.is_own:
-        yield from unavailable_functions(attempt)
     if explains and (known := known_mistake(attempt)):
         yield known
     if policy.is_own:

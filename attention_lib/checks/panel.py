@@ -6,6 +6,7 @@ import html
 import re
 import reprlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.comparing import differing
+from attention_lib.checks.comparing import Comparison, Part, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.places import Maps, maps_of, places
 from attention_lib.checks.verdict import Report
@@ -162,60 +163,49 @@ def _details(report: Report) -> list[Detail]:
             if _is_array(value)
         )
     if seen.error is None and report.outcome == "wrong" and trial.expected is not None:
-        details.extend(_result("", seen.value, trial.expected, trial.allowed))
+        details.extend(_results(report.comparison))
     return details
 
 
-def _result(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
-    """Set what came back beside what is right, each part of several for itself."""
-    if isinstance(right, tuple):
-        if not isinstance(got, (tuple, list)) or len(got) != len(right):
-            got = (None,) * len(right)  # the sentence says so; there is nothing to compare
-        return _results(which, got, right, allowed)
-    rows, where = list[Detail](), list[Detail]()
-    numbers = _numbers(got)
-    if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf":
-        fits = numbers.shape == right.values.shape
-        marked = differing(numbers, right.values, allowed) if fits else None
-        shown = numbers if np.ndim(numbers) == 0 else got  # a tensor keeps the name of its dtype
-        rows.append((_labelled(f"you returned{which}", shown), numbers, marked))
-        if marked is not None and (wrong := places(marked)):
-            where = [(f"wrong{which}", wrong, None)]
-            if maps := maps_of(numbers, right.values, marked):
-                where.append((f"yours and right{which}", maps, None))
-    elif got is not None:
-        rows.append((f"you returned{which}", _Repr().repr(got)[:200], None))
-    values = right.values if right.device else right.values.astype(right.dtype)
-    rows.append((_labelled(f"right is{which}", values, right.dtype), values, None))
-    return rows + where
+def _results(one: Comparison) -> Iterator[Detail]:
+    """Set what came back beside what is right, the wrong ones of several results; name the others."""
+    trial, unmarked = one.trial, list[str]()
+    # Of too few or too many the sentence says so: there is nothing to compare.
+    parts = one.parts or parts_of(_nothing_like(trial.expected), trial) or ()
+    for part in parts:
+        which = f", {part.name}" if part.name else ""
+        if part.name and one.parts and _is_right(part):
+            unmarked.append(part.name)
+            continue
+        numbers, right = part.numbers, part.expected
+        if numbers is not None:
+            # A tensor keeps the name of its dtype.
+            shown = numbers if numbers.ndim == 0 else part.value
+            label = _labelled(f"you returned{which}", shown)
+            yield label, numbers, part.off
+        elif part.value is not None:
+            yield f"you returned{which}", _Repr().repr(part.value)[:200], None
+        values = right.values if right.device else right.values.astype(right.dtype)
+        yield _labelled(f"right is{which}", values, right.dtype), values, None
+        if numbers is not None and part.off is not None and (wrong := places(part.off)):
+            yield f"wrong{which}", wrong, None
+            if maps := maps_of(numbers, right.values, part.off):
+                yield f"yours and right{which}", maps, None
+    if unmarked:
+        yield "right", ", ".join(unmarked), None
 
 
-def _results(which: str, got: Any, right: Any, allowed: Any) -> list[Detail]:
-    """Show the wrong ones of several results, and name the others."""
-    details, unmarked = list[Detail](), list[str]()
-    for number, (mine, true, most) in enumerate(zip(got, right, allowed, strict=True), 1):
-        name = f"part {number} of{which[1:]}" if which else f"result {number}"
-        if not isinstance(true, tuple) and _is_right(mine, true, most):
-            unmarked.append(name)
-        else:
-            details += _result(f", {name}", mine, true, most)
-    return [*details, ("right", ", ".join(unmarked), None)] if details and unmarked else details
+def _nothing_like(expected: Any) -> Any:
+    return tuple(map(_nothing_like, expected)) if isinstance(expected, tuple) else None
 
 
-def _numbers(value: Any) -> Any:
-    """Return a tensor or a number as an array; anything else comes back as it is."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        return np.asarray(value)
-    return as_numbers(value)
-
-
-def _is_right(got: Any, right: Any, allowed: Any) -> bool:
-    numbers = _numbers(got)
-    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "biuf":
-        return False
-    same_type = right.scalar or numbers.dtype == right.dtype
-    same_type = same_type and numbers.shape == right.values.shape
-    return same_type and not differing(numbers, right.values, allowed).any()
+def _is_right(part: Part) -> bool:
+    numbers, right = part.numbers, part.expected
+    return (
+        numbers is not None
+        and not part.is_wrong
+        and (right.scalar or getattr(part.value, "dtype", None) == right.dtype)
+    )
 
 
 def _call_text(exercise: Exercise, case: Case) -> str:

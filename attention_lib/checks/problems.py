@@ -14,7 +14,7 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.explaining_errors import explained
-from attention_lib.checks.calls.observation import Observation, Unavailable
+from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
@@ -48,13 +48,6 @@ class Attempt:
     def problem(self) -> Report | None:
         """The first wrong result or error."""
         return next(results(self), None)
-
-
-def unavailable_functions(attempt: Attempt) -> Iterator[Report]:
-    """Report a call of a function of the library that is not available yet."""
-    for one in attempt.comparisons:
-        if isinstance(one.seen.error, Unavailable) and not one.seen.forbidden:
-            yield Report(attempt.exercise, "error", str(one.seen.error))
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
@@ -241,8 +234,6 @@ def probes(attempt: Attempt) -> Iterator[Report]:
             sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
             sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
-        elif isinstance(seen.error, Unavailable):
-            yield Report(exercise, "error", str(seen.error))
         elif seen.error is not None:
             sentence = (
                 f"{exercise.name} stopped on a larger input with "

@@ -5,6 +5,7 @@ import pytest
 
 import attention_lib
 from attention_lib import softmax
+from attention_lib.checks.contrasts import GIVEN, KIND, Feature, _one_sided
 from tests.checks.judged import right, said_of_numbers
 
 
@@ -106,3 +107,17 @@ def test_calls_whose_dtype_alone_is_wrong_do_not_hide_what_the_others_have_in_co
         return softmax(scores.astype(np.float64), axis)
 
     assert "along another axis" not in said_of_numbers(one_axis, "softmax")
+
+
+def _feature(rank, text, *row):
+    return Feature(rank, text, ("mask",), [bool(one) for one in row])
+
+
+def test_the_plainer_of_two_features_is_named_and_none_that_few_right_calls_lack():
+    wrong = [True, True, False, False, False, False]
+    given = _feature(GIVEN, "that give {}", 1, 1, 1, 0, 0, 0)
+    booleans = _feature(KIND, "with booleans in {}", 1, 1, 0, 1, 0, 0)
+    assert _one_sided([given, booleans], wrong) == (
+        "Of the 3 calls that give mask, 2 are wrong; the 3 others are all right."
+    )
+    assert _one_sided([_feature(GIVEN, "that give {}", 1, 1, 1, 0, 0)], wrong[:5]) == ""

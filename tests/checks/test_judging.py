@@ -12,7 +12,6 @@ import scipy.special
 import attention_lib
 from attention_lib.checks import explaining
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.calls.observation import Unavailable
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.exercises import find
@@ -43,22 +42,6 @@ def test_a_stub_that_an_answer_calls_is_named():
     report = verdict(cross_entropy, "cross_entropy")
     assert report.outcome == "unattempted"
     assert report.sentence == "cross_entropy calls log_softmax, which is not written yet."
-
-
-@pytest.mark.parametrize("is_probe", [False, True])
-def test_function_of_the_library_that_is_not_available_yet_says_all_there_is_to_say(is_probe):
-    def normalize_by_sum(numbers):
-        raise Unavailable("normalize_by_sum comes first.")
-
-    def softmax_vjp(weights, grad_output):
-        if weights.shape[-1] > 100 or not is_probe:
-            return normalize_by_sum(weights)
-        return weights * (grad_output - (weights * grad_output).sum(axis=-1, keepdims=True))
-
-    report = verdict(softmax_vjp, "softmax_vjp")
-    assert as_text(report) == (
-        "softmax_vjp: your code raised an error. normalize_by_sum comes first."
-    )
 
 
 def test_a_result_in_place_of_the_function():

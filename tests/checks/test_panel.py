@@ -76,7 +76,7 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
     text = as_text(report)
     assert "you returned, part 2 of result 2" in text
     assert "you returned, result 1" not in text  # which is right, and only named
-    assert text.endswith("  right:\n    part 1 of result 2\n  right:\n    result 1")
+    assert text.endswith("  right:\n    result 1, part 1 of result 2")
 
     answer = lambda query, key, value, cache=None: (value, None)  # noqa: E731
     report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)

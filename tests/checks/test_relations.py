@@ -9,7 +9,13 @@ import attention_lib
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.relations import Pair, _constant_factor, _holds_on_all, related
+from attention_lib.checks.relations import (
+    Pair,
+    _constant_factor,
+    _constant_offset,
+    _holds_on_all,
+    related,
+)
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import attention as lesson_5
 from tests.checks.judged import right, said_of_numbers
@@ -211,3 +217,12 @@ def test_a_factor_is_named_by_the_block_size_only_if_nothing_else_fits():
         assert "block_size" not in said.sentence
     answer = _tiled_backward_with(lambda query, block_size: block_size)
     assert "block_size" in said_of_numbers(answer, "tiled_attention_backward")
+
+
+@pytest.mark.parametrize(
+    ("sign", "said"), [(1, "large; that is d_k: subtract it"), (-1, "small; that is d_k: add it")]
+)
+def test_an_offset_is_taken_away_again(sign, said):
+    right = np.array([1.0, 2.0, 5.0])
+    pair = Pair(right + sign * 7.0, right, 1e-12, np.finfo(np.float64), {"d_k": 7})
+    assert said in _holds_on_all(_constant_offset, [pair]).clause

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.checks.judged import sentence_of
+from attention_lib.exercises import EXERCISES
+from tests.checks.judged import sentence_of, verdict
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,10 @@ def test_weights_that_do_not_sum_to_1_are_told_their_sum():
         "0.005293, and weights sum to 1: divide each exponential by the sum of all 3."
     )
     assert "They sum to" not in sentence_of([0.2, 0.4, 0.4], "study_weights")
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(0.9, "right"), (1.1, "wrong")])
+def test_a_value_may_be_off_by_its_tolerance(share, outcome):
+    exercise = EXERCISES["study_weights"]
+    value = np.asarray(exercise.reference) + share * exercise.tolerance
+    assert verdict(value.tolist(), "study_weights").outcome == outcome

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attention_lib.checks.judging import judge
+from attention_lib.checks.source import search
 from attention_lib.exercises import EXERCISES
 from benchmarks import explanations
 from benchmarks.explanations import (
@@ -14,20 +15,15 @@ from benchmarks.explanations import (
     Entry,
     checked,
     entries,
+    is_stored,
     rating_of,
     read_ratings,
     share_rows,
     updated,
 )
-from tests.checks.judged import VERDICT_ALONE
 
-SLOW = {"03_scaling", "09_gpu"}  # a search over temperatures; kernels in Triton's interpreter
 FILES = [
-    pytest.param(
-        file,
-        id=f"{file.parent.name}/{file.stem}",
-        marks=[pytest.mark.slow] if file.stem in SLOW else [],
-    )
+    pytest.param(file, id=f"{file.parent.name}/{file.stem}")
     for file in sorted(CORPUS.glob("*/[0-9][0-9]_*.yaml"))
 ]
 
@@ -43,18 +39,26 @@ ENTRY = Entry(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
-def test_every_entry_is_refused(file):
+def test_every_entry_is_refused_with_the_sentence_that_is_stored(file, monkeypatch):
     if file.stem == "09_gpu":
         pytest.importorskip("triton")
     of_file = [e for e in entries() if (e.writer, e.lesson) == (file.parent.name, file.stem)]
-    right = [
-        entry.name
-        for entry in of_file
-        if checked(entry, VERDICT_ALONE)[0] not in ("wrong", "error")
-    ]
+    stored, said = read_ratings(), {entry: checked(entry) for entry in of_file}
+    # On a machine with other work a search may have ended early: once more, with time enough.
+    monkeypatch.setattr(search, "WALL_SECONDS", 20.0)
+    monkeypatch.setattr(search, "BUDGET_SECONDS", 5.0)
+    for entry, (_, sentence) in said.items():
+        if not is_stored(entry, sentence, stored):
+            said[entry] = checked(entry)
     assert of_file
-    assert right == []
+    assert [entry.name for entry in of_file if said[entry][0] not in ("wrong", "error")] == []
+    assert {
+        entry.name: sentence
+        for entry, (_, sentence) in said.items()
+        if not is_stored(entry, sentence, stored)
+    } == {}, "Have these rated: see CONTRIBUTING.md, Rate the explanations."
 
 
 def test_entries_name_an_exercise_of_their_lesson_and_say_what_a_teacher_would():

@@ -11,13 +11,6 @@ class Unreachable(BaseException):
     """Raised when the process that an answer lives in is gone; the text says why."""
 
 
-class Unavailable(Exception):
-    """Raised by a function of the library that has no result to give; the text says why.
-
-    An answer that calls it cannot be judged: neither its numbers nor its source say anything.
-    """
-
-
 @dataclass
 class Observation:
     """What one call did: plain values, no live objects."""

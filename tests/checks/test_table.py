@@ -1,4 +1,4 @@
-"""A known mistake is named for the calls, or the results, that show it by themselves."""
+"""Hypotheses are held against calls and results, and the cover that accuses nothing right is named."""
 
 import dataclasses
 
@@ -10,7 +10,13 @@ from attention_lib import (
     scaled_scores,
     softmax,
 )
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.cases import Trial
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.checks.table import Table
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.learning.attention_layer_backward import backward
 from attention_lib.exercises.multihead.decoder_attention import (
@@ -215,3 +221,17 @@ def test_no_warning_of_a_known_mistake_reaches_the_learner(recwarn):
 
     assert judge(EXERCISES["log_softmax"], answer, 0, HIDDEN_NUMBERS).outcome != "right"
     assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+
+
+@pytest.mark.parametrize(("error", "is_right"), [(ValueError, True), (TypeError, False)])
+def test_a_hypothesis_is_right_where_it_raises_the_error_asked_for_and_no_other(error, is_right):
+    def raising(x, num_heads):
+        raise error("no multiple")
+
+    exercise = EXERCISES["split_heads"]
+    case = Case(np.zeros((2, 3)), 2, raises=ValueError)
+    one = Comparison(exercise.name, Trial(case), Observation(error=ValueError("3")))
+    table, hypothesis = Table(exercise, [one]), Hypothesis(exercise, ("",), raising)
+    assert table.right == [one]
+    assert table.is_right(hypothesis, one) is is_right
+    assert table.accuses(hypothesis) is not is_right
