@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
@@ -338,24 +337,9 @@ def _elementwise(pair: Pair) -> Iterator[Holds]:
 
 
 ELEMENTWISE: dict[str, Callable[[NDArray], NDArray]] = {
-    "every number is 1 minus the right one": lambda right: 1 - right,
-    "every number is the logarithm of the right one: leave out np.log": np.log,
-    "every number is exp of the right one: leave out np.exp, or take np.log": np.exp,
     "every number is the square root of the right one": np.sqrt,
-    "every number is the square of the right one": np.square,
-    "every number is 1 divided by the right one: exchange what is divided and what divides": (
-        lambda right: 1 / right
-    ),
-    "every number is the right one without its sign: leave out the absolute value": np.abs,
-    "numbers below 0 have become 0": lambda right: np.maximum(right, 0),
-    "True and False are exchanged: turn the comparison around, or put ~ before it": (
-        lambda right: np.where((right == 0) | (right == 1), 1 - right, np.nan)
-    ),
     "every number is cut to a whole one: an array of integers holds no fractions, so make a float "
     "array": np.trunc,
-    "where the right number is infinite, yours is not: all others are right": (
-        lambda right: np.where(np.isfinite(right), right, np.nan)
-    ),
 }
 
 
@@ -417,16 +401,6 @@ def _another_order(pair: Pair) -> Iterator[Holds]:
                 ("swapped", one, other),
                 f"the numbers are right with axes {one} and {other} exchanged: "
                 f"np.swapaxes(result, {one}, {other}) puts them right",
-                varied,
-            )
-    for order in itertools.permutations(axes):
-        moved = sum(a != b for a, b in zip(order, axes, strict=True))
-        if moved > 2 and pair.is_now(np.transpose(right, order)):
-            back = tuple(np.argsort(np.array(order) + right.ndim) - right.ndim)
-            yield Holds(
-                ("moved", order),
-                "the numbers are right, but their axes stand in another order: "
-                f"np.transpose(result, {tuple(map(int, back))}) puts them right",
                 varied,
             )
     for axis in axes:
@@ -493,50 +467,6 @@ def _of_a_part_of_the_batch(pair: Pair) -> Iterator[Holds]:
                 )
 
 
-def _factor_for_each_row(pair: Pair) -> Iterator[Holds]:
-    """Look for a factor, or an offset, that is one number along an axis."""
-    if not pair.fits or pair.right.ndim == 0:
-        return
-    axis = pair.arguments.get("axis", -1)
-    if not isinstance(axis, int) or not -pair.right.ndim <= axis < pair.right.ndim:
-        return
-    right, got = np.moveaxis(pair.right, axis, -1), np.moveaxis(pair.got, axis, -1)
-    if not right.size:
-        return
-    told_apart = right.shape[-1] > 1 and np.isfinite(got).all()
-    evidence = _distinct(right) - right[..., 0].size if told_apart else 0
-    sums_to_one = bool(np.allclose(right.sum(axis=-1), 1.0, rtol=1e-4))
-    size = np.where(np.isfinite(right), np.abs(right), -1.0)
-    spot = np.argmax(size, axis=-1, keepdims=True)
-    top, of_got = np.take_along_axis(right, spot, -1), np.take_along_axis(got, spot, -1)
-    factors = of_got / top
-    if (np.abs(factors) > 0).all() and pair.is_now(np.moveaxis(factors * right, -1, axis)):
-        clause = "each row is right but for a factor of its own"
-        if sums_to_one:
-            clause += ", so it does not sum to 1: divide every row by its own sum, at the end"
-        yield Holds(("factor of each row", sums_to_one), clause, evidence)
-    if pair.is_now(np.moveaxis(right + (of_got - top), -1, axis)):
-        yield Holds(
-            ("offset of each row",),
-            "each row is right but for one number that is added to all of it: look at what you "
-            "add to a row, or subtract from it",
-            evidence,
-        )
-
-
-def _an_argument(pair: Pair) -> Iterator[Holds]:
-    for name, argument in pair.arguments.items():
-        value = as_numbers(argument)
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-            continue
-        if _distinct(value) > 1 and pair.is_now(value.astype(np.float64)):
-            yield Holds(
-                ("argument", name),
-                f"the result is {name} itself, unchanged: is it what you return?",
-                _distinct(value),
-            )
-
-
 def _one_number(pair: Pair) -> Iterator[Holds]:
     if pair.got.size < 3 or not pair.fits:
         return
@@ -557,20 +487,17 @@ RELATIONS: tuple[Relation, ...] = (
     _opposite_sign,
     _constant_factor,
     _constant_offset,
-    _an_argument,
     _elementwise,
     _rounded,
     _few_digits,
     _another_order,
     _of_a_part_of_the_batch,
     _factor_for_each_call,
-    _factor_for_each_row,
     _one_number,
     _region,
 )
 TELL_WHERE = (
     _factor_for_each_call,
-    _factor_for_each_row,
     _one_number,
     _region,
 )  # but not what to change

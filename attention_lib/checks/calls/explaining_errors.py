@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from attention_lib.checks.calls import branches, shape_errors, type_errors
+from attention_lib.checks.calls import shape_errors, type_errors
 from attention_lib.checks.calls.failing_line import failing_line, is_kernel
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 
@@ -22,9 +22,6 @@ def explained(error: BaseException) -> str:
             line = failing_line(error)
             if line is None or isinstance(line.statement, (ast.Raise, ast.Assert)):
                 return ""
-            sentence = branches.unset_variable(error, line)
-            if sentence:
-                return sentence[:MOST_CHARACTERS]
             if line.function is not None and is_kernel(line.function):
                 return ""
             for explain in (*type_errors.EXPLAINERS, *shape_errors.EXPLAINERS):

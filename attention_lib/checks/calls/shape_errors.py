@@ -31,7 +31,7 @@ def product(error: BaseException, line: FailingLine) -> str:
     left, right = operands
     shapes = shape_of(line.value(left)), shape_of(line.value(right))
     if None in shapes:
-        return _product_by_its_message(str(error), line, left, right)
+        return ""
     one: tuple[int, ...] = shapes[0] or ()
     other: tuple[int, ...] = shapes[1] or ()
     met = f"{described_operand(line, left)}, and {described_operand(line, right)}"
@@ -51,25 +51,6 @@ def product(error: BaseException, line: FailingLine) -> str:
         or _mended_product(left, right, one, other)
     )
     return f"{met}. {rule}{mend}"
-
-
-def _product_by_its_message(
-    message: str, line: FailingLine, left: ast.expr, right: ast.expr
-) -> str:
-    """Explain a matrix product with an operand that cannot be evaluated again."""
-    sizes = re.search(
-        r"operand 1 has a mismatch in its core dimension 0.*"
-        r"\(size (\d+) is different from (\d+)\)",
-        message,
-    )
-    if sizes is None:
-        return ""
-    other, one = map(int, sizes.groups())
-    return (
-        f"A product sums over the last axis of {quoted(left)} ({one}) and the last but one of "
-        f"{quoted(right)} ({other}), or its only one: these must be equal."
-        f"{_split_too_early(line, right, one, other)}"
-    )
 
 
 def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -> str:
@@ -262,26 +243,6 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
     return f" The {name} loses its axis: {quoted(kept)} keeps it, and fits."
 
 
-def assignment(error: BaseException, line: FailingLine) -> str:
-    """Explain values put where entries of another shape are."""
-    statement = line.statement
-    if "could not broadcast input array" not in str(error) and "expanded size" not in str(error):
-        return ""
-    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
-        return ""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-    if not isinstance(target, ast.Subscript):
-        return ""
-    place = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
-    shapes = shape_of(line.value(place)), shape_of(line.value(statement.value))
-    if None in shapes:
-        return ""
-    return (
-        f"{quoted(place)} has room for shape {shapes[0]}, and "
-        f"{described_operand(line, statement.value)}."
-    )
-
-
 def index(error: BaseException, line: FailingLine) -> str:
     """Explain an index that an array does not have."""
     node = line.node
@@ -381,23 +342,4 @@ def unpacking(error: BaseException, line: FailingLine) -> str:
     )
 
 
-def joining(error: BaseException, line: FailingLine) -> str:
-    """Explain arrays that do not fit end to end."""
-    node = line.node
-    name = getattr(getattr(node, "func", None), "attr", "")
-    if not isinstance(node, ast.Call) or name not in ("concatenate", "stack", "cat", "vstack"):
-        return ""
-    parts = getattr(node.args[0], "elts", []) if node.args else []
-    shapes = [shape_of(line.value(part)) for part in parts]
-    if len(parts) < 2 or any(shape is None for shape in shapes):
-        return ""
-    met = " and ".join(described_operand(line, part) for part in parts)
-    if name == "stack":
-        return f"{met}. np.stack takes arrays of one shape."
-    return (
-        f"{met}. Arrays are joined along the axis that grows, axis=-2 for rows: all other axes must be "
-        "equal, also those before it."
-    )
-
-
-EXPLAINERS = (product, assignment, unpacking, reshape, axis, joining, index, broadcast)
+EXPLAINERS = (product, unpacking, reshape, axis, index, broadcast)

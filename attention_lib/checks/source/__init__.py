@@ -2,7 +2,6 @@
 
 cell          the syntax tree of an answer and of its helpers
 edits         small changes of an answer, the likeliest first
-repairing     the small change that makes every result right
+search        the edits that make results right
 patterns      lines that do not do what they seem to: one function a pattern
-reading       the pattern that explains why an answer is wrong
 """
