@@ -312,28 +312,12 @@ def _related(attempt: Attempt, relation: Related | None, plainest: int) -> Repor
         return None
     explained = [
         relation.sentence if relation else related_here(attempt.exercise, first),
-        contrast(attempt.exercise, attempt.comparisons, plainest)
-        or _contrast_of_numbers(attempt, plainest),
+        contrast(attempt.exercise, attempt.comparisons, plainest),
     ]
     if not any(explained):
         return None
     sentence = " ".join(filter(None, (first.problem, *explained)))
     return Report(attempt.exercise, "wrong", sentence, first)
-
-
-def _contrast_of_numbers(attempt: Attempt, plainest: int) -> str:
-    """Say which calls are wrong in their numbers, where others are wrong in their dtype alone."""
-    in_dtype = [
-        one
-        for one in attempt.comparisons
-        if one.failed and not one.stopped and not one.wrong_in_numbers
-    ]
-    others = [one for one in attempt.comparisons if not _is_among(one, in_dtype)]
-    sentence = contrast(attempt.exercise, others, plainest) if in_dtype else ""
-    if not sentence:
-        return ""
-    calls = "1 more call" if len(in_dtype) == 1 else f"{len(in_dtype)} more calls"
-    return f"{sentence} In {calls} the type or dtype alone is wrong."
 
 
 def lines_of_the_source(attempt: Attempt) -> Report | None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import attention_lib
-from attention_lib import softmax
 from attention_lib.checks.contrasts import GIVEN, KIND, Feature, _one_sided
 from tests.checks.judged import right, said_of_numbers
 
@@ -92,21 +91,6 @@ def test_sentence_on_a_relation_is_not_followed_by_a_chance_feature():
         return result.astype(np.float32).astype(result.dtype)
 
     assert "below 0" not in said_of_numbers(through_float32, "weighted_sum")
-
-
-def test_calls_whose_dtype_alone_is_wrong_do_not_hide_what_the_others_have_in_common():
-    def answer(scores, axis=-1):
-        rows = scores.reshape(-1, scores.shape[axis]).astype(np.float64)
-        return softmax(rows).reshape(scores.shape)
-
-    sentence = said_of_numbers(answer, "softmax")
-    assert "calls along another axis than the last are wrong; the other" in sentence
-    assert sentence.endswith("In 2 more calls the type or dtype alone is wrong.")
-
-    def one_axis(scores, axis=-1):
-        return softmax(scores.astype(np.float64), axis)
-
-    assert "along another axis" not in said_of_numbers(one_axis, "softmax")
 
 
 def _feature(rank, text, *row):

@@ -342,4 +342,23 @@ def unpacking(error: BaseException, line: FailingLine) -> str:
     )
 
 
-EXPLAINERS = (product, unpacking, reshape, axis, index, broadcast)
+def joining(error: BaseException, line: FailingLine) -> str:
+    """Explain arrays that do not fit end to end."""
+    node = line.node
+    name = getattr(getattr(node, "func", None), "attr", "")
+    if not isinstance(node, ast.Call) or name not in ("concatenate", "stack", "cat", "vstack"):
+        return ""
+    parts = getattr(node.args[0], "elts", []) if node.args else []
+    shapes = [shape_of(line.value(part)) for part in parts]
+    if len(parts) < 2 or any(shape is None for shape in shapes):
+        return ""
+    met = " and ".join(described_operand(line, part) for part in parts)
+    if name == "stack":
+        return f"{met}. np.stack takes arrays of one shape."
+    return (
+        f"{met}. Arrays are joined along the axis that grows, axis=-2 for rows: all other axes must be "
+        "equal, also those before it."
+    )
+
+
+EXPLAINERS = (product, unpacking, reshape, axis, joining, index, broadcast)
