@@ -185,15 +185,10 @@ def is_wider(value: Any, expected: Expected) -> bool:
     )
 
 
-def remark_on_dtype(name: str, value: Any, expected: Any) -> str | None:
+def remark_on_dtype(name: str, part: Part) -> str | None:
     """Say of a right result that its dtype is wider than asked for."""
-    if isinstance(expected, tuple):
-        said = (
-            remark_on_dtype(f"result {number} of {name}", one, right)
-            for number, (one, right) in enumerate(zip(value, expected, strict=True), 1)
-        )
-        return next(filter(None, said), None)
-    if expected is None or expected.device or expected.scalar or not is_wider(value, expected):
+    value, expected = part.value, part.expected
+    if expected.device or expected.scalar or not is_wider(value, expected):
         return None
     return (
         f"{name} has dtype {value.dtype}, and {expected.dtype} would do for this input."

@@ -17,6 +17,7 @@ from attention_lib.checks.problems import (
     changed_inputs,
     forbidden_calls,
     out_of_time,
+    printed_or_wider,
     probes,
     remarks,
     second_readings,
@@ -132,6 +133,7 @@ def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
     if not policy.is_own:
         yield from forbidden_calls(attempt)
         yield from side_effects(attempt)
+    yield from printed_or_wider(attempt)
     yield from remarks(attempt)
 
 

@@ -17,7 +17,7 @@ from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.comparing import Comparison, remark_on_dtype
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.search import Search, search
@@ -149,9 +149,23 @@ def side_effects(attempt: Attempt) -> Iterator[Report]:
     reported: set[str] = set()
     for comparison in attempt.comparisons:
         for kind, sentence in _side_effects_of(attempt.exercise, comparison.seen).items():
-            if kind not in reported:
+            if kind not in (*reported, "printed"):
                 reported.add(kind)
                 yield Report(attempt.exercise, "wrong", sentence, comparison)
+
+
+def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
+    """Remark on what a right answer prints, and on a wider dtype than asked for."""
+    exercise = attempt.exercise
+    printed = (_side_effects_of(exercise, one.seen).get("printed") for one in attempt.comparisons)
+    wider = (
+        remark_on_dtype(f"{part.name} of {exercise.name}" if part.name else exercise.name, part)
+        for one in attempt.comparisons
+        for part in one.parts or ()
+    )
+    for sentence in (next(filter(None, printed), None), next(filter(None, wider), None)):
+        if sentence:
+            yield Report(exercise, "right", sentence)
 
 
 def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
