@@ -14,7 +14,7 @@ import numpy as np
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.comparing import Comparison, Part, parts_of
+from attention_lib.checks.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.places import Maps, maps_of, places
 from attention_lib.checks.verdict import Report
@@ -204,7 +204,11 @@ def _is_right(part: Part) -> bool:
     return (
         numbers is not None
         and not part.is_wrong
-        and (right.scalar or getattr(part.value, "dtype", None) == right.dtype)
+        and (
+            right.scalar
+            or getattr(part.value, "dtype", None) == right.dtype
+            or (right.may_be_wider and is_wider(part.value, right))
+        )
     )
 
 

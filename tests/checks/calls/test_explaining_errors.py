@@ -186,13 +186,6 @@ def test_an_explanation_crosses_from_the_process_of_an_answer():
     assert as_message(observe(math.exp, Case(1.0)))["explanation"] == ""
 
 
-def _split_before_the_product(x, w_q, num_heads):
-    def split(array):
-        return np.stack(np.split(array, num_heads, axis=-1), axis=-3)
-
-    return split(x) @ w_q
-
-
 def _one_head_meets_the_full_width(x, w_o, num_heads):
     head = x[..., : x.shape[-1] // num_heads]
     return head @ w_o
@@ -203,9 +196,8 @@ def _keys_that_are_not_split(query, key, num_heads):
     return head @ key.T
 
 
-@pytest.mark.parametrize("answer", [_split_before_the_product, _one_head_meets_the_full_width])
-def test_matrix_of_full_width_that_meets_one_head_belongs_before_the_split(answer):
-    said = explanation(answer, np.ones((3, 4)), np.ones((4, 4)), 2)
+def test_matrix_of_full_width_that_meets_one_head_belongs_before_the_split():
+    said = explanation(_one_head_meets_the_full_width, np.ones((3, 4)), np.ones((4, 4)), 2)
     assert "(2) and the last but one of `w_" in said
     assert "4 is num_heads times 2: this matrix belongs to the full width" in said
 
