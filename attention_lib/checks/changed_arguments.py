@@ -72,6 +72,8 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
         if name in arrays:
             yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
             yield from (_scaled_by(name, *size) for size in _OTHER_SIZES if size[0] in arrays)
+    if {"key", "value"} <= set(arguments):
+        yield from _without_rows("key", "value")
     matrices = [name for name in arrays if name.startswith("w_")]
     if len(matrices) > 1:
         yield ArgumentChange(
@@ -158,6 +160,19 @@ def _scaled_by(name: str, other: str, axis: int) -> ArgumentChange:
         f"d_k is the width of a query, {name}.shape[-1]",
         apply,
     )
+
+
+def _without_rows(*names: str) -> Iterator[ArgumentChange]:
+    for text, kept in (("last", slice(None, -1)), ("first", slice(1, None))):
+
+        def apply(arguments: Arguments, kept: slice = kept) -> Arguments | None:
+            return {name: arguments[name][..., kept, :] for name in names}
+
+        yield ArgumentChange(
+            f"without the {text} row of {' and '.join(names)}",
+            f"take the {text} one too",
+            apply,
+        )
 
 
 COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the softmax of {}")
