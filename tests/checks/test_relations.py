@@ -76,7 +76,6 @@ def rotated(query, key, value, grad_output):
             one_of(1, lambda g, query, *_: g * query.shape[-2]),
             "is query.shape[-2]: divide by it once",
         ),
-        ("attention_backward", rotated, "stand in another order"),
         (
             "attention_backward",
             lambda *arguments: tuple(-one for one in backward(*arguments)),
@@ -100,6 +99,14 @@ def test_relation_is_named(exercise, answer, words):
     sentence = said_of_numbers(answer, exercise)
     assert "it should be" in sentence
     assert words in sentence
+
+
+def test_results_in_another_order_are_named():
+    exercise = EXERCISES["attention_backward"]
+    first = trials_of(exercise, 0)[0]
+    said = related(exercise, [Comparison(exercise.name, first, observe(rotated, first.case))])
+    assert said is not None
+    assert "your result 2, your result 3 and your result 1, in this order" in said.sentence
 
 
 def test_result_with_the_relation_is_named_where_others_are_right():
