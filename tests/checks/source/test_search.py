@@ -1,6 +1,7 @@
 """A small change that makes an answer right is found, tried, and said; nothing else is said."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def _turned_shares(weights, grad_weights):
 
 def _nothing_returned(scores):
     weights = scores / scores.sum(axis=-1, keepdims=True)
-    print(weights)
+    warnings.warn(f"{weights}", stacklevel=1)
 
 
 def _asserting(x, num_heads):
@@ -104,7 +105,7 @@ def test_what_the_check_refuses_after_a_change_is_said_with_it(unhurried):
     sentence = sentence_of(_nothing_returned, "normalize_by_sum")
     assert "End with `return weights`" in sentence
     assert ", and every result is right. Then: normalize_by_sum returns" in sentence
-    assert sentence.endswith("remove the print, an answer only returns.")
+    assert sentence.endswith("keep it quiet with np.errstate.")
 
 
 def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried, monkeypatch):
