@@ -13,6 +13,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.intake.submission import (
     Prepared,
     Submission,
+    blank_of,
     prepare,
     read_submission,
 )
@@ -68,7 +69,8 @@ class Reader:
 
     def _read(self, student: str) -> Submission:
         folder = self._course.submission(self._lesson, student)
-        return read_submission(folder, self._lesson, self._records.get(student, []))
+        blank = blank_of(self._course.released(self._lesson))
+        return read_submission(folder, self._lesson, self._records.get(student, []), blank)
 
     def _fingerprint(self, student: str, submission: Submission) -> str:
         extension = self._extensions.get(student, timedelta()).total_seconds()

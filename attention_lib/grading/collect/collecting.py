@@ -18,6 +18,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.downloads import (
+    Blank,
     Contents,
     Layout,
     by_name,
@@ -26,7 +27,7 @@ from attention_lib.grading.collect.downloads import (
 )
 from attention_lib.grading.collect.exports import find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
-from attention_lib.grading.intake.submission import read_submission
+from attention_lib.grading.intake.submission import blank_of, read_submission
 from attention_lib.grading.intake.timestamps import TIMESTAMP
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Collectable(Protocol):
     def late(self) -> bool: ...
     @property
     def remarks(self) -> list[str]: ...
-    def read(self, lesson: str) -> Contents: ...
+    def read(self, lesson: str, blank: Blank) -> Contents: ...
 
 
 @dataclass
@@ -120,7 +121,7 @@ def _collect_each(
 
 def _collect(course: Course, lesson: str, download: Collectable, again: bool) -> str:
     """Write what a student handed in, and say so."""
-    work = download.read(lesson)
+    work = download.read(lesson, blank_of(course.released(lesson)))
     folder = course.submission(lesson, download.student)
     before, aside = None, ""
     for other in course.submitted(lesson):

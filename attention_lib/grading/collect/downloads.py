@@ -36,6 +36,7 @@ COPY_NUMBER = re.compile(r" ?\(\d+\)$")  # which browsers add to a name that is 
 
 # From the name of a file or folder, without its ending, and the lesson's: the student's name.
 Layout = Callable[[str, str], str | None]
+Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 
 
 def by_name(name: str, lesson: str) -> str | None:
@@ -77,7 +78,7 @@ class Download:
         """What else there is to say about it."""
         return []
 
-    def read(self, lesson: str) -> Contents:
+    def read(self, lesson: str, blank: Blank) -> Contents:
         """Read it, or raise NotCollected."""
         try:
             with opened(self.path.parent, below=self.path.parent) as folder:
@@ -90,7 +91,7 @@ class Download:
                     files = read_zip(content) if suffix == ZIP else {f"{lesson}{NOTEBOOK}": content}
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
-        return choose_work(files, lesson)
+        return choose_work(files, lesson, blank)
 
 
 def find_downloads(
@@ -168,9 +169,14 @@ def unpack_archive(files: dict[str, bytes]) -> dict[str, bytes]:
     return read_zip(files[archives[0]]) if len(archives) == 1 and not has_notebook else files
 
 
-def choose_work(files: dict[str, bytes], lesson: str) -> Contents:
-    """Choose the notebook, and the plain files beside and below it."""
+def choose_work(files: dict[str, bytes], lesson: str, blank: Blank) -> Contents:
+    """Choose the notebook, and the plain files beside and below it.
+
+    One that is as it was given out does not count beside another.
+    """
     notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
+    if len(notebooks) > 1:
+        notebooks = [path for path in notebooks if not blank(files[path])] or notebooks
     named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
     chosen = named if len(named) == 1 else notebooks
     if not chosen:
@@ -182,7 +188,7 @@ def choose_work(files: dict[str, bytes], lesson: str) -> Contents:
     beside = {
         str(PurePosixPath(path).relative_to(folder)): content
         for path, content in files.items()
-        if PurePosixPath(path).is_relative_to(folder) and path not in notebooks
+        if PurePosixPath(path).is_relative_to(folder) and not path.lower().endswith(NOTEBOOK)
     }
     plain = {path: content for path, content in beside.items() if _is_plain(path)}
     taken = {same_name(path) for path in (f"{lesson}{NOTEBOOK}", *plain)}

@@ -34,6 +34,7 @@ from attention_lib.grading.collect.archives import (
 from attention_lib.grading.collect.downloads import (
     NOTEBOOK,
     ZIP,
+    Blank,
     Contents,
     choose_work,
     not_collected,
@@ -222,7 +223,7 @@ class HandIn:
     files: list[File]
     earlier: list[File] = field(default_factory=list)  # handed in again since
 
-    def read(self, lesson: str) -> Contents:
+    def read(self, lesson: str, blank: Blank) -> Contents:
         """Read it, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
@@ -232,7 +233,7 @@ class HandIn:
             most = limits.NOTEBOOK_BYTES if file.is_notebook else limits.ARCHIVE_BYTES
             contents[file.own_name] = self.export.read(file.path, min(room, most))
             room -= len(contents[file.own_name])
-        return choose_work(unpack_archive(contents), lesson)
+        return choose_work(unpack_archive(contents), lesson, blank)
 
     @property
     def main(self) -> File:

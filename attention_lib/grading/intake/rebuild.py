@@ -105,6 +105,12 @@ def rebuild(
     return notebook, changes + left_out
 
 
+def is_blank(released: NotebookNode, submitted: Mapping[str, Any]) -> bool:
+    """Tell whether a notebook has no text but that of the released one."""
+    given_out = {"", *(_normalized_released(cell.source) for cell in released.cells)}
+    return all(cell.normalized in given_out for cell in _read_cells(submitted))
+
+
 def _read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:
     """Read the cells of a notebook, and leave out what is none."""
     for position, raw in enumerate(_raw_cells(submitted)):

@@ -7,7 +7,7 @@ import json
 import logging
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,13 +29,15 @@ from attention_lib.grading.intake.folder import (
     read_file,
     walk,
 )
-from attention_lib.grading.intake.rebuild import ForeignNotebook, rebuild
+from attention_lib.grading.intake.rebuild import ForeignNotebook, is_blank, rebuild
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 log = logging.getLogger(__name__)
 
 NOTE_ID = "intake-note"
+OTHER_NOTEBOOK = "a notebook other than"
+OTHER_NOTEBOOKS = f"Left out as {OTHER_NOTEBOOK}"  # how the note of notebooks left out begins
 SECRET_FILE = "submission_secret.txt"
 NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # what nbgrader puts beside a notebook
 IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # passed over without a word
@@ -122,7 +124,32 @@ def _read_released(path: Path, _changed: int) -> NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
-def read_submission(folder: Path, lesson: str, records: Sequence[Record] = ()) -> Submission:
+def blank_of(released: Path) -> Callable[[bytes], bool]:
+    """Return a function that tells whether a notebook is as it was given out."""
+
+    def is_as_released(content: bytes) -> bool:
+        if not released.is_file():
+            return False
+        template = _read_released(released, released.stat().st_mtime_ns)
+        try:
+            with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+                return is_blank(template, read_notebook(content))
+        except (UnreadableNotebook, TooSlow, MemoryError):
+            return False
+
+    return is_as_released
+
+
+def _never(_: bytes) -> bool:
+    return False
+
+
+def read_submission(
+    folder: Path,
+    lesson: str,
+    records: Sequence[Record] = (),
+    blank: Callable[[bytes], bool] = _never,
+) -> Submission:
     """Read a student's folder for a lesson, and follow nothing in it.
 
     Links, and whatever is neither a file nor a folder, stay where they lie; so do hidden files,
@@ -135,26 +162,28 @@ def read_submission(folder: Path, lesson: str, records: Sequence[Record] = ()) -
     lesson
         The name of the notebook to find in it. Browsers and students change it: the only
         notebook in the folder is taken under any name.
+    blank
+        Tells whether a notebook is as it was given out: that one does not count beside another.
     records
         What nbgrader's exchange recorded of this student and lesson.
     """
-    submission = _read_folder(folder, lesson)
+    submission = _read_folder(folder, lesson, blank)
     submission.time = choose_time(
         submission.time,
         records,
-        lambda recorded: submission.is_copy_of(_read_folder(recorded, lesson)),
+        lambda recorded: submission.is_copy_of(_read_folder(recorded, lesson, blank)),
     )
     if submission.problem or submission.notes:
         log.debug("%s: %s", folder, "; ".join([submission.problem or "", *submission.notes]))
     return submission
 
 
-def _read_folder(folder: Path, lesson: str) -> Submission:
+def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> Submission:
     submission = Submission()
     wanted = f"{lesson}.ipynb"
     try:
         with opened(folder, below=folder.parent.parent) as place:
-            name = _take_notebook(place, wanted, submission)
+            name = _take_notebook(place, wanted, blank, submission)
             submission.time, submission.time_problem = read_time(place)
             submission.secret = _read_secret(place)
     except NotTaken as reason:
@@ -164,7 +193,11 @@ def _read_folder(folder: Path, lesson: str) -> Submission:
     if submission.time_problem:
         submission.notes.append(submission.time_problem)
     if name != wanted:
-        submission.notes.append(f"{_shown(name)}, the only notebook there, is taken for {wanted}.")
+        left_blank = any(path.endswith(".ipynb") for paths in left.values() for path in paths)
+        why = " that is not as it was given out" if left_blank else ""
+        submission.notes.append(
+            f"{_shown(name)}, the only notebook there{why}, is taken for {wanted}."
+        )
     submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
     return submission
 
@@ -176,19 +209,23 @@ def _read_secret(place: Folder) -> bytes:
         return b""
 
 
-def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
-    """Read the notebook, whatever its name if it is the only one, and return the name."""
-    name, others = wanted, []
+def _take_notebook(
+    place: Folder, wanted: str, blank: Callable[[bytes], bool], submission: Submission
+) -> str:
+    """Read the notebook and return its name: the wanted one, or the only other that will do."""
+    name = wanted
     try:
         try:
             submission.notebook = read_file(place, wanted, limits.NOTEBOOK_BYTES)
         except Missing:
-            others = _notebooks(place)
-            if len(others) != 1:
-                raise
-            name = others[0]
+            name = _other_notebook(place, wanted, blank)
             submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
+        else:
+            if len(_notebooks(place)) > 1 and blank(submission.notebook):
+                name = _other_notebook(place, wanted, blank)
+                submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
+        others = _notebooks(place)
         but = f", but {_listed(others)}" if others else ""
         submission.problem = f"there is no {wanted} in the folder{but}"
     except TooLarge as reason:
@@ -196,6 +233,21 @@ def _take_notebook(place: Folder, wanted: str, submission: Submission) -> str:
     except NotTaken as reason:
         submission.problem = f"{wanted} is {reason}; hand in the notebook itself"
     return name
+
+
+def _other_notebook(place: Folder, wanted: str, blank: Callable[[bytes], bool]) -> str:
+    """Return the only notebook besides the wanted one, or the only one with a student's text."""
+    others = [name for name in _notebooks(place) if name != wanted]
+    if len(others) > 1:
+        others = [name for name in others if not _is_blank_file(place, name, blank)]
+    return others[0] if len(others) == 1 else wanted
+
+
+def _is_blank_file(place: Folder, name: str, blank: Callable[[bytes], bool]) -> bool:
+    try:
+        return blank(read_file(place, name, limits.NOTEBOOK_BYTES))
+    except NotTaken:
+        return False
 
 
 def _notebooks(place: Folder) -> list[str]:
@@ -230,7 +282,7 @@ def _refuse_by_name(path: PurePosixPath, notebook: str) -> None:
     if path.name.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES):
         raise NotTaken("a module or an archive, which could be imported")
     if path.name.lower().endswith(".ipynb"):
-        raise NotTaken(f"a notebook other than {notebook}")
+        raise NotTaken(f"{OTHER_NOTEBOOK} {notebook}")
 
 
 def _read_one_more(folder: Folder, name: str, files: dict[str, bytes]) -> bytes:

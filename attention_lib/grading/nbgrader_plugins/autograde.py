@@ -26,6 +26,7 @@ from attention_lib.grading.intake.submission import (
     SECRET_FILE,
     Prepared,
     Submission,
+    blank_of,
     prepare,
     read_submission,
 )
@@ -129,6 +130,7 @@ class AutogradeSubmissions(Autograde):
                 Path(self._format_source(assignment_id, student_id)),
                 assignment_id,
                 self._records.get(student_id, []),
+                blank_of(self._released(assignment_id)),
             )
         graded = Path(self._format_dest(assignment_id, student_id))
         before = self.coursedir.get_existing_timestamp(str(graded))
@@ -184,9 +186,12 @@ class AutogradeSubmissions(Autograde):
     def _prepared(self, lesson: str) -> Prepared:
         if isinstance(self._submission, Prepared):
             return self._submission
-        released = self.coursedir.format_path(self.coursedir.release_directory, ".", lesson)
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", lesson)
-        return prepare(self._submission, Path(released, f"{lesson}.ipynb"), Path(source))
+        return prepare(self._submission, self._released(lesson), Path(source))
+
+    def _released(self, lesson: str) -> Path:
+        folder = self.coursedir.format_path(self.coursedir.release_directory, ".", lesson)
+        return Path(folder, f"{lesson}.ipynb")
 
     def _save_grades(
         self, nb: NotebookNode, resources: dict[str, Any]

@@ -2,7 +2,9 @@
 
 import os
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.collect.__main__ import main
@@ -147,6 +149,17 @@ def test_command_says_a_sentence_about_each(course, put, monkeypatch, capsys):
     assert printed[0] == "ada.zip: collected for ada, with 1 more files."
     assert len(printed) == 2
     assert "\x1b" not in printed[1]
+
+
+def test_blank_notebook_is_not_collected_beside_another(course, put):
+    released = nbformat.writes(new_notebook(cells=[new_code_cell("def f(): ...")]))
+    course.released(LESSON).parent.mkdir(parents=True)
+    course.released(LESSON).write_text(released)
+    solved = nbformat.writes(new_notebook(cells=[new_code_cell("def f(): return 1")]))
+    put("ada.zip", zipped((NOTEBOOK, released), ("mine.ipynb", solved)))
+    (sentence,) = collect(course, LESSON).collected
+    assert sentence.endswith(f"collected for ada, without {NOTEBOOK}.")
+    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": solved.encode()}
 
 
 def test_command_says_that_there_is_no_folder_of_downloads(course, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from copy import deepcopy
 
 import nbformat
 import pytest
@@ -9,7 +10,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from attention_lib.grading import limits
 from attention_lib.grading.intake.submission import (
+    OTHER_NOTEBOOKS,
     UnreadableNotebook,
+    blank_of,
     files_of,
     prepare,
     problem_of,
@@ -47,6 +50,25 @@ def read(folder):
 
 
 # The notebook
+
+
+def test_blank_notebook_is_not_chosen_beside_another(folder, tmp_path):
+    released = tmp_path / "released.ipynb"
+    released.write_text(nbformat.writes(RELEASED))
+    blank = blank_of(released)
+    wanted, other = folder / f"{LESSON}.ipynb", folder / "download (1).ipynb"
+    solved = deepcopy(RELEASED)
+    solved.cells[2].source = "def double(x):\n    return x + x"
+    wanted.write_text(nbformat.writes(RELEASED))
+    other.write_text(nbformat.writes(solved))
+    submission = read_submission(folder, LESSON, blank=blank)
+    assert submission.notebook == other.read_bytes()
+    assert any(note.startswith(OTHER_NOTEBOOKS) for note in submission.notes)
+    assert any("not as it was given out" in note for note in submission.notes)
+    other.write_text(nbformat.writes(RELEASED))
+    assert read_submission(folder, LESSON, blank=blank).notebook == wanted.read_bytes()
+    wanted.write_text(nbformat.writes(solved))
+    assert read_submission(folder, LESSON, blank=blank).notebook == wanted.read_bytes()
 
 
 @pytest.mark.parametrize("version", [3, 4])
