@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for sentence in [*result.collected, *result.refused]:
         print(printable(sentence))
-    return 1 if result.refused else 0
+    print(f"{len(result.collected)} collected, {len(result.refused)} not.")
+    return 0 if result.collected or not result.refused else 1
 
 
 if __name__ == "__main__":

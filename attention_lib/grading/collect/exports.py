@@ -260,10 +260,14 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
     Where two hand-ins would be one student's, neither is chosen.
     """
     sentences = list(export.sentences)
+    # A platform's export has names of one kind: a student's own name may look like the other.
+    is_moodles = any(MOODLE.match(path) for path in export.paths)
     by_owner: dict[tuple[bool, str], list[File]] = defaultdict(list)
     for path in export.paths:
         try:
             file = read_name(path)
+            if is_moodles and file.on_canvas:
+                raise NotCollected("its name is not as Moodle exports it, as the others are")
         except NotCollected as why:
             sentences.append(not_collected(path, str(why)))
         else:

@@ -51,7 +51,13 @@ def _write_grades(course: Course, format_name: str) -> list[str]:
         if (names := [name for name, total in totals.items() if total is None])
     ]
     lessons = ", ".join(grades.most)
-    return [*left_out, *strangers, *waiting, f"{course.shown(target)} has {lessons}."]
+    return [
+        *left_out,
+        *strangers,
+        *waiting,
+        *grades.unread,
+        f"{course.shown(target)} has {lessons}.",
+    ]
 
 
 def _write_feedback(course: Course, lesson: str, export: Path) -> list[str]:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
 
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import Student, class_list
+from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
 
@@ -32,6 +37,7 @@ class Grades:
     most: dict[str, float]  # points by lesson
     totals: dict[str, dict[str, float | None]]  # by lesson and student; None waits for a human
     strangers: list[str]  # who was graded, and is not in the class
+    unread: list[str] = field(default_factory=list)  # sentences on zeros for what is no notebook
 
     def cell(self, student: Student, lesson: str, excused: str = "") -> str:
         """Return what stands in a student's cell for a lesson."""
@@ -68,7 +74,21 @@ def read_grades(course: Course) -> Grades:
     known = {student.id for student in students}
     graded = {name for by_student in totals.values() for name in by_student}
     most = {lesson: sum(points_of_lesson(course, lesson).values()) for lesson in totals}
-    return Grades(students, most, totals, sorted(graded - known))
+    return Grades(students, most, totals, sorted(graded - known), unread_zeros(course, totals))
+
+
+def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> list[str]:
+    """Name who has 0 points for a hand-in that is not the lesson's notebook, and say why."""
+    return [
+        f"{name} has 0 for {lesson}, since the hand-in could not be graded: {problem}."
+        for lesson, by_student in totals.items()
+        for name, total in by_student.items()
+        if not total and (problem := _problem(course.autograded(lesson, name)))
+    ]
+
+
+def _problem(autograded: Path) -> str | None:
+    return problem_of(nbformat.from_dict(json.loads(autograded.read_bytes())))
 
 
 def _total(standing: Standing) -> float | None:

@@ -55,6 +55,15 @@ def submitted(course):
     }
 
 
+def test_name_in_moodles_export_is_never_read_as_canvas_would(export, course):
+    """Eve calls herself as Canvas calls Ada."""
+    moodles = f"Bo O'Hara_7_assignsubmission_file_{NOTEBOOK}"
+    eves = f"Eve_12345_1_x_99999_assignsubmission_file_{NOTEBOOK}"
+    result = export((moodles, "bo's"), (eves, "eve's"))
+    assert submitted(course) == {f"bo/{LESSON}/{NOTEBOOK}": b"bo's"}
+    assert "not as Moodle exports it" in result.refused[0]
+
+
 @pytest.mark.parametrize(
     ("path", "read"),
     [
@@ -182,24 +191,18 @@ def test_two_numbers_that_fit_one_student_are_both_asked_about(course, export):
 
 
 def test_student_cannot_hand_in_as_another_by_the_name_of_a_file(course, export):
-    export(
-        ("oharabo_23456_1_lovelaceada_12345_9_01_softmax.ipynb", "bo's"),
-        (
-            f"Zoë Müller-Groß_3_assignsubmission_file/Ada Lovelace_4_assignsubmission_file/{NOTEBOOK}",
-            "zoe's",
-        ),
-    )
+    export(("oharabo_23456_1_lovelaceada_12345_9_01_softmax.ipynb", "bo's"))
+    inner = f"Ada Lovelace_4_assignsubmission_file/{NOTEBOOK}"
+    export((f"Zoë Müller-Groß_3_assignsubmission_file/{inner}", "zoe's"))
     assert sorted(submitted(course)) == [f"bo/{LESSON}/{NOTEBOOK}", f"zoe/{LESSON}/{NOTEBOOK}"]
 
 
 def test_without_a_roster_each_sentence_has_the_line_that_adds_the_student(course, export):
     course.roster.unlink()
-    result = export(
-        (f"Ada Lovelace_801_assignsubmission_file/{NOTEBOOK}", "1"),
-        ("lovelaceada_12345_901_a.ipynb", "1"),
-    )
-    assert "add the line ada_lovelace,Ada,Lovelace,,801," in result.refused[0]
-    assert "add the line lovelaceada,,,,12345," in result.refused[1]
+    moodles = export((f"Ada Lovelace_801_assignsubmission_file/{NOTEBOOK}", "1"))
+    assert "add the line ada_lovelace,Ada,Lovelace,,801," in moodles.refused[0]
+    canvas = export(("lovelaceada_12345_901_a.ipynb", "1"))
+    assert "add the line lovelaceada,,,,12345," in canvas.refused[0]
 
 
 def test_nothing_is_overwritten(course, export):
@@ -288,7 +291,9 @@ def test_command_collects_an_export_or_says_why_not(course, monkeypatch, capsys)
     monkeypatch.chdir(course.root)
     (course.root / "export.zip").write_bytes(zipped(("lovelaceada_12345_1_a.ipynb", "1")))
     assert main([LESSON, "--from", "export.zip"]) == 0
-    assert capsys.readouterr().out == "lovelaceada_12345: collected for ada.\n"
+    assert capsys.readouterr().out == (
+        "lovelaceada_12345: collected for ada.\n1 collected, 0 not.\n"
+    )
     (course.root / "export.zip").write_bytes(b"x")
     assert main([LESSON, "--from", "export.zip"]) == 1
     assert "no zip archive" in capsys.readouterr().err

@@ -134,11 +134,12 @@ def test_feedback_has_the_names_of_the_export(room, platform, monkeypatch, capsy
         one: file[place] if platform == "canvas" else f"{file[place]}any name.ipynb"
         for one, file in FILES.items()
     }
-    names["hal"] = f"abelsonhal_104_904_{LESSON}.ipynb"
+    hal = ("abelsonhal_104", "Hal Abelson_804")[place]
+    names["hal"] = f"{hal}_{('904', 'assignsubmission_file')[place]}_{LESSON}.ipynb"
     (room.course.root / "given.zip").write_bytes(zipped(*((n, "{}") for n in names.values())))
     assert main(["feedback", LESSON, "given.zip"]) == 0
     printed = capsys.readouterr().out
-    assert "abelsonhal_104: there is no classroom/feedback/hal" in printed
+    assert f"{hal}: there is no classroom/feedback/hal" in printed
     expected = {
         "canvas": [
             "lovelaceada_101_901_01_softmax-1.html",

@@ -3,12 +3,21 @@
 import csv
 import io
 
+import nbformat
 import pytest
 
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.roster import Student
-from attention_lib.grading.export.grades import Grades, as_canvas, as_moodle, read_grades
-from tests.grading.sample_class import LESSONS, quietly
+from attention_lib.grading.export.grades import (
+    Grades,
+    as_canvas,
+    as_moodle,
+    read_grades,
+    unread_zeros,
+)
+from attention_lib.grading.intake.submission import Submission, prepare
+from tests.grading.intake.released import RELEASED
+from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]
 
@@ -33,6 +42,21 @@ def test_names_are_no_formulas(write):
     text, _ = write(grades(Student("=1+1", "=2+2", "=3+3", "@x", ("-1",))))
     cells = [cell for row in rows_of(text) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "@"))]
+
+
+def test_zero_for_a_hand_in_that_could_not_be_graded_is_named(tmp_path):
+    course = make_course(tmp_path)
+    course.released(LESSON).parent.mkdir(parents=True)
+    course.released(LESSON).write_text(nbformat.writes(RELEASED))
+    for name, problem in {"ada": None, "bo": "it is empty"}.items():
+        submission = Submission(nbformat.writes(RELEASED).encode(), problem)
+        prepared = prepare(submission, course.released(LESSON), tmp_path / "nowhere")
+        course.autograded(LESSON, name).parent.mkdir(parents=True)
+        course.autograded(LESSON, name).write_text(nbformat.writes(prepared.notebook))
+    (sentence,) = unread_zeros(course, {LESSON: {"ada": 0.0, "bo": 0.0}})
+    assert sentence == (
+        f"bo has 0 for {LESSON}, since the hand-in could not be graded: it is empty."
+    )
 
 
 @pytest.mark.slow
