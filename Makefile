@@ -12,7 +12,7 @@ READY := .venv/.installed
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test newest style release edition site collect grade report grades feedback bench
+.PHONY: help lab check quick test newest style release edition site collect grade watch report grades feedback bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -104,6 +104,11 @@ grade: $(CLASS_READY) ## grade what lies in classroom/submitted: make grade LESS
 	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)") \
 	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(TRUST_NETWORK),--trust-network) \
 	    $(if $(AGAIN),--again)
+
+# JOBS: how many processes, one a core if not said.
+watch: $(CLASS_READY) ## grade what is handed in as it comes in, until Ctrl-C: make watch LESSON=01_softmax
+	@test -n "$(LESSON)" || { echo "Which lesson? For example: make watch LESSON=01_softmax"; exit 2; }
+	@$(VENV_PYTHON) -m attention_lib.grading.watch "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)")
 
 report: $(CLASS_READY) ## say who is stuck on what: make report LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make report LESSON=01_softmax"; exit 2; }

@@ -11,7 +11,7 @@ A submission's way, a folder a station:
 - `pages` makes the feedback, and `export` packs it and the grades for a learning platform.
 
 `lesson` is the way in the other direction, from Markdown to the notebook that nbgrader releases.
-`release` and `grade` are the two commands, `limits` every limit with its unit.
+`release`, `grade` and `watch` are the commands, `limits` every limit with its unit.
 """
 
 import sys

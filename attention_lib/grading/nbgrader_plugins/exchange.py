@@ -55,8 +55,19 @@ class CollectFiles(ExchangeCollect):
 
 def exchange_records(course: CourseDirectory, lesson: str) -> Mapping[str, list[Record]]:
     """Return what nbgrader's own exchange recorded of a lesson, by student."""
+    inbound = _inbound(course)
+    return {} if inbound is None else find_records(inbound, lesson)
+
+
+def has_inbound(course: CourseDirectory) -> bool:
+    """Tell whether students can hand in by an exchange."""
+    inbound = _inbound(course)
+    return inbound is None or inbound.is_dir()
+
+
+def _inbound(course: CourseDirectory) -> Path | None:
+    """Return nbgrader's own folder for hand-ins; None where the exchange is of another kind."""
     collect = ExchangeFactory(parent=course).collect
     if not issubclass(collect, Exchange):
-        return {}  # an exchange of another kind, which keeps its records in its own way
-    root = collect(coursedir=course, parent=course).root
-    return find_records(Path(root, course.course_id, "inbound"), lesson)
+        return None
+    return Path(collect(coursedir=course, parent=course).root, course.course_id, "inbound")
