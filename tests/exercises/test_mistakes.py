@@ -19,7 +19,9 @@ def pytest_generate_tests(metafunc):
         pytest.param(
             *(exercise, mistake, variant, [0] if number or exercise.name in SLOW else [0, 1]),
             id=f"{exercise.name}: {mistake.id}, variant {number}",
-            marks=in_one_worker(exercise.name) + [pytest.mark.slow] * (exercise.name in SLOW),
+            # Of several variants make quick tries the first.
+            marks=in_one_worker(exercise.name)
+            + [pytest.mark.slow] * (number > 0 or exercise.name in SLOW),
         )
         for exercise in chosen(metafunc.config).values()
         for mistake in exercise.mistakes

@@ -11,7 +11,10 @@ SEEDS = 3
 SLOW = {
     "flash_kernel": 1,
     "flash_program": 1,
+    "temperature_for_entropy": 2,
     "tiled_attention": 2,
+    "tiled_attention_backward": 2,
+    "tiled_causal_attention": 2,
 }  # most of a second for each answer and seed
 
 

@@ -10,6 +10,8 @@ from tests.exercises.chosen import chosen, in_one_worker
 
 # Every plain mistake is a known one there.
 WITHOUT_WRONG_ANSWERS = {"attention_flops", "flash_kernel"}
+# Most of a second for an answer.
+SLOW = {"flash_program", "softmax_vjp", "temperature_for_entropy", "tiled_causal_attention"}
 
 
 def pytest_generate_tests(metafunc):
@@ -20,7 +22,12 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("name", [pytest.param(one, marks=in_one_worker(one)) for one in tried])
         return
     answers = [
-        pytest.param(name, answer, id=f"{name}: {what}", marks=in_one_worker(name))
+        pytest.param(
+            name,
+            answer,
+            id=f"{name}: {what}",
+            marks=in_one_worker(name) + [pytest.mark.slow] * (name in SLOW),
+        )
         for name in chosen(metafunc.config)
         for what, answer in answers_of(name, "WRONG").items()
     ]
