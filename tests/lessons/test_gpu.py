@@ -524,7 +524,9 @@ for change in (("tl.trans(key)", "key"), ("output, total, maximum\\n", "output, 
 
 CROSS_COMPILE = """
 from attention_lib import flash_kernel, flash_program
-from attention_lib.lessons.gpu.backward import grad_key_value_kernel, grad_query_kernel
+from attention_lib.lessons.gpu.backward import (
+    OF_KEYS, OF_QUERIES, grad_key_value_kernel, grad_query_kernel,
+)
 from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu.launch import forward
 
@@ -538,13 +540,13 @@ def compiled(dtype, rows, block, is_causal):
         allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
 
-def backward(kernel, inputs, results, dtype, rows, block):
-    tensor = torch.empty(2, 512, 64, dtype=dtype)
+def backward(kernel, inputs, results, config):
+    tensor = torch.empty(2, 512, 64, dtype=torch.bfloat16)
     of_rows = torch.empty(2, 512)
     return kernel.fn.warmup(
-        *[tensor] * inputs, of_rows, of_rows, *[tensor] * results, 512, 512, 0.18, 10, HEAD=64, WIDTH=64,
-        IS_CAUSAL=True, ROWS=rows, BLOCK=block, num_warps=8, num_stages=2,
-        allowed_dot_input_precisions=("ieee",), grid=(1,),
+        *[tensor] * inputs, of_rows, of_rows, *[tensor] * results, 512, 512, 512, 0.18, 10, HEAD=64,
+        WIDTH=64, IS_CAUSAL=True, **config.all_kwargs(), allowed_dot_input_precisions=("ieee",),
+        grid=(1,),
     )
 
 def assembled(ptx):
@@ -560,8 +562,10 @@ single = compiled(torch.float32, 32, 32, False).asm["ptx"]
 print("{instruction}" in half, "ex2.approx" in half, "cp.async" in half, "tf32" in single)
 said = assembled(half)
 print("Used" in said, "serialized" in said)
-for kernel, inputs, results in ((grad_query_kernel, 5, 1), (grad_key_value_kernel, 4, 2)):
-    ptx = backward(kernel, inputs, results, torch.bfloat16, 128, 64).asm["ptx"]
+for kernel, inputs, results, configs in (
+    (grad_query_kernel, 5, 1, OF_QUERIES), (grad_key_value_kernel, 4, 2, OF_KEYS)
+):
+    ptx = backward(kernel, inputs, results, configs[0]).asm["ptx"]
     said = assembled(ptx)
     print("{instruction}" in ptx, "ex2.approx" in ptx, "spill" in said and "0 bytes spill" not in said)
 if {capability} == 90:
@@ -603,8 +607,11 @@ class TestTriton:
         # And products that do not wait for each other.
         forward, (program, shared) = said.split()[:6], said.split()[-2:]
         assert forward == ["True", "True", "True", "False", "True", "False"]
-        # Tensor cores and powers of 2 in the backward pass, and registers enough.
-        assert said.split()[6:12] == ["True", "True", "False"] * 2
+        # Tensor cores and powers of 2 in the backward pass, and on Hopper registers enough.
+        backward = said.split()[6:12]
+        assert backward[:2] + backward[3:5] == ["True"] * 4
+        if capability == 90:
+            assert backward[2::3] == ["False"] * 2
         assert program == "True"
         if capability == 90:
             # What lesson 09 counts: the queries, and two stages of keys and values.

@@ -4,7 +4,8 @@
 output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)` takes the keys from `start` to `stop`,
 `BLOCK` at a time, into output, total and maximum, and returns the three in this order. Query `(ROWS, d)`;
 `key_pointers` and `value_pointers` `(BLOCK, d)` point at the keys 0 to BLOCK − 1, and the strides lead
-from one key to the next. `scale` is log2(e)/√d. If `MASKED`, row i may see the keys below `limit[i]` only.
+from one key to the next. `scale` is log2(e)/√d. If `MASKED`, row i may see the keys below `limit[i]` only,
+and the last block may be short; if not, every block is whole.
 Output `(ROWS, d)`, total `(ROWS,)` and maximum `(ROWS,)` are what the keys before `start` have left.
 It is compiled on CUDA, and run by Triton's interpreter elsewhere. float32, float16 and, on CUDA, bfloat16.
 """
@@ -34,8 +35,8 @@ HINTS = (
     "The loop is for first in range(start, stop, BLOCK). Its keys have the numbers columns = "
     "first + tl.arange(0, BLOCK); those below stop are there.",
     "tl.load(key_pointers + first * key_stride, mask=there, other=0.0), with there = "
-    "columns[:, None] < stop, loads a block of keys; values go the same way. The scores are "
-    "tl.dot(query, tl.trans(key)) * scale.",
+    "columns[:, None] < stop, loads a block of keys that may be short, as under MASKED; a whole one "
+    "needs no mask. Values go the same way. The scores are tl.dot(query, tl.trans(key)) * scale.",
     "If MASKED, keep scores where columns[None, :] < limit[:, None] and put float('-inf') "
     "elsewhere. Then larger = tl.maximum(maximum, tl.max(scores, axis=1)).",
     "weights = tl.exp2(scores - larger[:, None]) and shrink = tl.exp2(maximum - larger). Both "

@@ -8,20 +8,21 @@ for a block of keys, so that no two programs write to the same place.
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from attention_lib.lessons.gpu.launch import (
+    NUMBER_BY_NUMBER,
     TUNED_ON,
     attend_with_logsumexp,
-    is_short,
+    configurations,
+    fused,
     require_grid,
-    time_or_lose,
-    uses_tensor_cores,
+    tuned_over,
 )
 from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
 
@@ -29,36 +30,24 @@ __all__ = ["flash_attention_backward", "flash_attention_with_gradients"]
 
 LN_2 = tl.constexpr(math.log(2.0))
 
-if triton:
-    TUNED = [
-        triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
-        for rows, block, stages in ((128, 64, 2), (64, 128, 2), (128, 128, 2), (64, 64, 3))
-        for warps in (4, 8)
-    ]
-    SMALL = [triton.Config({"ROWS": 32, "BLOCK": 32}, num_warps=4, num_stages=1)]
-    INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]
+PADDED = 128  # rows, the most of a tile: what is kept of each row is there up to a multiple of it
 
-    def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-        # Number by number, without tensor cores, large tiles compile for minutes.
-        fitting = configs if uses_tensor_cores(arguments["query"]) else SMALL
-        return fitting[-1:] if is_short(arguments["length_class"]) else fitting
-
-    tuned = triton.autotune(
-        INTERPRETERS if INTERPRETED else TUNED,
-        key=["HEAD", "IS_CAUSAL", "length_class"],
-        prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
-        do_bench=time_or_lose,
-    )
-    fused = functools.partial(jit, do_not_specialize=["query_length", "key_length", "length_class"])
-else:
-    tuned = fused = jit
+# Of a product's rows a warp takes 16: queries in one kernel, keys in the other.
+OF_QUERIES = configurations(
+    (128, 64, 8, 2, 128), (128, 64, 8, 3, 128), (128, 128, 8, 2, None), (64, 64, 4, 3, None)
+)
+OF_KEYS = configurations(
+    (64, 128, 8, 2, None), (32, 128, 8, 2, 128), (32, 64, 4, 2, None), (64, 64, 4, 2, None)
+)
+WIDE_OF_QUERIES = configurations((128, 64, 8, 2, None), (64, 64, 4, 3, None))
+WIDE_OF_KEYS = configurations((64, 128, 8, 2, None), (32, 64, 4, 2, None))
 
 
-@tuned
+@tuned_over(OF_QUERIES, WIDE_OF_QUERIES, NUMBER_BY_NUMBER[-1:])
 @fused
 def grad_query_kernel(
     query, key, value, output, grad_output, logsumexp, delta, grad_query,
-    query_length, key_length, scale, length_class,
+    query_length, key_length, padded_length, scale, length_class,
     HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -69,96 +58,120 @@ def grad_query_kernel(
     """
     tile, head = tl.program_id(0), tl.program_id(1).to(tl.int64)
     rows = tile * ROWS + tl.arange(0, ROWS)
-    there = rows < query_length
-    queries = _load_rows(query + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
-    toward = _load_rows(grad_output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
-    mixed = _load_rows(output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
-    of_rows = head * query_length + rows
-    # +inf, or a weight of 0, where there is no row.
-    log_totals = tl.load(logsumexp + of_rows, mask=there, other=float("inf"))
+    offset = head * query_length * HEAD
+    queries = _load_rows(query + offset, rows, query_length, HEAD, WIDTH, True)
+    toward = _load_rows(grad_output + offset, rows, query_length, HEAD, WIDTH, True)
+    mixed = _load_rows(output + offset, rows, query_length, HEAD, WIDTH, True)
+    of_rows = head * padded_length + rows
+    log_totals = tl.load(logsumexp + of_rows)
     deltas = tl.sum(mixed.to(tl.float32) * toward.to(tl.float32), axis=1)
-    tl.store(delta + of_rows, deltas, mask=there)
+    tl.store(delta + of_rows, deltas)
+    seen_by_all = key_length
     stop = key_length
     if IS_CAUSAL:
+        seen_by_all = tl.minimum(key_length, tile * ROWS + 1)
         stop = tl.minimum(key_length, tile * ROWS + ROWS)
+    unmasked = seen_by_all // BLOCK * BLOCK
+    key += head * key_length * HEAD
+    value += head * key_length * HEAD
     gradient = tl.zeros([ROWS, WIDTH], tl.float32)
-    for first in range(0, stop, BLOCK):
+    gradient = _through_keys(
+        gradient, queries, toward, log_totals, deltas, key, value, rows, 0, unmasked, key_length,
+        scale, HEAD, WIDTH, IS_CAUSAL, BLOCK, False,
+    )  # fmt: skip
+    if unmasked < stop:
+        gradient = _through_keys(
+            gradient, queries, toward, log_totals, deltas, key, value, rows, unmasked, stop,
+            key_length, scale, HEAD, WIDTH, IS_CAUSAL, BLOCK, True,
+        )  # fmt: skip
+    _store_rows(grad_query + offset, gradient * (scale * LN_2), rows, query_length, HEAD, WIDTH)
+
+
+@jit
+def _through_keys(
+    gradient, queries, toward, log_totals, deltas, key, value, rows, start, stop, key_length, scale,
+    HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, BLOCK: tl.constexpr,
+    MASKED: tl.constexpr,
+):  # fmt: skip
+    """Add to the gradient of a tile of queries what the keys from start to stop give."""
+    for first in range(start, stop, BLOCK):
         columns = first + tl.arange(0, BLOCK)
-        keys = _load_rows(key + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
-        values = _load_rows(value + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
-        scores = tl.dot(queries, tl.trans(keys)) * scale
-        scores = _masked(scores, rows, columns, key_length, IS_CAUSAL)
-        weights = tl.exp2(scores - log_totals[:, None])
+        keys = _load_rows(key, columns, key_length, HEAD, WIDTH, MASKED)
+        values = _load_rows(value, columns, key_length, HEAD, WIDTH, MASKED)
+        scores = tl.dot(queries, tl.trans(keys))
+        if MASKED:
+            visible = columns[None, :] < key_length
+            if IS_CAUSAL:
+                visible = visible & (columns[None, :] <= rows[:, None])
+            scores = tl.where(visible, scores, float("-inf"))
+        # The scale comes last: multiplied and subtracted from, a score takes one instruction.
+        weights = tl.exp2(scores * scale - log_totals[:, None])
         grad_weights = tl.dot(toward, tl.trans(values))
         grad_scores = weights * (grad_weights - deltas[:, None])
         gradient += tl.dot(grad_scores.to(keys.dtype), keys)
-    _store_rows(
-        grad_query + head * query_length * HEAD, gradient * (scale * LN_2), rows, query_length, HEAD,
-        WIDTH,
-    )  # fmt: skip
+    return gradient
 
 
-@tuned
+@tuned_over(OF_KEYS, WIDE_OF_KEYS, NUMBER_BY_NUMBER[-1:])
 @fused
 def grad_key_value_kernel(
     query, key, value, grad_output, logsumexp, delta, grad_key, grad_value,
-    query_length, key_length, scale, length_class,
+    query_length, key_length, padded_length, scale, length_class,
     HEAD: tl.constexpr, WIDTH: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Compute the gradients of BLOCK keys and values of one head, going through its queries."""
     block, head = tl.program_id(0), tl.program_id(1).to(tl.int64)
     columns = block * BLOCK + tl.arange(0, BLOCK)
-    keys = _load_rows(key + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
-    values = _load_rows(value + head * key_length * HEAD, columns, key_length, HEAD, WIDTH)
+    offset = head * key_length * HEAD
+    keys = _load_rows(key + offset, columns, key_length, HEAD, WIDTH, True)
+    values = _load_rows(value + offset, columns, key_length, HEAD, WIDTH, True)
+    query += head * query_length * HEAD
+    grad_output += head * query_length * HEAD
     begin = 0
     if IS_CAUSAL:  # earlier rows see none of these keys
         begin = block * BLOCK // ROWS * ROWS
     grad_keys = tl.zeros([BLOCK, WIDTH], tl.float32)
     grad_values = tl.zeros([BLOCK, WIDTH], tl.float32)
     for first in range(begin, query_length, ROWS):
-        rows = first + tl.arange(0, ROWS)
-        there = rows < query_length
-        queries = _load_rows(query + head * query_length * HEAD, rows, query_length, HEAD, WIDTH)
-        toward = _load_rows(
-            grad_output + head * query_length * HEAD, rows, query_length, HEAD, WIDTH
-        )
-        of_rows = head * query_length + rows
-        log_totals = tl.load(logsumexp + of_rows, mask=there, other=float("inf"))
-        deltas = tl.load(delta + of_rows, mask=there, other=0.0)
+        # Told that it is a multiple, the compiler loads what there is for each row 4 at a time.
+        rows = tl.multiple_of(first, ROWS) + tl.arange(0, ROWS)
+        queries = _load_rows(query, rows, query_length, HEAD, WIDTH, True)
+        toward = _load_rows(grad_output, rows, query_length, HEAD, WIDTH, True)
+        of_rows = head * padded_length + rows
+        log_totals = tl.load(logsumexp + of_rows)
+        deltas = tl.load(delta + of_rows)
         # All turned over, (BLOCK, ROWS), so that no block of weights has to be turned.
-        scores = tl.dot(keys, tl.trans(queries)) * scale
+        scores = tl.dot(keys, tl.trans(queries))
         if IS_CAUSAL:
             scores = tl.where(columns[:, None] <= rows[None, :], scores, float("-inf"))
-        weights = tl.exp2(scores - log_totals[None, :])
+        weights = tl.exp2(scores * scale - log_totals[None, :])
         grad_values += tl.dot(weights.to(toward.dtype), toward)
         grad_weights = tl.dot(values, tl.trans(toward))
         grad_scores = weights * (grad_weights - deltas[None, :])
         grad_keys += tl.dot(grad_scores.to(queries.dtype), queries)
-    offset = head * key_length * HEAD
     grad_keys *= scale * LN_2
     _store_rows(grad_key + offset, grad_keys, columns, key_length, HEAD, WIDTH)
     _store_rows(grad_value + offset, grad_values, columns, key_length, HEAD, WIDTH)
 
 
 @jit
-def _masked(scores, rows, columns, key_length, IS_CAUSAL: tl.constexpr):
-    """Put -inf where there is no key, or one of the future."""
-    visible = columns[None, :] < key_length
-    if IS_CAUSAL:
-        visible = visible & (columns[None, :] <= rows[:, None])
-    return tl.where(visible, scores, float("-inf"))
-
-
-@jit
-def _load_rows(pointer, rows, length, HEAD: tl.constexpr, WIDTH: tl.constexpr):
+def _load_rows(
+    pointer, rows, length, HEAD: tl.constexpr, WIDTH: tl.constexpr, MASKED: tl.constexpr
+):
     """Load rows of HEAD numbers as a (rows, WIDTH) block, 0 where there is none."""
     components = tl.arange(0, WIDTH)
-    places = rows[:, None].to(tl.int64) * HEAD + components[None, :]
-    inside = rows[:, None] < length
-    if HEAD < WIDTH:
-        inside = inside & (components[None, :] < HEAD)
-    return tl.load(pointer + places, mask=inside, other=0.0)
+    places = pointer + rows[:, None].to(tl.int64) * HEAD + components[None, :]
+    if MASKED:
+        inside = rows[:, None] < length
+        if HEAD < WIDTH:
+            inside = inside & (components[None, :] < HEAD)
+        block = tl.load(places, mask=inside, other=0.0)
+    elif HEAD < WIDTH:
+        block = tl.load(places, mask=components[None, :] < HEAD, other=0.0)
+    else:
+        block = tl.load(places)
+    return block
 
 
 @jit
@@ -243,15 +256,18 @@ def flash_attention_backward(
     gradients = [torch.empty_like(tensor) for tensor in arrays[:3]]
     heads, length, head = arrays[0].shape
     keys = key.shape[-2]
-    numbers = (length, keys, _scale(head), min(max(length, keys), TUNED_ON).bit_length())
+    padded = -(-length // PADDED) * PADDED
+    length_class = min(max(length, keys), TUNED_ON).bit_length()
+    numbers = (length, keys, padded, _scale(head), length_class)
     constants = {
         "HEAD": head,
         "WIDTH": _width(head),
         "IS_CAUSAL": bool(is_causal),
         "allowed_dot_input_precisions": ("ieee",),
     }
-    logsumexp = logsumexp.reshape(heads, length).contiguous()
-    of_rows = (logsumexp, torch.empty_like(logsumexp))
+    # A weight is 0 where there is no row: its total is infinite.
+    logsumexp = pad(logsumexp.reshape(heads, length), (0, padded - length), value=math.inf)
+    of_rows = (logsumexp, torch.zeros_like(logsumexp))
     with _on(query):
         grad_query_kernel[lambda chosen: (triton.cdiv(length, chosen["ROWS"]), heads)](
             *arrays, *of_rows, gradients[0], *numbers, **constants

@@ -31,16 +31,21 @@ def flash_kernel(
     query (ROWS, d); key_pointers and value_pointers (BLOCK, d) point at keys 0 to BLOCK - 1,
     and the strides lead from one key to the next. scale is log2(e) / sqrt(d), so that 2 to the
     power of a scaled score is e to the power of score / sqrt(d). If MASKED, row i may see the
-    keys below limit[i] only. output (ROWS, d), total (ROWS,) and maximum (ROWS,) are what the
-    keys before start have left; the three are returned, in this order.
+    keys below limit[i] only, and the last block may be short; if not, every block is whole.
+    output (ROWS, d), total (ROWS,) and maximum (ROWS,) are what the keys before start have left;
+    the three are returned, in this order.
     """
     key_pointers += start * key_stride  # and on by a block in every turn: in 64 bits,
     value_pointers += start * value_stride  # first times a stride takes longer than a sum
     for first in range(start, stop, BLOCK):
         columns = first + tl.arange(0, BLOCK)
-        there = columns[:, None] < stop  # the last block may be short
-        key = tl.load(key_pointers, mask=there, other=0.0)
-        value = tl.load(value_pointers, mask=there, other=0.0)
+        if MASKED:  # the last block may be short
+            there = columns[:, None] < stop
+            key = tl.load(key_pointers, mask=there, other=0.0)
+            value = tl.load(value_pointers, mask=there, other=0.0)
+        else:
+            key = tl.load(key_pointers)
+            value = tl.load(value_pointers)
         scores = tl.dot(query, tl.trans(key))  # (ROWS, BLOCK)
         if MASKED:
             scores = tl.where(columns[None, :] < limit[:, None], scores, float("-inf"))

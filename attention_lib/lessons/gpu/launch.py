@@ -58,44 +58,57 @@ def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[
         return [math.inf] * len(quantiles)
 
 
-if triton:
-    TUNED = [
-        triton.Config({"ROWS": rows, "BLOCK": block}, num_warps=warps, num_stages=stages)
-        for rows, block, warps, stages in (
-            # Each tile with 8 warps and with 4: which is faster differs between versions of Triton.
-            (128, 128, 8, 3),
-            (128, 128, 4, 3),
-            (128, 64, 8, 3),
-            (128, 64, 4, 3),
-            (64, 128, 8, 2),
-            (64, 128, 4, 2),
-            (64, 64, 8, 3),
-            (64, 64, 4, 3),
-            (64, 32, 4, 3),
-            (64, 32, 4, 2),  # from here on for products without tensor cores, number by number
-            (32, 32, 4, 2),
-            (32, 32, 4, 1),
-        )
+def configurations(*listed: tuple[int, int, int, int, int | None]) -> list[Any]:
+    """List what Triton compiles a kernel for: rows, keys, warps, stages, registers of a thread."""
+    return [
+        triton.Config({"ROWS": rows, "BLOCK": keys}, warps, stages, maxnreg=registers)
+        for rows, keys, warps, stages, registers in (listed if triton else ())
     ]
-    INTERPRETERS = [triton.Config({"ROWS": 16, "BLOCK": 16})]  # small, to reach every edge
 
-    def _worth_trying(configs: list[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-        fitting = configs[:-3] if uses_tensor_cores(arguments["query"]) else configs[-3:]
+
+# None of these spills on Hopper. Of a tile a warp takes 16 rows: with more warps than that, all is
+# done twice. With 128 registers at most, two programs share a multiprocessor: one multiplies while
+# the other exponentiates.
+TUNED = configurations(
+    (128, 128, 8, 3, None),
+    (128, 64, 8, 3, 128),
+    (128, 64, 4, 3, None),
+    (64, 128, 4, 2, None),
+    (64, 64, 4, 3, None),
+    (64, 32, 4, 3, None),
+)
+WIDE = configurations((128, 128, 8, 3, None), (64, 64, 4, 3, None), (64, 32, 4, 3, None))
+NUMBER_BY_NUMBER = configurations(  # without tensor cores large tiles compile for minutes
+    (64, 32, 4, 2, None), (32, 32, 4, 2, None), (32, 32, 4, 1, None)
+)
+INTERPRETERS = configurations((16, 16, 4, 3, None))  # small, to reach every edge
+
+
+def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[Any]) -> Any:
+    """Return Triton's tuning over some configurations; `wide` are those for heads of more than 64."""
+
+    def worth_trying(_: Any, arguments: dict[str, Any], HEAD: int, **__: Any) -> list[Any]:
+        fitting = wide if HEAD > 64 else configs
+        if not uses_tensor_cores(arguments["query"]):
+            fitting = without_tensor_cores
         return fitting[-1:] if is_short(arguments["length_class"]) else fitting
 
-    tuned = triton.autotune(
-        INTERPRETERS if INTERPRETED else TUNED,
+    if triton is None:
+        return jit
+    return triton.autotune(
+        INTERPRETERS if INTERPRETED else configs,
         key=["HEAD", "IS_CAUSAL", "length_class"],
-        prune_configs_by={} if INTERPRETED else {"early_config_prune": _worth_trying},
+        prune_configs_by={} if INTERPRETED else {"early_config_prune": worth_trying},
         do_bench=time_or_lose,
     )
-    # No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
-    fused = functools.partial(jit, do_not_specialize=["query_length", "key_length", "length_class"])
-else:
-    tuned = fused = jit
 
 
-@tuned
+# No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
+LENGTHS = ["query_length", "key_length", "length_class"]
+fused = functools.partial(jit, do_not_specialize=LENGTHS) if triton else jit
+
+
+@tuned_over(TUNED, WIDE, NUMBER_BY_NUMBER)
 @fused
 def forward(
     query,
