@@ -254,7 +254,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     elif others:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
-        if words:
+        if words and 2 * len(shown) > count:
             sentence += f" {in_calls}, and not in the {len(others)} {words}: look there next."
         elif _may_be_chance(table, cover, others):
             return None
@@ -266,8 +266,12 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
 
 
 def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
+    """Tell whether a size explains these calls as well, or an argument that is used otherwise."""
+    sentence = cover.first.sentences[0]
     return share_a_size(table.exercise, cover.shown, others) or any(
-        all(table.explains(one, call) for call in cover.shown) for one in table.changed
+        all(table.explains(one, call) for call in cover.shown)
+        for one in table.changed
+        if not contradict(sentence, one.sentences[0])  # or both say the same
     )
 
 

@@ -325,7 +325,7 @@ class Table:
         values = [value for one in cover.shown for value in leaves(one.seen.value)]
         if any(np.asarray(value).dtype == bool for value in values):
             return False  # two values alone: many a fault gives them in some calls
-        if 2 * len(cover.shown) <= len(self.wrong):
+        if 2 * len(cover.shown) < len(self.wrong):
             return False
         telling = [
             cell
