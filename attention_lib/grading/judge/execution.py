@@ -90,7 +90,7 @@ def run_notebook(task: Task) -> Ran:
             cells = code
             ran = _run_and_check(notebook, cells, setup, task, deadline)
         for ours, names in second_chances(notebook, ran.outputs, task.answers).items():
-            if ran.overdue:
+            if ran.overdue or ran.stops:
                 break
             log.debug("running with the model answers of %s for %s", ours, names)
             changed = with_model_answers(notebook, ours, task.answers)
