@@ -34,7 +34,7 @@ def problem_with(value: Any, right: str) -> str | None:
     import torch
 
     if not isinstance(value, torch.device):
-        return f'pick_device returned {value!r}: make a device of it, torch.device("{right}").'
+        return f'pick_device returned {value!r:.60}: make a device of it, torch.device("{right}").'
     if value.type != right:
         return f"pick_device returned {value.type} where {right} should be taken."
     return None

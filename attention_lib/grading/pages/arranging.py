@@ -13,6 +13,7 @@ from traitlets import default
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
+from attention_lib.grading.terminal import few_marks
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -136,7 +137,7 @@ def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
 def _row(cell: NotebookNode) -> dict[str, Any]:
     """Return what the summary shows of one exercise."""
     marks = cell.metadata.nbgrader
-    sentence = _sentence(cell)
+    sentence = few_marks(_sentence(cell))
     if marks.get("unmarked"):
         sentence = "This answer waits to be read."
     elif marks.get("in_doubt"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
 
 from attention_lib.checks.panel import COLORS
@@ -83,7 +84,7 @@ def _histogram(report: ClassReport) -> str:
     """Draw how many students have how many points in all, in whole points."""
     most = round(sum(report.worth.values()))
     totals = Counter(
-        min(max(round(report.total(student)), 0), most) for student in report.standings
+        min(max(math.floor(report.total(student) + 0.5), 0), most) for student in report.standings
     )
     step, height, tallest = BAR_WIDTH / (most + 1), 120, max(totals.values())
     parts = []
