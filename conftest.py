@@ -41,6 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(map(item.get_closest_marker, LONG)))
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let each doctest print numbers as NumPy does, whatever cell of a lesson ran before it."""
+    if item.nodeid.startswith("attention_lib/"):
+        import numpy as np
+
+        np.set_printoptions(precision=8, suppress=False)
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
