@@ -104,6 +104,10 @@ def cases(rng: Generator) -> Iterator[Case]:
         np.array([[3, -1], [0, 2], [5, 1], [-2, 2], [1, 1]]),
         np.array([True, True, False, True, True]),
     )
+    yield Case(*(rng.integers(-2, 4, size=shape) for shape in ((3, 2), (5, 2), (5, 4))))
+    added = draw(4, 6)
+    added[rng.integers(4)] = -np.inf  # nothing allowed for one of the queries
+    yield Case(draw(4, 3), draw(6, 3), draw(6, 2), added)
     yield Case(draw(1, 3), draw(1, 3), draw(1, 2))
     yield Case(*in_float32(draw(*shape) for shape in ((5, 3), (2, 3), (2, 6))))
     yield Case(

@@ -22,7 +22,12 @@ from attention_lib.exercises.parts.attention import (
     projected,
     scaled_by_width,
 )
-from attention_lib.exercises.parts.cases import draw_projections, in_float32
+from attention_lib.exercises.parts.cases import (
+    draw_projections,
+    drawn_again,
+    in_float32,
+    other_arrays,
+)
 from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.attention import attention, cross_attention
 from attention_lib.lessons.stability import stable_softmax
@@ -134,7 +139,7 @@ EXERCISE = Exercise(
     points=1,
     minutes=3,
     reference=cross_attention,
-    cases=cases,
+    cases=drawn_again(cases, other_arrays),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -24,7 +24,12 @@ from attention_lib.exercises.parts.attention import (
     softmax_or_zeros,
     within_one_sequence,
 )
-from attention_lib.exercises.parts.cases import draw_projections, in_float32
+from attention_lib.exercises.parts.cases import (
+    draw_projections,
+    drawn_again,
+    in_float32,
+    other_arrays,
+)
 from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.attention import attention, causal_mask, self_attention
 from attention_lib.lessons.stability import stable_softmax
@@ -128,7 +133,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=5,
     reference=self_attention,
-    cases=cases,
+    cases=drawn_again(cases, other_arrays),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

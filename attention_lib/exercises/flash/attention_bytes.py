@@ -40,6 +40,11 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(4096, 64, 4, 128)
     yield Case(65_536, 128, 2)  # more bytes than 32 bits count
     yield Case(65_536, 128, 2, 64)
+    yield Case(int(rng.integers(50_000, 70_000)), 128, 4)
+    rows = int(rng.integers(3, 99))
+    tiles = int(rng.integers(2, 50))
+    yield Case(rows * tiles, 16, 4, rows)  # whole tiles
+    yield Case(rows * tiles + 1, 24, 2, rows)  # and a short one
     yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8)
     yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8, int(rng.integers(2, 99)))
 

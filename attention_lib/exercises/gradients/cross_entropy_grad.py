@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
 from attention_lib.lessons.gradients import cross_entropy_grad, softmax_vjp
 from attention_lib.lessons.softmax import softmax
@@ -137,7 +138,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=6,
     reference=cross_entropy_grad,
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -35,6 +35,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(drawn(rng, 6), np.array([0, 1, 2, 0, 1, 2]))
     yield Case(drawn(rng, 9), np.array([0, 1, 2, 0, 1, 2, 0, 1, 2]))  # two earlier places
     yield Case(drawn(rng, 8), rng.integers(3, size=8))
+    yield Case(drawn(rng, 5), rng.permutation(9)[:5])  # nothing repeats
     yield Case(drawn(rng, 12), rng.integers(7, size=12))
     yield Case(drawn(rng, 7).astype(np.float32), np.array([30, 11, 30, 30, 5, 11, 2]))
     yield Case(np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]]), np.array([3, 3, 8]))

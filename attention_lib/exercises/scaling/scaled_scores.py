@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.exercises.scaling.dot_product_scores import unit
 from attention_lib.lessons.scaling import scaled_scores
@@ -131,7 +132,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=4,
     reference=scaled_scores,
-    cases=cases,
+    cases=drawn_again(cases, other_arrays),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -29,6 +29,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(1, 3.0)
     yield Case(2)
     yield Case(4096, 0.1)
+    yield Case(int(rng.integers(5, 999)))
     yield Case(int(rng.integers(5, 999)), float(rng.uniform(0.2, 3.0)))
     yield Case(int(rng.integers(5, 999)), component_std=float(rng.uniform(1.2, 3.0)))
 

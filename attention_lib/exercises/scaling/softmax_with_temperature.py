@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import (
     divided_by_sum,
     hard_softmax,
@@ -53,6 +54,13 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([4e-8, 1e-8, 3e-8]), 2e-8)
     yield Case(np.array([5e8, -2e8, 9e8]), 4e8)
     yield Case(np.array([5.0, -1.0, 2.0]), -0.25, raises=ValueError)
+
+
+def other_quotients(rng: Generator, case: Case) -> Case:
+    """Draw another temperature, and other rows of scores in another order."""
+    temperature = case.args[1] * float(rng.uniform(0.85, 0.99))
+    changed = other_scores(rng, case)
+    return Case(changed.args[0], temperature, raises=case.raises)
 
 
 def magnitude(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
@@ -178,7 +186,7 @@ EXERCISE = Exercise(
     minutes=5,
     reference=softmax_with_temperature,
     signature="softmax_with_temperature(scores, temperature, axis=-1)",
-    cases=cases,
+    cases=drawn_again(cases, other_quotients),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.lessons.softmax import normalize_by_sum, softmax
 
 HINTS = (
@@ -69,7 +70,7 @@ EXERCISE = Exercise(
     points=1,
     minutes=5,
     reference=normalize_by_sum,
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
@@ -139,7 +140,7 @@ EXERCISE = Exercise(
     minutes=10,
     reference=softmax,
     signature="softmax(scores, axis=-1)",
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=weights_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.lessons.softmax import softmax, weighted_sum
 
 HINTS = (
@@ -85,7 +86,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=6,
     reference=weighted_sum,
-    cases=cases,
+    cases=drawn_again(cases, other_arrays),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.stability import cross_entropy, log_softmax, stable_softmax
@@ -126,7 +127,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=5,
     reference=cross_entropy,
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

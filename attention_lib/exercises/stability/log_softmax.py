@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
@@ -92,7 +93,7 @@ EXERCISE = Exercise(
     minutes=4,
     reference=log_softmax,
     signature="log_softmax(scores, axis=-1)",
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=logarithms_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.lessons.stability import logsumexp
@@ -118,7 +119,7 @@ EXERCISE = Exercise(
     points=2,
     minutes=7,
     reference=logsumexp,
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import largest_finite
 from attention_lib.exercises.parts.softmax import (
@@ -192,7 +193,7 @@ EXERCISE = Exercise(
     points=3,
     minutes=8,
     reference=masked_softmax,
-    cases=cases,
+    cases=drawn_again(cases, other_arrays),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
 HINTS = (
@@ -52,6 +53,18 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case((3.5, 1.25), (-1.0, 2.0))
     yield Case((-np.inf, 0.0), (2.0, 3.0))
     yield Case((-np.inf, 0.0), (-np.inf, 0.0))
+
+
+def other_pairs(rng: Generator, case: Case) -> Case:
+    """Draw other maxima and totals for parts that are not empty."""
+
+    def changed(part: SoftmaxStats) -> SoftmaxStats:
+        maximum, total = (np.asarray(one, float) for one in part)
+        maximum = maximum + rng.normal(0.0, 1.0, maximum.shape)
+        total = total * rng.uniform(0.5, 2.0, total.shape)
+        return (maximum, total) if np.ndim(part[0]) else (float(maximum), float(total))
+
+    return Case(*map(changed, case.args))
 
 
 def magnitude(left: SoftmaxStats, right: SoftmaxStats) -> tuple[NDArray, NDArray]:
@@ -139,7 +152,7 @@ EXERCISE = Exercise(
     points=3,
     minutes=9,
     reference=merge_softmax_stats,
-    cases=cases,
+    cases=drawn_again(cases, other_pairs),
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

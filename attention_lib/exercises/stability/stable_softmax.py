@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
@@ -135,7 +136,7 @@ EXERCISE = Exercise(
     points=3,
     minutes=6,
     reference=stable_softmax,
-    cases=cases,
+    cases=drawn_again(cases, other_scores),
     magnitude=weights_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,

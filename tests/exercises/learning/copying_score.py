@@ -57,7 +57,7 @@ WRONG = {
     "among the first two": among_the_first_two,
     "words of one length": normalized_words,
     "positive and largest": lambda e, v, o, u: np.mean(
-        (np.diag(e @ v @ o @ u) == (e @ v @ o @ u).max(axis=1)) & (np.diag(e @ v @ o @ u) > 1)
+        (np.diag(e @ v @ o @ u) == (e @ v @ o @ u).max(axis=1)) & (np.diag(e @ v @ o @ u) > 9)
     ),
     "largest of row and column": lambda e, v, o, u: np.mean(
         (np.diag(e @ v @ o @ u) == (e @ v @ o @ u).max(axis=1))
