@@ -104,7 +104,8 @@ def cases(rng: Generator) -> Iterator[Case]:
         np.array([[3, -1], [0, 2], [5, 1], [-2, 2], [1, 1]]),
         np.array([True, True, False, True, True]),
     )
-    yield Case(*(rng.integers(-2, 4, size=shape) for shape in ((3, 2), (5, 2), (5, 4))))
+    integers = (rng.integers(-2, 4, size=shape) for shape in ((3, 2), (5, 2), (5, 4)))
+    yield Case(*integers, rng.permutation([True, True, False, True, False]))
     added = draw(4, 6)
     added[rng.integers(4)] = -np.inf  # nothing allowed for one of the queries
     yield Case(draw(4, 3), draw(6, 3), draw(6, 2), added)
@@ -114,7 +115,6 @@ def cases(rng: Generator) -> Iterator[Case]:
         *in_float32(draw(*shape) for shape in ((2, 3, 6), (2, 5, 6), (2, 5, 7))),
         np.where(rng.random((2, 3, 5)) < 0.6, draw(2, 3, 5), -np.inf),  # float64
     )
-    yield Case(draw(3, 6), draw(5, 6), draw(5, 7), draw(3, 5).astype(np.float32))
     yield Case(
         *in_float32(draw(*shape) for shape in ((3, 6), (5, 6), (5, 7))),
         np.arange(5) < np.array([[5], [0], [2]]),

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.cases import drawn_again
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.scaling import entropy
@@ -39,16 +38,16 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(softmax(rng.normal(size=(2, 3, 5, 6)), axis=-2), axis=-2)
     yield Case(softmax(rng.normal(size=(5, 7))).astype(np.float32))
     yield Case(np.array([[0.75, 0.0, 0.25], [1.0, 0.0, 0.0]], np.float32))
-    yield Case(np.array([[1.0 - 3e-13, 1e-13, 2e-13], [1.0, 1e-200, 0.0]]))
+    tiny = Case(np.array([[1.0 - 3e-13, 1e-13, 2e-13], [1.0, 1e-200, 0.0]]))
+    yield tiny
+    yield other_weights(rng, tiny)
     yield Case(softmax(rng.normal(size=(6, 1))))
 
 
 def other_weights(rng: Generator, case: Case) -> Case:
     """Draw other weights; those that are 0 stay so, and each row sums to 1."""
-    (weights,) = case.args
-    axis = case.kwargs.get("axis", -1)
-    weights = (weights * rng.uniform(0.5, 1.5, weights.shape)).astype(weights.dtype)
-    return Case(weights / weights.sum(axis=axis, keepdims=True), **case.kwargs)
+    weights = case.args[0] * rng.uniform(0.5, 1.5, case.args[0].shape)
+    return Case(rng.permuted(weights / weights.sum(axis=-1, keepdims=True), axis=-1))
 
 
 def magnitude(weights: NDArray, axis: int = -1) -> NDArray:
@@ -123,7 +122,7 @@ EXERCISE = Exercise(
     minutes=5,
     reference=entropy,
     signature="entropy(weights, axis=-1)",
-    cases=drawn_again(cases, other_weights),
+    cases=cases,
     magnitude=magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
