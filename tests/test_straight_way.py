@@ -37,7 +37,6 @@ AT_MOST = {
 # Not rewritten yet: remove a lesson when it keeps to its minutes.
 TOO_LONG = {
     "07_flash",
-    "08_learning",
     "09_gpu",
 }
 

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 MARKS = "osD^vP"
+SMOOTHED = 11  # steps
 
 Cells = Sequence[tuple[int, int]]  # (query, key)
 
@@ -117,6 +118,8 @@ def loss_and_heads(
 ) -> LessonFigure:
     """Draw the loss of some runs, and below it on the same time axis how far heads have grown.
 
+    The losses of single steps are drawn faintly, their means over `SMOOTHED` steps on top of them.
+
     Parameters
     ----------
     losses
@@ -145,7 +148,9 @@ def loss_and_heads(
         height_ratios=(3, 2),
     )
     for (name, run), color, dashes in zip(losses.items(), CYCLE, ("-", "--", "-."), strict=False):
-        above.plot(np.arange(1, len(run) + 1), run, dashes, color=color, linewidth=1.4, label=name)
+        steps_of_run = np.arange(1, len(run) + 1)
+        above.plot(steps_of_run, run, color=color, linewidth=0.8, alpha=0.25)
+        above.plot(*_smooth(run), dashes, color=color, linewidth=1.6, label=name)
     last = max(len(run) for run in losses.values())
     for name, level in levels.items():
         above.axhline(level, color=GRAY, linewidth=1, linestyle=":")
@@ -161,6 +166,14 @@ def loss_and_heads(
     for panel in (above, below):
         panel.grid()
     return figure
+
+
+def _smooth(run: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return steps and the mean loss of the `SMOOTHED` steps around each."""
+    run = np.asarray(run, float)
+    width = min(SMOOTHED, len(run))
+    means = np.convolve(run, np.full(width, 1 / width), mode="valid")
+    return np.arange(len(means)) + (width + 1) / 2, means
 
 
 def _first_above(steps: Sequence[int], values: ArrayLike) -> str:

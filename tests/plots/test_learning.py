@@ -53,3 +53,13 @@ def test_runs_that_did_not_get_there_are_hollow_and_beyond_the_limit():
     marks = steps().axes[1].lines[3:6]
     assert [mark.get_markerfacecolor() for mark in marks] == ["none"] * 3
     assert all(mark.get_xdata()[0] > 250 for mark in marks)
+
+
+def test_a_loss_is_smoothed_over_some_steps_and_stays_where_it_was():
+    losses = [float(step % 2 + step) for step in range(1, 41)]
+    heads = {"head": [0.1]}
+    (faint, smooth) = plots.loss_and_heads({"one": losses}, [0], heads, {}).axes[0].lines
+    assert list(faint.get_ydata()) == losses
+    steps, means = smooth.get_data()
+    assert (steps[0], steps[-1]) == (6, 35)
+    assert abs(means[0] - sum(losses[:11]) / 11) < 1e-12
