@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots.drawing import number, weight_cells
 from attention_lib.plots.style import (
@@ -148,8 +148,7 @@ def loss_and_heads(
         height_ratios=(3, 2),
     )
     for (name, run), color, dashes in zip(losses.items(), CYCLE, ("-", "--", "-."), strict=False):
-        steps_of_run = np.arange(1, len(run) + 1)
-        above.plot(steps_of_run, run, color=color, linewidth=0.8, alpha=0.25)
+        above.plot(np.arange(1, np.size(run) + 1), run, color=color, linewidth=0.8, alpha=0.25)
         above.plot(*_smooth(run), dashes, color=color, linewidth=1.6, label=name)
     last = max(len(run) for run in losses.values())
     for name, level in levels.items():
@@ -168,11 +167,11 @@ def loss_and_heads(
     return figure
 
 
-def _smooth(run: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _smooth(run: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return steps and the mean loss of the `SMOOTHED` steps around each."""
-    run = np.asarray(run, float)
-    width = min(SMOOTHED, len(run))
-    means = np.convolve(run, np.full(width, 1 / width), mode="valid")
+    losses = np.asarray(run, np.float64)
+    width = min(SMOOTHED, losses.size)
+    means = np.convolve(losses, np.full(width, 1 / width), mode="valid")
     return np.arange(len(means)) + (width + 1) / 2, means
 
 
