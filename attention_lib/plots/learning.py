@@ -167,7 +167,7 @@ def loss_and_heads(
     return figure
 
 
-def _smooth(run: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _smooth(run: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return steps and the mean loss of the `SMOOTHED` steps around each."""
     losses = np.asarray(run, np.float64)
     width = min(SMOOTHED, losses.size)
