@@ -154,7 +154,7 @@ def loss_and_heads(
     for name, level in levels.items():
         above.axhline(level, color=GRAY, linewidth=1, linestyle=":")
         above.annotate(
-            name, (last, level), (0, 3), textcoords="offset points", ha="right", fontsize=9
+            name, (last, level), (0, -11), textcoords="offset points", ha="right", fontsize=9
         )
     above.set(ylabel="loss (nats a word)", ylim=(0, None))
     above.legend(loc="lower left")
