@@ -1,9 +1,9 @@
 """Share of wrong answers that are told what to change: the check's sentences, rated by people.
 
 `tests/natural/` holds natural mistakes, in a folder for each writer and a file for each lesson.
-`ratings.yaml` there holds what the check said of each when a person rated it: that it says what to
-change (`told`), says some of it (`partly`), shows numbers or a raw error alone (`bare`), or leads
-the learner astray (`misleads`).
+`ratings.yaml` there holds what the check said at once of each, without the line folded below, when
+a person rated it: that it names the fault (`told`), names some of it (`partly`), shows numbers or a
+raw error alone (`bare`), or leads the learner astray (`misleads`).
 
 `python -m benchmarks.explanations [NAME]` runs the check on every entry and prints the shares. NAME
 is a lesson, an exercise or an entry's name, and leaves out the others. `--list` prints each answer,
@@ -84,13 +84,13 @@ def answer_of(entry: Entry) -> Any:
 
 
 def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
-    """Return the check's verdict on an entry, and its sentence."""
+    """Return the check's verdict on an entry, and what it says at once."""
     try:
         answer = answer_of(entry)
     except (Exception, OutOfTime) as error:  # a cell that stops, as Jupyter shows it
         return "error", f"{type(error).__name__}: {error}"
     report = judge(EXERCISES[entry.exercise], answer, SEED, policy)
-    return report.outcome, report.text
+    return report.outcome, report.sentence
 
 
 def read_ratings(corpus: Path = CORPUS) -> Stored:

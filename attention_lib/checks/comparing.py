@@ -211,12 +211,9 @@ def _first_of_a_pair(value: Any, expected: Expected) -> str:
 def _origin_of_dtype(got: np.dtype, right: np.dtype) -> str:
     """Say where a dtype comes from that learners do not ask for."""
     if (got, right) == (np.float64, np.float32):
-        return (
-            " It comes from astype(float), from an argument that is float64, or from what NumPy makes "
-            "itself, such as np.sqrt(3) and np.eye(3): astype, math.sqrt and dtype= mend it."
-        )
+        return " What meets a float64 array becomes float64."
     if got.kind in "iu" and right == np.float64:
-        return " np.zeros_like and np.empty_like of integers hold whole numbers only."
+        return " An array of integers holds whole numbers only."
     return ""
 
 

@@ -18,7 +18,7 @@ from attention_lib.checks.relations import Related, related, related_here
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
-from attention_lib.checks.source.patterns import read
+from attention_lib.checks.source.patterns import read, widening
 from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
@@ -69,13 +69,14 @@ def edit_that_mends_all(attempt: Attempt) -> Report | None:
     for mend in attempt.search.wholes() if attempt.search else ():
         left = left_after(attempt, mend.answer)
         if left is not None:
-            then = f" Then: {left}" if left else ""
-            return _with_edit(attempt, f"{mend.words}, and every result is right.{then}")
+            fault = f"{mend.fault} Besides: {left}" if left else mend.fault
+            return _with_edit(attempt, fault, f"{mend.words}, and every result is right.")
     return None
 
 
-def _with_edit(attempt: Attempt, edit: str) -> Report | None:
-    return dataclasses.replace(attempt.problem, edit=edit) if attempt.problem else None
+def _with_edit(attempt: Attempt, fault: str, edit: str) -> Report | None:
+    report = _with_advice(attempt, fault)
+    return dataclasses.replace(report, edit=edit) if report else None
 
 
 def known_beside_errors(attempt: Attempt) -> Report | None:
@@ -145,8 +146,8 @@ def edit_and_known(attempt: Attempt) -> Report | None:
             break
         left = _left_by(attempt, mend, list(search.after(mend)))
         if left and not contradict(mend.words.replace("sqrt", "√"), left):
-            edit = f"There are at least two faults. {mend.words}. That leaves another: {left}"
-            return _with_edit(attempt, edit)
+            faults = f"There are at least two faults. {mend.fault} Besides: {left}"
+            return _with_edit(attempt, faults, f"{mend.words}. The other fault is left.")
     return None
 
 
@@ -331,9 +332,11 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
         return None  # the exercise explains its own numbers
     mend = attempt.search.in_part() if attempt.search else None
     if mend:
-        return _with_edit(
-            attempt, f"{mend.words}, and this result is right; then look at the next."
-        )
+        edit = f"{mend.words}, and this result is right; then look at the next."
+        return _with_edit(attempt, mend.fault, edit)
+    comparison = problem.comparison
+    if comparison and "returned dtype float64" in (comparison.problem or ""):
+        return _with_advice(attempt, widening(attempt.answer).strip())
     return _with_advice(attempt, read(attempt.exercise, attempt.answer, attempt.comparisons))
 
 

@@ -28,6 +28,7 @@ TITLES = {
 }
 # Okabe–Ito colors: color-blind readers can tell them apart, on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
+EDIT = "The line to change"  # stands above it, folded in a notebook
 REMARK = "A remark:"  # what begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
@@ -55,6 +56,8 @@ def as_text(report: Report) -> str:
         body = value if isinstance(value, str) else _array_text(value)
         lines.append(f"  {label}:")
         lines.extend(f"    {line}" for line in body.splitlines())
+    if report.edit:
+        lines += [f"  {EDIT}:", f"    {report.edit}"]
     return "\n".join(lines)
 
 
@@ -67,7 +70,7 @@ def headline(report: Report) -> str:
             f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
         )
         return f"{exercise.name}: right. {cases}"
-    sentence = report.text
+    sentence = report.sentence
     if sentence.startswith(
         ("result ", "part ")
     ):  # not a name of the learner's, which stays as it is
@@ -92,8 +95,11 @@ def as_html(report: Report, pictures: bool = True) -> str:
         details = (
             f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px;margin-top:6px">{details}</div>'
         )
+    edit = ""
+    if report.edit:
+        edit = f"<details><summary>{EDIT}</summary>{with_code(report.edit)}</details>"
     return panel(
-        f"<strong>{html.escape(head)}.</strong> {with_code(sentence)}{advice}{details}",
+        f"<strong>{html.escape(head)}.</strong> {with_code(sentence)}{advice}{edit}{details}",
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',
     )

@@ -20,6 +20,7 @@ from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison, remark_on_dtype
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.patterns import widening
 from attention_lib.checks.source.search import Search, search
 from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
@@ -163,7 +164,8 @@ def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
         for one in attempt.comparisons
         for part in one.parts or ()
     )
-    for sentence in (next(filter(None, printed), None), next(filter(None, wider), None)):
+    wide = next(filter(None, wider), "")
+    for sentence in (next(filter(None, printed), None), wide and wide + widening(attempt.answer)):
         if sentence:
             yield Report(exercise, "right", sentence)
 
@@ -179,9 +181,11 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
             "x -= y."
         )
     if seen.warnings:
+        quiet = ""
+        if "encountered in" in seen.warnings[0]:  # NumPy's words of floating point
+            quiet = " or, where its result is what you want, keep it quiet with np.errstate"
         sentences["warnings"] = (
-            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns or, where its '
-            "result is what you want, keep it quiet with np.errstate."
+            f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns{quiet}.'
         )
     if seen.printed:
         text = seen.printed.strip().splitlines()

@@ -431,7 +431,7 @@ def _shape_advice(got: tuple[int, ...], right: tuple[int, ...]) -> str:
         if len(got) > len(right):
             return "look for keepdims=True or a [None] too many"
         if len(got) < len(right):
-            return "an axis of length 1 is lost, by an index, a sum or np.squeeze: keepdims=True keeps it"
+            return "axes of length 1 are missing"
     return "look at where axes are joined or cut"
 
 

@@ -70,10 +70,12 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     if "object is not iterable" in message and frames:
         line = frames[-1].line or ""
         if OF_LISTS.search(line):
-            return (
-                ". Python's max, min and sum go through a list: arrays have np.max and np.sum, and in a "
-                "kernel tl.max(x, axis=1), tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
-            )
+            if IN_A_KERNEL.search(line):
+                return (
+                    ". Python's max, min and sum go through a list: in a kernel tl.max(x, axis=1), "
+                    "tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
+                )
+            return ". Python's max, min and sum go through a list: arrays have np.max and np.sum."
         if SHAPELESS.search(line):
             return ". A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
     if (

@@ -17,17 +17,12 @@ class Report:
 
     exercise: Exercise
     outcome: Outcome
-    sentence: str  # the fault, and its rule
+    sentence: str  # the fault, and its rule: said at once
     comparison: Comparison | None = None
     case_count: int = 0  # of a right answer, how many cases it was tried on
     mistake: str = ""  # the id of the known mistake that was recognized
     advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same
-    edit: str = ""  # the change of source that makes results right
-
-    @property
-    def text(self) -> str:
-        """The fault and the edit, in sentences."""
-        return sentences(self.sentence, self.edit)
+    edit: str = ""  # the change of source that makes results right: shown when asked
 
 
 def sentences(first: str, second: str) -> str:

@@ -54,8 +54,8 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: scores - scores.mean(axis=axis),
     "sum-subtracted: You subtract the sum of the row: subtract its mean.",
     lambda scores, axis=-1: scores - scores.sum(axis=axis, keepdims=True),
-    "cut-to-integers: For integer scores the result is cut to whole numbers: np.empty_like and "
-    "np.zeros_like copy the integer dtype. Make a float array.",
+    "cut-to-integers: For integer scores the result is cut to whole numbers: an array of "
+    "integers holds no others. Make a float array.",
     cut_to_integers(centered),
 )
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from attention_lib.checks import explaining, judging
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, Policy, judge
+from attention_lib.checks.verdict import sentences
 from attention_lib.exercises import EXERCISES
 
 
@@ -24,8 +25,9 @@ def verdict(answer, name="softmax", seed=0, policy=LEARNER):
 def sentence_of(answer, name="softmax", policy=LEARNER):
     report = verdict(answer, name, policy=policy)
     assert report.outcome != "right"
-    assert "\n" not in report.text
-    return report.text
+    said = sentences(report.sentence, report.edit)
+    assert "\n" not in said
+    return said
 
 
 def said_of_numbers(answer, name="softmax"):

@@ -6,6 +6,8 @@ import numpy as np
 
 import attention_lib
 from attention_lib.checks.panel import as_html, as_text, headline
+from attention_lib.checks.verdict import Report
+from attention_lib.exercises import EXERCISES
 from tests.checks.judged import WITHOUT_SOURCE, right, verdict
 
 
@@ -121,3 +123,12 @@ def test_the_one_entry_of_an_array_is_not_called_all_entries():
     )
     assert "the only entry" in text
     assert "all 1 entries" not in text
+
+
+def test_edit_stands_folded_below_the_fault_and_last_in_plain_text():
+    report = Report(EXERCISES["softmax"], "wrong", "The axis is wrong.", edit="Write `a < b`.")
+    panel = as_html(report)
+    assert "<details><summary>The line to change</summary>Write <code>a &lt; b</code>." in panel
+    assert panel.index("The axis is wrong.") < panel.index("<details>")
+    assert as_text(report).splitlines()[-2:] == ["  The line to change:", "    Write `a < b`."]
+    assert headline(report) == "softmax: not right yet. The axis is wrong."

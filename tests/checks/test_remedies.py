@@ -1,6 +1,7 @@
 """Errors of NumPy's and Python's get a sentence that says what to do."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -87,8 +88,7 @@ def _added_crosswise(scores, axis=-1):
         (_by_another_mask, "A mask of another shape is broadcast first, as np.where does."),
         (
             _with_fixed_axes,
-            "`scores` has shape (3,). NumPy's transpose takes all axes in their new order: "
-            "np.swapaxes(scores, 0, 1) exchanges two.",
+            "exchange two axes with np.swapaxes, counted from the end.",
         ),
         (_with_two_axes, "*batch, length, width = x.shape takes them all."),
         (_with_two_results, "values to unpack (expected 2, got 1)"),
@@ -133,3 +133,61 @@ def test_an_array_that_is_a_plain_number_has_its_remedy(answer):
     assert report.sentence.endswith(
         "np.asarray(x) makes an array of x, and NumPy's functions take either."
     )
+
+
+def _lists_in_numpy(scores, axis=-1):
+    return np.exp(scores) / max(len(scores.shape))
+
+
+def test_words_of_kernels_are_left_to_kernels():
+    sentence = verdict(_lists_in_numpy).sentence
+    assert "Python's max, min and sum go through a list" in sentence
+    assert "tl." not in sentence
+    assert "kernel" not in sentence
+
+
+def test_np_errstate_is_named_for_warnings_of_floating_point_alone():
+    def warns(scores, axis=-1):
+        warnings.warn("an old name", FutureWarning, stacklevel=1)
+        return right(scores, axis)
+
+    def divides(scores, axis=-1):
+        np.log(np.zeros(1))
+        return right(scores, axis)
+
+    assert "np.errstate" not in verdict(warns).sentence
+    assert "np.errstate" in verdict(divides).sentence
+
+
+def test_class_numbers_are_an_index_and_take_no_new_axis():
+    sentence = verdict(_minus_class_numbers, "cross_entropy_grad").sentence
+    assert "`targets` holds whole numbers, one for each row of `weights`" in sentence
+    assert "None" not in sentence
+
+
+def _minus_class_numbers(scores, targets):
+    weights = right(scores)
+    return (weights - targets) / len(targets)
+
+
+def test_flat_result_is_not_said_to_lack_keepdims():
+    def flat(f, x, eps=1e-6):
+        gradient = np.zeros(x.size)
+        for place in range(x.size):
+            step = np.zeros(x.size)
+            step[place] = eps
+            up, down = x + step.reshape(x.shape), x - step.reshape(x.shape)
+            gradient[place] = (f(up) - f(down)) / (2 * eps)
+        return gradient
+
+    assert "keepdims" not in verdict(flat, "numerical_gradient").sentence
+
+
+def test_line_that_widens_is_named_in_a_remark():
+    advice = verdict(_wide).advice
+    assert "It comes from `scores.astype(float)` in line" in " ".join(advice)
+
+
+def _wide(scores, axis=-1):
+    exponentials = np.exp(scores.astype(float))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)

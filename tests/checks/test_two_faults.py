@@ -109,7 +109,7 @@ def test_both_faults_are_named(name, answer, mend, left, unhurried):
     sentence = sentence_of(answer, name)
     assert TWO in sentence
     assert mend in sentence
-    assert f"That leaves another: {left}" in sentence
+    assert f"Besides: {left}" in sentence
 
 
 @pytest.mark.parametrize("answer", [_scaled_upward, _mask_turned_round, _another_function])

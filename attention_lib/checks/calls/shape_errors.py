@@ -19,6 +19,7 @@ from attention_lib.checks.calls.failing_line import (
     quoted,
     shape_of,
 )
+from attention_lib.checks.calls.tensors import is_tensor
 
 REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
 
@@ -48,7 +49,7 @@ def product(error: BaseException, line: FailingLine) -> str:
     mend = (
         _on_t(line, left, right)
         or _split_too_early(line, right, *inner)
-        or _mended_product(left, right, one, other)
+        or _mended_product(line, left, right, one, other)
     )
     return f"{met}. {rule}{mend}"
 
@@ -91,13 +92,24 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
                 if shape is not None and len(shape) > 2:
                     return (
                         f" .T reverses all {len(shape)} axes of {quoted(node.value)}: "
-                        f"np.swapaxes({ast.unparse(node.value)}, -1, -2) exchanges the last two."
+                        f"{_transposed(line, node.value)} exchanges the last two."
                     )
     return ""
 
 
+def _transposed(line: FailingLine, operand: ast.expr) -> str:
+    """Write the exchange of the last two axes in the words of the operand's library."""
+    if is_tensor(line.value(operand)):
+        return f"{_indexed(operand)}.transpose(-2, -1)"
+    return f"np.swapaxes({ast.unparse(operand)}, -1, -2)"
+
+
 def _mended_product(
-    left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
+    line: FailingLine,
+    left: ast.expr,
+    right: ast.expr,
+    one: tuple[int, ...],
+    other: tuple[int, ...],
 ) -> str:
     """Name the other order, or a transpose, if one of them alone gives shapes that fit."""
     first, second = ast.unparse(left), ast.unparse(right)
@@ -105,9 +117,9 @@ def _mended_product(
     if _multiplies(other, one):
         mends.append(f"`{second} @ {first}`")
     if len(other) > 1 and _multiplies(one, _turned(other)):
-        mends.append(f"`{first} @ np.swapaxes({second}, -1, -2)`")
+        mends.append(f"`{first} @ {_transposed(line, right)}`")
     if len(one) > 1 and _multiplies(_turned(one), other):
-        mends.append(f"`np.swapaxes({first}, -1, -2) @ {second}`")
+        mends.append(f"`{_transposed(line, left)} @ {second}`")
     return f" The shapes of {mends[0]} fit." if len(mends) == 1 else ""
 
 
@@ -190,7 +202,7 @@ def _mended_broadcast(
     if len(target) == len(shape):
         kept = _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
         return kept
-    kept = _with_axis_kept(line, operand, target)
+    kept = _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand)
     if kept:
         return kept
     if len(target) - len(shape) != 1:
@@ -208,6 +220,22 @@ def _mended_broadcast(
     after = len(shape) - places[0]
     index = ", ".join(["...", "None", *[":"] * after])
     return f" `{_indexed(operand)}[{index}]` has an axis of 1 there, and fits."
+
+
+def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:
+    """Say that whole numbers are places in rows, if there is one for each row of an array."""
+    array, places = line.value(rows), line.value(operand)
+    if not isinstance(array, np.ndarray) or not isinstance(places, np.ndarray):
+        return ""
+    if array.dtype.kind != "f" or places.dtype.kind not in "iu" or array.shape[:-1] != places.shape:
+        return ""
+    if not places.size or places.min() < 0 or places.max() >= array.shape[-1]:
+        return ""
+    text = ast.unparse(operand)
+    return (
+        f" `{text}` holds whole numbers, one for each row of {quoted(rows)}: if they say which entry "
+        "of a row is meant, they are its index, and not a number to compute with."
+    )
 
 
 def _indexed(operand: ast.expr) -> str:

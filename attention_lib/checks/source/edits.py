@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_lib.checks.source import expressions, indexing, statements
+from attention_lib.checks.source.faults import fault_of
 from attention_lib.checks.source.scope import Scope
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes
@@ -28,6 +29,7 @@ class Edit:
     new: Any
     enclosing: tuple[ast.AST, ...]  # from the parent up to the function
     words: str = ""  # says what to do; empty: the code before and after says it
+    fault: str = ""  # that the edit repairs; empty: the two expressions tell it
 
     def __post_init__(self) -> None:
         like = self.old[0] if isinstance(self.old, list) else self.old
@@ -52,6 +54,12 @@ class Edit:
             getattr(self.parent, self.field)[self.index] = value
 
     @property
+    def does_nothing(self) -> bool:
+        """Whether what it makes of the code is idle: ``x + 0``, ``x = x``."""
+        with self.applied():
+            return is_idle(self.new) or is_idle(self.parent)
+
+    @property
     def statement(self) -> ast.AST | None:
         """The statement that is changed, of those without a block."""
         node = next(node for node in self.enclosing if isinstance(node, ast.stmt))
@@ -74,6 +82,22 @@ class Edit:
         return shown
 
 
+def is_idle(node: ast.AST) -> bool:
+    """Tell whether code gives back what it is given: ``x + 0``, ``x = x``, ``x.astype(x.dtype)``."""
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
+            return True
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=source)):
+            return target == source
+        case ast.Call(
+            func=ast.Attribute(value=owner, attr="astype"), args=[ast.Attribute() as dtype]
+        ):
+            return ast.unparse(dtype) == f"{ast.unparse(owner)}.dtype"
+        case ast.Call(args=[*_, one, other]) if expressions.name_of_call(node) == "swapaxes":
+            return ast.dump(one) == ast.dump(other)
+    return False
+
+
 SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)
 PARTS = (ast.Slice, ast.keyword, ast.Starred, ast.comprehension)
 
@@ -93,6 +117,20 @@ def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
         texts[f"in line {line}, write `{after}` in place of `{before}`"] = None
     both = "; then ".join(texts)
     return f"{both[0].upper()}{both[1:]}"
+
+
+def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
+    """Say what is wrong with the code that edits change, and not what to write."""
+    texts = dict.fromkeys(edit.fault or _fault_of(edit, lines) for edit in edits)
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in texts)
+
+
+def _fault_of(edit: Edit, lines: Sequence[str]) -> str:
+    around = edit.quoted
+    quoted = _text_of(around, lines) or ast.unparse(around)
+    fault = fault_of(edit.old, edit.new, edit.parent, quoted)
+    line = getattr(around, "lineno", edit.old.lineno)
+    return f"in line {line}, {fault[0].lower()}{fault[1:]}"
 
 
 def _before_and_after(
@@ -162,8 +200,9 @@ def _collect(
         if field in ("decorator_list", "returns", "annotation"):
             continue
         if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-            for rank, block, words in statements.changes(value, node, scope):
-                edits.append((Edit(rank, node, field, None, value, block, around, words), ""))
+            for rank, block, words, fault in statements.changes(value, node, scope):
+                edit = Edit(rank, node, field, None, value, block, around, words, fault)
+                edits.append((edit, ""))
         items = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, item in items:
             if isinstance(item, ast.expr):
@@ -174,6 +213,8 @@ def _collect(
                 )
                 for rank, new in found:
                     edit = Edit(rank, node, field, index, item, new, around)
+                    if edit.does_nothing:  # leaving that code out is another edit
+                        continue
                     kind = f"{shape} > {_without_names(new)}" if shape else ""
                     if isinstance(item, ast.Name) and isinstance(new, ast.Name):
                         kind = f"{item.id} > {new.id}"

@@ -24,7 +24,7 @@ from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
-from attention_lib.checks.source.edits import Edits, edits_of, rank_of, sentence_of
+from attention_lib.checks.source.edits import Edits, edits_of, faults_of, rank_of, sentence_of
 
 MOST_TRIALS = 600  # of edits, for one answer; the same on every machine
 BUDGET_SECONDS = 0.25  # of the processor's time, for all of them
@@ -44,6 +44,7 @@ class Mend:
     """An edit that makes results right: what to write, and the edited answer."""
 
     words: str
+    fault: str  # that it repairs
     answer: Answer
     helps: bool  # it makes the first failing call right, and none wrong
 
@@ -140,7 +141,10 @@ class Search:
 
     def _mend(self, edits: Edits, helps: bool = True) -> Mend | None:
         answer = self._edited(edits)
-        return Mend(sentence_of(edits, self._source.lines), answer, helps) if answer else None
+        if answer is None:
+            return None
+        lines = self._source.lines
+        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer, helps)
 
     def _edited(self, edits: Edits) -> Answer | None:
         with contextlib.ExitStack() as stack:

@@ -191,8 +191,8 @@ MISTAKES = known_mistakes(
     "added-to-x: Sines and cosines are added to x: here every pair is turned, and keeps its "
     "length.",
     added,
-    "cut-to-integers: For integers the result is cut to whole numbers: np.empty_like and "
-    "np.zeros_like copy the integer dtype. Make a float array.",
+    "cut-to-integers: For integers the result is cut to whole numbers: an array of "
+    "integers holds no others. Make a float array.",
     cut_to_integers(rotation_with()),
 )
 

@@ -129,8 +129,8 @@ MISTAKES = known_mistakes(
         lambda scores, axis=-1, digits=digits: softmax(scores, axis).round(digits)
         for digits in (2, 3, 4, 6, 8)
     ),
-    "cut-to-integers: For integer scores the weights are cut to whole numbers: np.empty_like and "
-    "np.zeros_like copy the integer dtype. Make a float array.",
+    "cut-to-integers: For integer scores the weights are cut to whole numbers: an array of "
+    "integers holds no others. Make a float array.",
     cut_to_integers(softmax),
 )
 

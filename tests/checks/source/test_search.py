@@ -102,10 +102,10 @@ def test_the_change_that_makes_every_result_right_is_named(name, answer, said, u
 
 
 def test_what_the_check_refuses_after_a_change_is_said_with_it(unhurried):
-    sentence = sentence_of(_nothing_returned, "normalize_by_sum")
-    assert "End with `return weights`" in sentence
-    assert ", and every result is right. Then: normalize_by_sum returns" in sentence
-    assert sentence.endswith("keep it quiet with np.errstate.")
+    report = verdict(_nothing_returned, "normalize_by_sum")
+    assert report.edit == "End with `return weights`, and every result is right."
+    assert "The function ends without a return. Besides: normalize_by_sum" in report.sentence
+    assert report.sentence.endswith("Avoid the operation that warns.")
 
 
 def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried, monkeypatch):

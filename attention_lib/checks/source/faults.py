@@ -1,0 +1,240 @@
+"""Name the fault that a small change of source repairs, and not the change."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of_a_module
+
+KEPT = ("keepdims", "keepdim")
+AXES = ("axis", "dim")
+OF_TORCH = {"dim", "keepdim"}
+TURNED = ({ast.Lt, ast.Gt}, {ast.LtE, ast.GtE}, {ast.Lt, ast.GtE}, {ast.LtE, ast.Gt})
+SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.BitXor: "^",
+    ast.Pow: "**",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+}
+
+
+def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
+    """Say what is wrong with an expression, by what takes its place; `quoted` is the code around."""
+    wrong, own = f"`{quoted}`", f"`{ast.unparse(old)}`"
+    where = "" if wrong == own else f" in {wrong}"
+    match old, new:
+        case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
+            return _axis_fault(old, new, own)
+        case ast.BinOp(), ast.BinOp():
+            return _operation_fault(old, new, wrong)
+        case ast.BinOp(left=left, right=right), _ if _is_one_of(new, (left, right)):
+            surplus = right if _same(new, left) else left
+            sign = SIGNS.get(type(old.op), "")
+            return (
+                f"`{sign} {ast.unparse(surplus)}` does not belong{where or ' there'}: leave it out"
+            )
+        case ast.Compare(), ast.Compare():
+            return _comparison_fault(old, new, own)
+        case ast.UnaryOp(operand=operand), _ if _same(new, operand):
+            if isinstance(old.op, ast.USub):
+                return f"The minus in {own} does not belong{where or ' there'}: leave it out"
+            return f"{own} asks the opposite{where}"
+        case _, ast.UnaryOp(op=ast.USub(), operand=operand) if _same(old, operand):
+            return f"{own} has the wrong sign{where}"
+        case _, ast.UnaryOp(op=ast.Not(), operand=operand) if _same(old, operand):
+            return f"The condition {own} asks the opposite"
+        case ast.UnaryOp(), ast.Compare():
+            return f"{own} asks for falseness, and 0 is false as well: ask for None"
+        case ast.Name(), ast.Compare():
+            return f"{own} asks for truth, and 0 is false as well: ask for None"
+        case ast.BoolOp(), ast.IfExp():
+            return f"{own} replaces 0 as well as None: ask for None"
+        case ast.BoolOp(), _:
+            return f"The two conditions of {own} are joined the wrong way"
+        case ast.IfExp(), ast.IfExp():
+            return f"The two choices of {own} are the wrong way round"
+        case ast.IfExp(), _ if _is_one_of(new, (old.body, old.orelse)):
+            return f"{own} chooses between two, where one of them is right always"
+        case ast.Name(), ast.Name():
+            return f"{own} is the wrong variable{where}"
+        case ast.Call(), ast.Call():
+            return _call_fault(old, new, own)
+        case ast.Call(), ast.Subscript(value=value) if _same(old, value):
+            return f"{own} returns several results, and one of them is needed"
+        case ast.Call(), _ if name_of_call(old) in ("len", "size") or _reads_shape(new):
+            return f"{own} is not the length that is needed{where}"
+        case ast.Call(), ast.BinOp(op=ast.Pow()) if name_of_call(old) == "sqrt":
+            return f"{own} makes a NumPy number of float64, which widens what it meets{where}"
+        case ast.Attribute(attr="size"), ast.Subscript():
+            return f"{own} counts all entries, and the length of one axis is needed"
+        case ast.Attribute(attr="T"), _:
+            return f"{own} does not exchange the two axes that are to be exchanged"
+        case _, ast.Call(func=func) if _same(old, func):
+            return f"{own} names a function and does not call it"
+        case ast.Attribute(), ast.Call() if name_of_call(new) in REDUCTIONS:
+            return f"{own} names a function and does not call it"
+        case ast.Call(), _ if _is_inside(new, old):
+            name = ast.unparse(old.func) if of_a_module(old) else name_of_call(old)
+            return f"`{name}` does not belong{where or f' to {own}'}: leave it out"
+        case ast.Tuple(), ast.Tuple():
+            return f"The results {own} stand in the wrong order"
+        case ast.Tuple(), _ if isinstance(parent, ast.Return):
+            return f"Too much is returned: {own} holds more than is asked for"
+        case ast.Name(), ast.Tuple():
+            return f"Too little is returned: {own} is one result of two"
+        case _, ast.Call() if name_of_call(new) == "astype":
+            return f"{own} has another dtype than the argument"
+        case _, ast.BinOp(left=left, right=ast.Name(id=name)) if _same(old, left):
+            return f"{own} leaves out the argument `{name}`"
+        case _, ast.Call() if name_of_call(new) in ("swapaxes", "transpose"):
+            return f"{own} has its axes in the wrong order"
+        case ((ast.Subscript() | ast.Slice()), _):
+            return f"{own} takes the wrong part{where}"
+        case _ if _is_number(old):
+            return _number_fault(new, parent, own, where)
+    return f"{own} is wrong{where}"
+
+
+def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
+    """Name the fault of an axis: another one, none, or one that is not kept."""
+    before, after = _axis(old), _axis(new)
+    if {word.arg for word in old.keywords} & OF_TORCH > {
+        word.arg for word in new.keywords
+    } & OF_TORCH:
+        return f"{own} names its arguments in torch's words"
+    if before == after:
+        if _keeps(new):
+            return (
+                f"{own} loses the axis that it reduces, so the result does not line up with the "
+                "array that it came from: the axis has to be kept, with length 1"
+            )
+        return f"{own} keeps an axis that the result should not have"
+    if after is None:
+        return f"{own} reduces one axis alone, and all are meant"
+    if before is None:
+        return f"{own} names no axis, and so does not go along the one that is meant"
+    if not after.lstrip("-").isdigit():
+        return f"{own} goes along a fixed axis: the argument `{after}` names the right one"
+    return f"{own} goes along the wrong axis"
+
+
+def _axis(call: ast.Call) -> str | None:
+    place = 1 if of_a_module(call) else 0
+    given = next((word.value for word in call.keywords if word.arg in AXES), None)
+    if given is None and name_of_call(call) in REDUCTIONS and len(call.args) > place:
+        given = call.args[place]
+    return ast.unparse(given) if given is not None else None
+
+
+def _keeps(call: ast.Call) -> bool:
+    return any(word.arg in KEPT and getattr(word.value, "value", True) for word in call.keywords)
+
+
+def _without_axes(call: ast.Call) -> ast.Call:
+    """Return a call without the arguments that name an axis, or keep it."""
+    place = 1 if of_a_module(call) else 0
+    args = call.args
+    if name_of_call(call) in REDUCTIONS:
+        args = args[:place] + args[place + 1 :]
+    return ast.Call(call.func, args, [w for w in call.keywords if w.arg not in AXES + KEPT])
+
+
+def _operation_fault(old: ast.BinOp, new: ast.BinOp, wrong: str) -> str:
+    """Name the fault of an operation: its operands, its sign, or what is done before it."""
+    same_sign = type(old.op) is type(new.op)
+    if same_sign and _same(old.left, new.right) and _same(old.right, new.left):
+        return f"The operands in {wrong} stand the wrong way round"
+    if _same(old.left, new.left) and _same(old.right, new.right):
+        return f"`{SIGNS.get(type(old.op), '')}` is the wrong operation in {wrong}"
+    for mine, other in ((old.left, new.left), (old.right, new.right)):
+        if not _same(mine, other):
+            operand = f"`{ast.unparse(mine)}`"
+            break
+    match other:
+        case ast.BinOp(left=ast.Constant(value=2), right=right) if _same(right, mine):
+            return f"A factor of 2 is missing at {operand} in {wrong}"
+        case ast.Call() if same_sign and _is_inside(mine, other):
+            return f"{operand} has its axes in the wrong order for the product {wrong}"
+        case ast.Subscript(value=value) if same_sign and _same(value, mine):
+            return (
+                f"{operand} lines up with the wrong axis in {wrong}: shapes are matched from the "
+                "last axis on, so it lacks one of length 1"
+            )
+    if _same(old, new.left) and isinstance(new.right, ast.Name):
+        return f"{wrong} leaves out the argument `{new.right.id}`"
+    return f"{wrong} does its operations in the wrong order: look at the parentheses"
+
+
+def _comparison_fault(old: ast.Compare, new: ast.Compare, own: str) -> str:
+    before, after = type(old.ops[0]), type(new.ops[0])
+    if {before, after} in TURNED:
+        return f"The comparison {own} points the wrong way"
+    if (before, after) in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE)):
+        return f"The comparison {own} leaves out equality"
+    if (before, after) in ((ast.LtE, ast.Lt), (ast.GtE, ast.Gt)):
+        return f"The comparison {own} counts equality in"
+    return f"The comparison {own} asks the opposite"
+
+
+def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
+    name = name_of_call(old)
+    if _same(old.func, new.func):
+        if name == "where":
+            return f"The two choices of {own} are the wrong way round"
+        before, after = list(map(ast.dump, old.args)), list(map(ast.dump, new.args))
+        if before != after and sorted(before) == sorted(after):
+            return f"The arguments of {own} stand in the wrong order"
+        if len(new.args) + len(new.keywords) > len(old.args) + len(old.keywords):
+            return f"{own} leaves out an argument"
+        if name == "range":
+            return f"{own} begins or ends at the wrong number"
+        if any(word.arg == "dtype" for word in (*old.keywords, *new.keywords)) or name == "astype":
+            return f"{own} makes an array of the wrong dtype"
+        return f"{own} gets a wrong argument"
+    if name_of_call(new) == "astype" and name != "astype":
+        return f"{own} has another dtype than the argument"
+    if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
+        return f"{own} brings the axes into the wrong order"
+    return f"`{ast.unparse(old.func)}` is the wrong function in {own}"
+
+
+def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
+    if "inf" in ast.unparse(new):
+        return f"{own} stands in for infinity{where}: beside larger numbers it is not enough"
+    if isinstance(parent, ast.Slice):
+        return f"The bound {own} is wrong{where}"
+    if isinstance(parent, (ast.keyword, ast.Call)) and getattr(parent, "arg", "") in AXES:
+        return f"{own} is the wrong axis{where}"
+    return f"{own} is the wrong value{where}"
+
+
+def _is_number(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
+
+
+def _reads_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape"
+
+
+def _same(one: Any, other: Any) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _is_one_of(node: ast.expr, others: tuple[ast.expr, ...]) -> bool:
+    return any(_same(node, other) for other in others)
+
+
+def _is_inside(node: ast.expr, other: ast.expr) -> bool:
+    return any(_same(node, part) for part in ast.walk(other))
