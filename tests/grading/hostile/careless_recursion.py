@@ -1,9 +1,10 @@
 """Recurses without end in one answer, and by two answers that call each other.
 
-Those answers deserve nothing, the others their points.
+Those answers deserve nothing, the others their points; so does `log_softmax`, which is right with the
+model answer in place of the `logsumexp` that it calls.
 """
 
-DESERVES = {"stable_softmax": 0, "logsumexp": 0, "log_softmax": 0, "cross_entropy": 2}
+DESERVES = {"stable_softmax": 0, "logsumexp": 0, "cross_entropy": 2}
 ANSWERS = {
     "stable_softmax": "def stable_softmax(scores, axis=-1):\n    return stable_softmax(scores, axis)",
     "logsumexp": """
