@@ -48,8 +48,8 @@ def number_tables(
 ) -> LessonFigure:
     """Draw arrays of the same rows side by side, from left to right, with their shapes.
 
-    `columns` maps a table to the words that its columns stand for, its keys; the columns of other
-    tables are numbered components.
+    `columns` maps a table to the words that its columns stand for, its keys, or to the name of its
+    only column; the columns of other tables are numbered components.
     """
     tables = {name: np.asarray(table, float) for name, table in tables.items()}
     columns = columns or {}
@@ -73,7 +73,10 @@ def number_tables(
         axis.set_title(f"{name} {table.shape}")
         heads = columns.get(name, range(table.shape[1]))
         axis.set_xticks(range(table.shape[1]), heads)
-        axis.set_xlabel("key" if name in columns else "component")
+        if name not in columns:
+            axis.set_xlabel("component")
+        elif len(heads) > 1:
+            axis.set_xlabel("key")
         axis.set_yticks(range(len(rows)), rows)
         axis.tick_params(length=0)
     return figure

@@ -44,6 +44,17 @@ def test_the_columns_of_a_table_may_stand_for_keys():
     assert "w (columns b, c) a 1, 2; o a 3, 4" in figure.alt
 
 
+def test_an_only_column_is_named_and_is_neither_a_key_nor_a_component():
+    figure = plots.number_tables(
+        {"moved": [[1], [2]], "w": [[3, 4], [5, 6]]},
+        ["a", "b"],
+        {"moved": ["score"], "w": ["a", "b"]},
+    )
+    moved, w = figure.axes
+    assert [tick.get_text() for tick in moved.get_xticklabels()] == ["score"]
+    assert (moved.get_xlabel(), w.get_xlabel()) == ("", "key")
+
+
 def test_a_table_of_zeros_can_be_drawn():
     assert plots.number_tables({"nothing": np.zeros((1, 2))}, ["a"])._repr_html_()
 
