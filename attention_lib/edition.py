@@ -209,13 +209,13 @@ def make_edition(
 
 def _lesson_of(file: str) -> str | None:
     """Return the lesson that a file below attention_lib/ belongs to."""
-    from attention_lib.lessons import LESSONS, modules_of
+    from attention_lib.lessons import LESSONS, module_of
 
     folder, _, rest = file.removesuffix(".py").partition("/")
     if folder not in ("exercises", "lessons", "plots"):
         return None
     module = rest.partition("/")[0]
-    return next((lesson for lesson in LESSONS if module in modules_of(lesson)), None)
+    return next((lesson for lesson in LESSONS if module == module_of(lesson)), None)
 
 
 def _files(later: Collection[str]) -> list[str]:

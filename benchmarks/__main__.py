@@ -1,10 +1,8 @@
 """Print every table."""
 
-from benchmarks import flash, gpu, softmax
+from benchmarks import gpu, softmax
 
 if __name__ == "__main__":
     softmax.main()
-    print()
-    flash.main()
     print()
     gpu.main()

@@ -125,7 +125,6 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     ("module", "known"),
     [
         ("arguments", set()),
-        ("lessons.fast_flash", {"arguments"}),
         ("lessons.gpu.triton", set()),
     ],
 )

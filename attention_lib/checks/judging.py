@@ -26,7 +26,7 @@ from attention_lib.checks.problems import (
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import described, full_name
-from attention_lib.lessons import LESSONS, modules_of
+from attention_lib.lessons import LESSONS, module_of
 
 FUSED = (  # attention that torch has ready
     "torch._C._nn.scaled_dot_product_attention",
@@ -154,7 +154,6 @@ def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
     earlier lessons that the exercise lists.
     """
     lessons = LESSONS[LESSONS.index(exercise.lesson) :]
-    modules = [module for lesson in lessons for module in modules_of(lesson)]
-    library = tuple(f"attention_lib.lessons.{module}" for module in modules)
+    library = tuple(f"attention_lib.lessons.{module_of(lesson)}" for lesson in lessons)
     earlier = tuple(map(full_name, exercise.not_by))
     return library + earlier + (FUSED if exercise.accelerated else OTHER_LIBRARIES)

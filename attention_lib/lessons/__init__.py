@@ -21,17 +21,9 @@ LESSONS = (
 RENAMED = {"08_gpu": "09_gpu"}
 
 # Modules of a lesson that its learners may import: they contain no answer to it.
-GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.triton", "fast_flash")}
-
-# Modules beside a lesson's own that do the work of its answers.
-BESIDE = {"07_flash": ("fast_flash",)}
+GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.triton")}
 
 
 def module_of(lesson: str) -> str:
     """Return a lesson's name without its number, which its modules have: ``softmax``."""
     return lesson.partition("_")[2]
-
-
-def modules_of(lesson: str) -> tuple[str, ...]:
-    """Return the names of all modules that do the work of a lesson's answers."""
-    return (module_of(lesson), *BESIDE.get(lesson, ()))

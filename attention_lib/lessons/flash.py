@@ -130,8 +130,7 @@ def tiled_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, block_si
 
     See Rabe and Staats, "Self-attention does not need O(n²) memory", arXiv:2112.05682 (2021),
     and Dao et al., "FlashAttention", arXiv:2205.14135 (2022). float32 and float16 are computed
-    in float64 and rounded once. The same method, tuned for speed, is
-    ``attention_lib.lessons.fast_flash.attend``.
+    in float64 and rounded once.
 
     Examples
     --------

@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
-from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     BLUE,
     GRAY,
@@ -30,7 +29,6 @@ from attention_lib.plots.style import (
 __all__ = [
     "causal_tiles",
     "memory_by_length",
-    "merged_parts",
     "one_pass",
     "roofline",
     "tile_by_tile",
@@ -215,44 +213,6 @@ def causal_tiles(length: int, block_size: int) -> LessonFigure:
         Rectangle((0, 0), 1, 1, fill=False, edgecolor=GRAY, label="the future: left out"),
     ]
     axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1.05, 0.5))
-    return figure
-
-
-@lesson_style
-def merged_parts(
-    outputs: ArrayLike, shares: ArrayLike, joined: ArrayLike, logsumexps: ArrayLike
-) -> LessonFigure:
-    """Draw two partial outputs (2, 2) by their shares (2,), and the joined output (2,) between.
-
-    `logsumexps` (2,) are written beside the names of the parts.
-    """
-    outputs, shares, joined = (np.asarray(array, float) for array in (outputs, shares, joined))
-    names = [
-        f"{side}\nlog-sum-exp {_short_or_infinite(value)}"
-        for side, value in zip(("left", "right"), np.asarray(logsumexps, float), strict=True)
-    ]
-    figure, (left, plane) = new_figure(
-        f"Bars of the shares of two parts: left {drawing.number(shares[0])}, right "
-        f"{drawing.number(shares[1])}. In the plane their outputs {drawing.points(outputs)}, and on "
-        f"the line between them the joined output ({drawing.numbers(joined)}).",
-        height=3.1,
-        ncols=2,
-        width_ratios=(1, 1.4),
-    )
-    drawing.bars(left, shares, names)
-    left.set(title="share of the total", xlabel="part", ylabel="share", ylim=(0, 1.15))
-    plane.plot(*outputs.T, color=GRAY, linewidth=1.2, zorder=1)
-    for output, share, color in zip(outputs, shares, (BLUE, ORANGE), strict=True):
-        plane.plot(*output, "o", color=color, markersize=5 + 20 * np.sqrt(share))
-    plane.plot(*joined, "D", color=INK, markersize=8)
-    plane.set(title="outputs", xlabel="first component", ylabel="second component")
-    plane.margins(0.2)
-    plane.grid()
-    handles = [
-        Line2D([], [], color=color, marker=mark, linestyle="", label=name)
-        for name, color, mark in (("left", BLUE, "o"), ("right", ORANGE, "o"), ("joined", INK, "D"))
-    ]
-    plane.legend(handles=handles, loc="upper left")
     return figure
 
 

@@ -107,19 +107,6 @@ def test_each_curve_has_lengths_of_its_own_and_bytes_have_units():
     assert [len(line.get_xdata()) for line in axis.lines] == [2, 3]
 
 
-def test_joined_output_lies_between_parts_sized_by_their_shares():
-    figure = plots.merged_parts([[1, 0], [5, 4]], [0.0, 1.0], [5, 4], [-np.inf, 1.1])
-    bars, plane = figure.axes
-    assert [bar.get_height() for bar in bars.patches] == [0, 1]
-    names = [tick.get_text() for tick in bars.get_xticklabels()]
-    assert names == ["left\nlog-sum-exp −∞", "right\nlog-sum-exp 1.1"]
-    _, left, right, joined = plane.lines
-    assert left.get_markersize() < right.get_markersize()
-    assert joined.get_xydata().tolist() == [[5, 4]]
-    assert "left 0, right 1" in figure.alt
-    assert "the joined output (5, 4)" in figure.alt
-
-
 def test_no_program_is_left_out_from_under_the_roof():
     points = {f"way {number}": (2.0 * number, 1e9) for number in range(1, 8)}
     labels = plots.roofline(1e11, 1e10, points).axes[0].get_legend_handles_labels()[1]

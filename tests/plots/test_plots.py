@@ -167,9 +167,6 @@ SAMPLES = {
         SCORES, [2, 8, 4], [[1, 0.5], [0.5, 1]], [6, 9], 2, 1, ["here", "there"]
     ),
     "causal_tiles": lambda: plots.causal_tiles(10, 4),
-    "merged_parts": lambda: plots.merged_parts(
-        [[1, 0], [5, 4]], [0.25, 0.75], [4, 3], [-np.inf, 1.1]
-    ),
     "hand_set_maps": learning.by_hand,
     "layer_maps": learning.by_layer,
     "loss_and_heads": learning.drop,

@@ -391,7 +391,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="tiled_attention_backward",
     points=4,
-    minutes=18,
+    minutes=16,
     reference=tiled_attention_backward,
     signature=(
         "tiled_attention_backward(query, key, value, output, logsumexp, grad_output, block_size)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import attention_lib
-from attention_lib.lessons import BESIDE, GIVEN, LESSONS, module_of
+from attention_lib.lessons import GIVEN, LESSONS, module_of
 
 PACKAGE = Path(attention_lib.__file__).parent
 # What every submission sees: figures, what calls an answer, what serves its process.
@@ -48,8 +48,6 @@ def visible_library(lesson: str) -> dict[str, bytes]:
         is_package = (PACKAGE / "lessons" / module_of(name)).is_dir()
         stub = "/__init__.py" if is_package else ".py"
         files.setdefault(f"lessons/{module_of(name)}{stub}", STUB)
-        for module in BESIDE.get(name, ()):
-            files.setdefault(f"lessons/{module}.py", STUB)
     files["__init__.py"] = _exports(earlier).encode()
     files["commands.py"] = (PACKAGE / "grading" / "inside" / "no_checks.py").read_bytes()
     return files

@@ -11,7 +11,6 @@ from scipy.special import expit
 import attention_lib
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
-from attention_lib.lessons import fast_flash
 from tests.checks.judged import right, sentence_of, verdict
 
 
@@ -29,7 +28,6 @@ def _with_torch_methods(scores, axis=-1):
         (lambda scores, axis=-1: scipy.special.softmax(scores, axis), "scipy"),
         (lambda scores, axis=-1: attention_lib.softmax(scores, axis), "the course's own solution"),
         (attention_lib.softmax, "the course's own solution"),
-        (lambda s, axis=-1: s / fast_flash.thread_count(), "the course's own solution"),
         (lambda s, axis=-1: attention_lib.stable_softmax(s, axis), "the course's own solution"),
         (
             lambda s, axis=-1: np.exp(attention_lib.log_softmax(s, axis)),
