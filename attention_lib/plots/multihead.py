@@ -321,8 +321,9 @@ def match_by_distance(
 ) -> LessonFigure:
     """Draw the score of a key that equals its query against their distance, one line a base.
 
-    `matches` are shares of the score at distance 0, `lost` the distances at which they first fall
-    to 0. A dotted line stands at the length `trained`.
+    `matches` are shares of the score at distance 0. They swing between neighboring distances, so the
+    lowest of each stretch is drawn. `lost` are the distances at which they first fall to 0. A dotted
+    line stands at the length `trained`.
     """
     distances = np.asarray(distances)
     matches = {name: np.asarray(line, float) for name, line in matches.items()}
@@ -331,13 +332,15 @@ def match_by_distance(
         f"{lost[name]:,}"
         for name, line in matches.items()
     )
+    borders = np.geomspace(distances[0], distances[-1], 200, endpoint=False)
+    starts = np.unique(np.searchsorted(distances, borders))
     figure, axes = new_figure(
-        f"Jagged falling lines of the score of a match, as a share of that at distance 0, for the "
-        f"distances {distances[0]:,} to {distances[-1]:,} on a logarithmic axis: {said}.",
+        "Falling lines of the lowest score of a match in each stretch of distances, as a share of that "
+        f"at distance 0, for the distances {distances[0]:,} to {distances[-1]:,} on a logarithmic axis: {said}.",
         height=3.3,
     )
     for (name, line), color in zip(matches.items(), (VERMILLION, BLUE, GREEN), strict=False):
-        axes.plot(distances, line, color=color, linewidth=0.9, label=name)
+        axes.plot(distances[starts], np.minimum.reduceat(line, starts), color=color, label=name)
         axes.plot(lost[name], 0, "o", color=color, markersize=8, markeredgecolor=INK, zorder=4)
         axes.annotate(
             f"{lost[name]:,}",
@@ -354,7 +357,7 @@ def match_by_distance(
     ticks = 2 ** np.arange(0, np.log2(distances[-1]) + 0.5, 3).astype(int)
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set(xlabel="distance in words", ylabel="share of the score\nat distance 0")
+    axes.set(xlabel="distance in words", ylabel="lowest share of the\nscore at distance 0")
     axes.grid()
     axes.legend(loc="upper right")
     return figure
@@ -362,13 +365,13 @@ def match_by_distance(
 
 @lesson_style
 def steps_and_cache(words: Sequence[str]) -> LessonFigure:
-    """Draw which keys and values each step of writing computes, without and with a cache."""
+    """Draw which rows each step of writing computes, without and with a cache."""
     count = len(words)
     totals = {"everything anew": count * (count + 1) // 2, "with a cache": count}
     said = " and ".join(f"{total} {name}" for name, total in totals.items())
     figure, axes = new_figure(
-        f"Two staircases, one row a step of writing {drawing.words(words)}, one column a word. Cells "
-        f"where keys and values are computed anew: {said}.",
+        f"Two staircases, one row a step of writing {drawing.words(words)}, one column a word. Rows "
+        f"computed anew, each of which asks all keys so far: {said}.",
         height=1.2 + 0.42 * count,
         ncols=2,
         sharey=True,
@@ -380,7 +383,7 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
             new = place == step or name == "everything anew"
             drawing.cell(axis, step, place, "new" if new else "kept", _NEW if new else _KEPT)
         drawing.grid_axes(axis, [f"step {step + 1}" for step in range(count)], words)
-        axis.set(title=f"{name}: {total} new cells", xlabel="word", ylabel="")
+        axis.set(title=f"{name}: {total} new rows", xlabel="word", ylabel="")
     return figure
 
 

@@ -124,6 +124,14 @@ def test_matches_are_drawn_by_distance_and_marked_where_they_are_lost():
     )
 
 
+def test_of_swinging_matches_the_lowest_of_each_stretch_is_drawn():
+    distances = np.arange(1, 4097)
+    figure = plots.match_by_distance(distances, {"swings": (-1.0) ** distances}, 8, {"swings": 1})
+    (line, *_) = figure.axes[0].lines
+    assert len(line.get_xdata()) < 400
+    assert set(line.get_ydata()[line.get_xdata() > 100]) == {-1}
+
+
 def test_a_cache_leaves_one_new_cell_a_step():
     figure = plots.steps_and_cache(["a", "b", "c"])
     anew, cached = figure.axes
