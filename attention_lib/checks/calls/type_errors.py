@@ -162,6 +162,29 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
     return ""
 
 
+def unknown_names(error: BaseException, line: FailingLine) -> str:
+    """Explain a name that nothing is bound to, and the argument that may be meant."""
+    if not isinstance(error, NameError):
+        return ""
+    found = re.search(r"'(\w+)'", str(error))  # an error from another process has no attributes
+    name = found.group(1) if found else ""
+    if isinstance(error, UnboundLocalError):
+        return (
+            f"`{name}` gets a value in this function only after this line, or in a branch that was "
+            "not taken: give it one before."
+        )
+    if near := next((one for one in line.frame.f_locals if _plain(one) == _plain(name)), None):
+        return f"`{name}` has no value: is `{near}` meant?"
+    if name in ("math", "np", "torch"):
+        return f"`{name}` is not imported: import it in a cell above."
+    return ""
+
+
+def _plain(name: str) -> str:
+    """Return a name without what a typo often changes: an s, letter case, underscores."""
+    return name.lower().replace("_", "").rstrip("s")
+
+
 def _parts(node: ast.AST, deep: bool = False) -> list[ast.expr]:
     """List the operands of what failed, as they are written."""
     if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)):
@@ -191,4 +214,5 @@ EXPLAINERS = (
     foreign_words,
     of_fractions,
     uncalled,
+    unknown_names,
 )

@@ -80,9 +80,20 @@ def _letters_of_too_few_axes(x):
     return np.einsum("ij,kj->ik", x, x)
 
 
+def _misspelt(values):
+    return np.exp(value)  # noqa: F821
+
+
+def _too_early(values):
+    total = total + values.sum()  # noqa: F821
+    return total
+
+
 @pytest.mark.parametrize(
     ("answer", "args", "said"),
     [
+        (_misspelt, (ROWS,), "`value` has no value: is `values` meant?"),
+        (_too_early, (ROWS,), "`total` gets a value in this function only after this line"),
         (
             _sum_without_its_axis,
             (ROWS,),

@@ -87,6 +87,10 @@ def _replace(container: Any, key: Any, choose: random.Random) -> None:
 
 def _double(container: Any, key: Any, choose: random.Random) -> None:
     times = choose.choice((2, 2, 3, 50))
+    try:
+        deepcopy(container[key])
+    except RecursionError:  # earlier changes nested it too deep to be copied
+        return
     if isinstance(container, list):
         container[key:key] = [deepcopy(container[key]) for _ in range(times)]
     else:
