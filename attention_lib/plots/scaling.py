@@ -402,22 +402,23 @@ def attention_by_keys(
 
 @lesson_style
 def sampling_weights(words: Sequence[str], weights: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw the probabilities of the next word, one panel a setting."""
+    """Draw the probabilities of the next word, the first on top, one panel a setting."""
     rows = {setting: np.asarray(row) for setting, row in weights.items()}
     said = "; ".join(f"{setting}: {drawing.numbers(row)}" for setting, row in rows.items())
     figure, panels = new_figure(
         f"Bars of the probability of each next word, {drawing.words(words)}. {said}.",
-        height=2.9,
+        height=1 + 0.2 * len(words),
         ncols=len(rows),
+        sharex=True,
         sharey=True,
     )
+    places = np.arange(len(words))
     for panel, (setting, row) in zip(panels, rows.items(), strict=True):
-        places = np.arange(len(words))
-        panel.bar(places, row, color=BLUE, width=0.75)
-        panel.set(title=setting, xlabel="next word")
-        panel.set_xticks(places, words, rotation=90, fontsize=7)
-        panel.tick_params(axis="x", length=0)
-    panels[0].set(ylabel="probability", ylim=(0, 1.1 * max(row.max() for row in rows.values())))
+        panel.barh(places, row, color=BLUE, height=0.75)
+        panel.set(title=setting, xlabel="probability")
+        panel.tick_params(axis="y", length=0)
+    panels[0].set_yticks(places, words)
+    panels[0].set(ylabel="next word", ylim=(len(words) - 0.5, -0.5))
     return figure
 
 

@@ -129,7 +129,8 @@ def test_attention_by_keys_draws_measured_entropies_below_the_logarithm():
 def test_sampling_weights_draws_one_panel_a_setting():
     cold, hot = sampling().axes
     assert [panel.get_title(loc="left") for panel in (cold, hot)] == ["T = 0.5", "T = 2"]
-    np.testing.assert_allclose([bar.get_height() for bar in hot.patches], [0.4, 0.3, 0.3])
+    np.testing.assert_allclose([bar.get_width() for bar in hot.patches], [0.4, 0.3, 0.3])
+    assert cold.yaxis_inverted()  # the first word on top
 
 
 def test_keys_drop_at_right_angles_onto_the_line_of_the_query():

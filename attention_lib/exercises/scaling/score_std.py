@@ -16,7 +16,7 @@ from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.scaling import score_std
 
 HINTS = (
-    "One product of two components has variance σ² · σ² when σ is component_std.",
+    "Each component has variance component_std**2. For a product the two variances multiply.",
     "A dot product adds d_k independent products, and their variances add. The standard "
     "deviation is the square root of that sum.",
 )
@@ -42,19 +42,21 @@ MISTAKES = known_mistakes(
     "variance: This is the variance: the standard deviation is its square root.",
     lambda d_k, component_std=1.0: d_k * component_std**4,
     "component-std-ignored: component_std is ignored: each product of two components has variance "
-    "σ⁴.",
+    "component_std**4.",
     lambda d_k, component_std=1.0: math.sqrt(d_k),
-    "component-std-once: σ enters once only: both vectors have components of this size, and their "
-    "product has standard deviation σ².",
+    "component-std-once: component_std enters once only: both vectors have components of this size, "
+    "and their product has standard deviation component_std**2.",
     lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std,
     "grows-like-d-k: This grows like d_k: variances add, standard deviations do not. Take the "
     "square root of d_k.",
     lambda d_k, component_std=1.0: d_k * component_std**2,
     lambda d_k, component_std=1.0: d_k * component_std,
     lambda d_k, component_std=1.0: d_k,
-    "variance-under-root: σ⁴ is the variance of one product: under the square root it becomes σ².",
+    "variance-under-root: component_std**4 is the variance of one product: under the square root it "
+    "becomes component_std**2.",
     lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std**4,
-    "component-std-squared: The variance of one product is σ² times σ², that is σ⁴, and not σ².",
+    "component-std-squared: The variance of one product is component_std**4, and not "
+    "component_std**2.",
     lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
     lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,
     "scale-returned: This is the scale that undoes the growth: the standard deviation itself is "

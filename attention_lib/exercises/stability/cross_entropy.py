@@ -1,7 +1,7 @@
 """`cross_entropy(scores, targets)` returns the mean negative log-likelihood of the right classes.
 
-`(N, C)` scores and `(N,)` integer targets → a scalar (float, NumPy scalar or 0-d array), finite for every
-finite score.
+`(N, C)` scores and `(N,)` integer targets → a scalar (float, NumPy scalar or 0-d array), finite for
+finite scores below half the largest number of their dtype.
 """
 
 from __future__ import annotations
