@@ -139,7 +139,8 @@ class ClusterWorkers(Workers):
 def _pass_on(future: Future, of_dask: Any) -> None:
     """Give a future what one of dask's has come to, also a result that could not be read."""
     try:
-        future.set_result(of_dask.result())
+        # Seconds, as the result is there: one that cannot be fetched must not hold up the batch.
+        future.set_result(of_dask.result(timeout=60))
     except BaseException as error:
         future.set_exception(error)
 
