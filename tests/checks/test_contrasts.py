@@ -45,14 +45,14 @@ def with_wrong_mask(query, key, value, mask=None, scale=None):
         (
             "softmax",
             wrong_where(lambda scores, axis: scores.shape[-1] == 1),
-            "The one call with one column in scores is wrong; the other 18 are right.",
+            "The one call with one column in scores is wrong; the other 24 are right.",
         ),
         (
             "scaled_scores",
             lambda query, key, scale=None: (
                 np.cos(query @ key.mT) if scale is None else (query @ key.mT * scale)
             ),
-            "All 7 calls that do not give scale are wrong; the other 4 are right.",
+            "All 9 calls that do not give scale are wrong; the other 4 are right.",
         ),
     ],
 )
