@@ -118,7 +118,7 @@ def main(kind):
         reply = sentence_on(check, name, as_a_learner_writes_it(mistake.variants[0]))
         assert reply.startswith(f"{name}: "), reply
         count += 1
-    assert "write `exponentials = np.exp(scores)`" in sentence_on(
+    assert "the minus in `-scores` does not belong" in sentence_on(
         check, "softmax", softmax_with_two_faults
     )
     progress()

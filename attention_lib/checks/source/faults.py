@@ -76,7 +76,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.Attribute(attr="size"), ast.Subscript():
             return f"{own} counts all entries, and the length of one axis is needed"
         case ast.Attribute(attr="T"), _:
-            return f"{own} does not exchange the two axes that are to be exchanged"
+            return f"{own} reverses every axis, and only the last two are to be exchanged"
         case _, ast.Call(func=func) if _same(old, func):
             return f"{own} names a function and does not call it"
         case ast.Attribute(), ast.Call() if name_of_call(new) in REDUCTIONS:
