@@ -20,15 +20,13 @@ help: ## show these commands
 # Each stamp says what is installed: .installed everything, .installed-PART the extras of that part.
 EXTRAS_learn :=
 EXTRAS_learn-torch := [torch]
-EXTRAS_learn-triton := [torch,triton]
 EXTRAS_class := [grading,classroom]
-EXTRAS_class-gpu := [torch,triton,grading,classroom]
-EXTRAS_site := [torch,triton,grading,classroom,site]
+EXTRAS_class-gpu := [torch,grading,classroom]
+EXTRAS_site := [torch,grading,classroom,site]
 
 # The first of these stamps that is there, or else the last.
 installed = $(or $(firstword $(wildcard $(READY) $(addprefix $(READY)-,$(1)))),$(READY)-$(lastword $(1)))
-LAB_READY := $(call installed,class-gpu learn-triton \
-    $(if $(TRITON),,learn-torch $(if $(TORCH),,class learn)))
+LAB_READY := $(call installed,class-gpu learn-torch $(if $(TORCH),,class learn))
 CLASS_READY := $(call installed,class-gpu $(if $(filter 09_gpu,$(LESSON)),,class))
 
 lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 adds PyTorch
@@ -55,7 +53,7 @@ NEWEST := build/newest
 newest: ## run the quick tests with the newest release of each package
 	@$(PYTHON) -m venv --clear $(NEWEST)
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
-	    --editable ".[torch,triton,grading,classroom,test]"
+	    --editable ".[torch,grading,classroom,test]"
 	@$(NEWEST)/bin/python -m pip list --format freeze > $(NEWEST)/installed.txt
 	@OMP_NUM_THREADS=1 $(NEWEST)/bin/python -m pytest $(IN_PARALLEL) $(QUICK) $(TEST_FLAGS) \
 	    --deselect tests/test_environment.py::test_tests_run_in_the_locked_environment

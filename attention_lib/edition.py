@@ -309,7 +309,7 @@ def _write_around(
             _write(target / "solutions" / path.name, path.read_text(encoding="utf-8"))
     project = (course.root / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(project)["project"]["optional-dependencies"]
-    lines = [f"{name} = {json.dumps(extras[name])}\n" for name in ("torch", "triton")]
+    lines = [f"torch = {json.dumps(extras['torch'])}\n"]
     mark = "[project.optional-dependencies]\n"
     _write(
         target / "pyproject.toml",
@@ -321,7 +321,7 @@ def _write_around(
         shutil.copyfile(course.root / name, target / name)
     last = given[-1]
     lessons = f"lessons {first} to {last}" if first != last else f"lesson {last}"
-    package = '".[torch,triton]"' if last == "09_gpu" else "."
+    package = '".[torch]"' if last == "09_gpu" else "."
     _write(target / "README.md", README.format(lessons=lessons, package=package))
 
 

@@ -21,9 +21,9 @@ import time
 import numpy as np
 
 MISSING = {
-    "torch": {"torch", "triton"},
+    "torch": {"torch"},
     "browser": {
-        *("torch", "triton", "filelock", "psutil", "zmq"),
+        *("torch", "filelock", "psutil", "zmq"),
         *(
             "_multiprocessing",
             "_posixsubprocess",

@@ -125,7 +125,9 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     ("module", "known"),
     [
         ("arguments", set()),
-        ("lessons.gpu.triton", set()),
+        ("lessons.gpu.tile_language", set()),
+        ("lessons.gpu.programs", {"lessons.gpu.tile_language"}),
+        ("lessons.gpu.triton", {"lessons.gpu.programs", "lessons.gpu.tile_language"}),
     ],
 )
 def test_what_lessons_rest_on_knows_nothing_else(module, known):
@@ -207,8 +209,9 @@ def test_limits_shown_to_submissions_import_nothing():
 
 def test_the_launch_of_a_kernel_does_not_hold_the_loop_that_learners_write():
     path = LIBRARY / "lessons" / "gpu" / "launch.py"
-    assert set(own_modules(path, at_the_top=True)) == {"lessons.gpu.triton"}
-    assert set(own_modules(path)) == {"lessons.gpu.triton", "lessons.gpu.kernel"}
+    known = {"lessons.gpu.programs", "lessons.gpu.triton"}
+    assert set(own_modules(path, at_the_top=True)) == known
+    assert set(own_modules(path)) == {*known, "lessons.gpu.kernel"}
     assert "def flash_kernel" not in path.read_text(encoding="utf-8")
 
 

@@ -253,8 +253,7 @@ except OSError as error:
 
 
 @pytest.mark.slow
-def test_packed_kernels_run_and_their_source_is_there_for_triton_alone(tmp_path):
-    pytest.importorskip("triton")
+def test_packed_kernels_run_and_their_source_is_there_for_edits_alone(tmp_path):
     make_edition(Course(ROOT), LESSONS, {"09_gpu": ""}, tmp_path, first="09_gpu")
     assert run(tmp_path, "-c", KERNELS).splitlines() == ["True", "[]", "could not get source code"]
 

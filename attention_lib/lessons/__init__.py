@@ -21,7 +21,7 @@ LESSONS = (
 RENAMED = {"08_gpu": "09_gpu"}
 
 # Modules of a lesson that its learners may import: they contain no answer to it.
-GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.triton")}
+GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.programs", "gpu.tile_language", "gpu.triton")}
 
 
 def module_of(lesson: str) -> str:

@@ -9,7 +9,7 @@ from attention_lib.lessons import module_of
 from tests.exercises.answers import as_a_learner_writes_it
 from tests.exercises.chosen import chosen, in_one_worker
 
-SLOW = ("flash_kernel", "flash_program")  # in Triton's interpreter, a second each
+SLOW = ("flash_kernel", "flash_program")  # a second each
 
 
 def pytest_generate_tests(metafunc):

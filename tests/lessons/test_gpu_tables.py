@@ -174,10 +174,9 @@ class TestRowsOfTheBenchmark:
         assert run(named("plain", None), seconds=-1) == []
         assert "8 rows are left: run this again" in capsys.readouterr().out
 
-    @pytest.mark.skipif(launch.triton is None, reason="Triton has no build for this system")
     def test_tiles_that_the_tuning_timed_stand_beside_the_row(self, monkeypatch):
         configs = [
-            launch.triton.Config({"ROWS": 128, "BLOCK": 64}, num_warps=warps, maxnreg=128)
+            launch.Config({"ROWS": 128, "BLOCK": 64}, num_warps=warps, maxnreg=128)
             for warps in (8, 4)
         ]
         timings = dict(zip(configs, ([2.0, 1.0, 3.0], [math.inf] * 3), strict=True))

@@ -42,9 +42,6 @@ ENTRY = Entry(
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_every_entry_is_refused_with_the_sentence_that_is_stored(file, monkeypatch):
-    if file.stem == "09_gpu":
-        pytest.importorskip("attention_lib.lessons.gpu")  # before Triton, which it prepares
-        pytest.importorskip("triton")
     of_file = [e for e in entries() if (e.writer, e.lesson) == (file.parent.name, file.stem)]
     stored, said = read_ratings(), {entry: checked(entry) for entry in of_file}
     # On a machine with other work a search may have ended early: once more, with time enough.

@@ -63,10 +63,6 @@ def observe(
         contextlib.redirect_stderr(output),
     ):
         warnings.simplefilter("always")
-        # Triton 3.6 calls NumPy in a way that NumPy 2.1 warns of.
-        warnings.filterwarnings(
-            "ignore", category=DeprecationWarning, module=r"triton\.runtime\.interpreter"
-        )
         try:
             with time_limit(seconds), watched_calls(forbidden, seen):
                 seen.value = answer(*args, **kwargs)

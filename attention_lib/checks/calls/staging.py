@@ -7,7 +7,6 @@ Nothing here knows a lesson's answer, and torch is imported when it is used.
 from __future__ import annotations
 
 import ast
-import contextlib
 import inspect
 import math
 from collections.abc import Callable, Sequence
@@ -151,6 +150,8 @@ def _run_program(
     from attention_lib.lessons.gpu import launch
 
     _stop_at_a_stub(program)
+    with unwatched():
+        program = launch.in_numpy(program) if launch.runs_in_numpy(kernel) else program
     program, *arrays = _on_device(program, *arrays)
 
     def attend() -> Any:
@@ -166,40 +167,39 @@ def _run_program(
 
 
 def _on_device(kernel: Any, *tensors: Any) -> list[Any]:
-    """Return a kernel and tensors as a launch takes them: compiled and moved where there is CUDA."""
+    """Return a kernel and tensors as a launch takes them: moved where it is compiled for CUDA."""
     from attention_lib.lessons.gpu import launch
 
-    if launch.INTERPRETED:
-        return [kernel, *tensors]
-    compiled = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
-    return [compiled, *(tensor.cuda() for tensor in tensors)]
+    with unwatched():
+        kernel = launch.jit(kernel) if inspect.isfunction(kernel) else kernel
+        stays = launch.runs_in_numpy(kernel)
+    return [kernel, *(tensor if stays else tensor.cuda() for tensor in tensors)]
 
 
 def _launched(kernel: Any, attend: Callable[[], Any]) -> Any:
     """Launch; say of what goes wrong what went wrong in the kernel, and allow for compiling."""
     from attention_lib.lessons.gpu import launch
 
-    own_limit = contextlib.nullcontext() if launch.INTERPRETED else time_limit(COMPILE_SECONDS)
     try:
-        with unwatched(), own_limit:
-            return attend()
+        with unwatched():
+            if launch.runs_in_numpy(kernel):
+                return attend()
+            with time_limit(COMPILE_SECONDS):
+                return attend()
     except Exception as error:
         raise _cause(error, kernel) from None
 
 
 def _stop_at_a_stub(kernel: Any) -> None:
-    try:
-        source = inspect.getsource(getattr(kernel, "fn", kernel))
-    except (OSError, TypeError):
-        return
-    if "raise NotImplementedError" in source:
+    code = getattr(getattr(kernel, "fn", kernel), "__code__", None)
+    if code and "NotImplementedError" in code.co_names:
         raise NotImplementedError
 
 
 def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
     """Copy a tensor without gaps to a place with a filler before and behind it.
 
-    What an interpreted kernel stores at wrong places would otherwise destroy other memory.
+    What a kernel stores at wrong places would otherwise destroy other memory.
     """
     memory = tensor.new_full((2 * ROOM + tensor.numel(),), filler)
     before, copy, behind = memory.split([ROOM, tensor.numel(), ROOM])
@@ -226,9 +226,8 @@ class CompilationError(ValueError):
 def _cause(error: BaseException, kernel: Any) -> BaseException:
     """Find what went wrong inside the kernel, below the errors of Triton that enclose it.
 
-    The interpreter's gets the traceback that ends in the learner's kernel: in a function of Triton
-    that the kernel calls, the interpreter begins another one. The compiler's has the source of the
-    function that called, and a cause in the one that was called.
+    A compiler's error has the source of the function that called, and a cause in the one that was
+    called.
     """
     if "CUDA error" in str(error):
         return RuntimeError(POISONED)
@@ -242,12 +241,6 @@ def _cause(error: BaseException, kernel: Any) -> BaseException:
             line = kernel.starting_line_number + node.lineno - 1
             quoted = ast.unparse(node).splitlines()[0]
             return CompilationError(f"{message} (line {line}: `{quoted:.60}`)")
-    traceback_of_kernel = error.__traceback__
-    while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
-        error = error.__cause__
-        if _in_the_kernel(error):
-            traceback_of_kernel = error.__traceback__
-    error = error.with_traceback(traceback_of_kernel)
     # Nothing was returned, not three things, or one of another shape: the launch stops over it.
     texts = (
         "unpack",

@@ -52,7 +52,7 @@ class Mend:
 def search(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Search | None:
     """Start a search; None if there is no source to read, or nothing ends a loop that never ends."""
     source = source_of(answer)
-    if source is None or is_kernel(source.function):  # Triton's interpreter is too slow for this
+    if source is None or is_kernel(source.function):  # one run of it takes too long for this
         return None
     if threading.current_thread() is not threading.main_thread():
         return None

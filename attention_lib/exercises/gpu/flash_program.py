@@ -7,7 +7,7 @@ first numbers, without gaps. Program (tile, head) computes the rows `tile * ROWS
 that there are, and stores them, divided by total, in the dtype of output. Each whole block that every row of the
 tile sees goes to `INNER` with MASKED False, the rest with MASKED True and `limit`. `IS_CAUSAL`: row i sees the keys
 0 to i, and blocks wholly in a tile's future are handed to no loop. HEAD is a power of 2, 16 or more; key_length at
-least 1. It is compiled on CUDA, and run by Triton's interpreter elsewhere; the check hands in a loop of its own.
+least 1. It is compiled on CUDA, and run in NumPy elsewhere; the check hands in a loop of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*draw_heads(rng, 1, 40, 64, 16), tile=(16, 32))  # three tiles, the last one short
     yield Case(*draw_heads(rng, 3, 16, 32, 32))  # three heads
     yield Case(*draw_heads(rng, 2, 18, 45, 32), tile=(32, 16))  # the last block is short, too
-    # Triton's interpreter takes 12 ms for each tile: as few as show what a case is for.
+    # Off CUDA each tile takes milliseconds: as few as show what a case is for.
     yield Case(*draw_heads(rng, 2, 32, 32, 16), is_causal=True, tile=(16, 16))
     yield Case(*draw_heads(rng, 2, 40, 40, 16), is_causal=True, tile=(32, 16))
     yield Case(*draw_heads(rng, 2, 30, 21, 32), is_causal=True, tile=(16, 32))

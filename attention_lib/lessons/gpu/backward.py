@@ -23,8 +23,9 @@ from attention_lib.lessons.gpu.launch import (
     fused,
     require_grid,
     tuned_over,
+    width_of,
 )
-from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
+from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl
 
 __all__ = ["flash_attention_backward", "flash_attention_with_gradients"]
 
@@ -250,9 +251,6 @@ def flash_attention_backward(
             *first, logsumexp[..., :TUNED_ON], grad_output[..., :TUNED_ON, :], is_causal
         )
     arrays = [_flat(tensor) for tensor in (query, key, value, output, grad_output)]
-    dtype = query.dtype
-    if INTERPRETED and dtype == torch.bfloat16:  # the interpreter keeps it as bare bits
-        arrays = [tensor.float() for tensor in arrays]
     gradients = [torch.empty_like(tensor) for tensor in arrays[:3]]
     heads, length, head = arrays[0].shape
     keys = key.shape[-2]
@@ -261,7 +259,7 @@ def flash_attention_backward(
     numbers = (length, keys, padded, _scale(head), length_class)
     constants = {
         "HEAD": head,
-        "WIDTH": _width(head),
+        "WIDTH": width_of(head),
         "IS_CAUSAL": bool(is_causal),
         "allowed_dot_input_precisions": ("ieee",),
     }
@@ -269,16 +267,15 @@ def flash_attention_backward(
     logsumexp = pad(logsumexp.reshape(heads, length), (0, padded - length), value=math.inf)
     of_rows = (logsumexp, torch.zeros_like(logsumexp))
     with _on(query):
-        grad_query_kernel[lambda chosen: (triton.cdiv(length, chosen["ROWS"]), heads)](
+        grad_query_kernel[lambda chosen: (-(-length // chosen["ROWS"]), heads)](
             *arrays, *of_rows, gradients[0], *numbers, **constants
         )
-        grad_key_value_kernel[lambda chosen: (triton.cdiv(keys, chosen["BLOCK"]), heads)](
+        grad_key_value_kernel[lambda chosen: (-(-keys // chosen["BLOCK"]), heads)](
             *arrays[:3], arrays[4], *of_rows, *gradients[1:], *numbers, **constants
         )
     like = (query, key, value)
     grad_query, grad_key, grad_value = (
-        gradient.view(tensor.shape).to(dtype)
-        for gradient, tensor in zip(gradients, like, strict=True)
+        gradient.view(tensor.shape) for gradient, tensor in zip(gradients, like, strict=True)
     )
     return grad_query, grad_key, grad_value
 
@@ -327,7 +324,3 @@ def _on(tensor: Tensor) -> Any:
 
 def _scale(head: int) -> float:
     return math.log2(math.e) / math.sqrt(head)
-
-
-def _width(head: int) -> int:
-    return max(16, triton.next_power_of_2(head))

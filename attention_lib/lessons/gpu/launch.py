@@ -1,8 +1,7 @@
 """Lesson 09's launch: attention by a Triton kernel whose inner loop anybody may have written.
 
-On CUDA the kernel is compiled and tuned. Elsewhere Triton's interpreter runs it, one NumPy
-operation at a time: the same numbers, for small inputs. Triton itself is there on Linux only;
-where it is missing this module can be imported and read, and not run.
+On CUDA the kernel is compiled and tuned. Elsewhere it runs in NumPy, one program after another: the
+same numbers, for small inputs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl, triton
+from attention_lib.lessons.gpu.programs import Kernel, in_numpy
+from attention_lib.lessons.gpu.triton import INTERPRETED, Config, autotune, jit, tl, triton
 
 __all__ = ["flash_attention"]
 
@@ -25,15 +25,6 @@ LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 TOGETHER = tl.constexpr(32)  # heads
 TUNED_ON = 8192  # rows, at most: what is fast there is fast for longer ones too
-
-MISSING = (
-    "Triton is not installed here: it has builds for Linux only. Everything else in this lesson "
-    "works without it; for the kernel, open the lesson on Linux, in WSL or on Colab."
-)
-IMPORTED_TOO_EARLY = (
-    "Triton was imported before this lesson could ask for its interpreter, and there is no CUDA "
-    "device to compile for. Restart Python and import attention_lib.lessons.gpu first."
-)
 
 
 def uses_tensor_cores(query: Tensor) -> bool:
@@ -61,8 +52,8 @@ def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[
 def configurations(*listed: tuple[int, int, int, int, int | None]) -> list[Any]:
     """List what Triton compiles a kernel for: rows, keys, warps, stages, registers of a thread."""
     return [
-        triton.Config({"ROWS": rows, "BLOCK": keys}, warps, stages, maxnreg=registers)
-        for rows, keys, warps, stages, registers in (listed if triton else ())
+        Config({"ROWS": rows, "BLOCK": keys}, warps, stages, maxnreg=registers)
+        for rows, keys, warps, stages, registers in listed
     ]
 
 
@@ -81,7 +72,7 @@ WIDE = configurations((128, 128, 8, 3, None), (64, 64, 4, 3, None), (64, 32, 4, 
 NUMBER_BY_NUMBER = configurations(  # without tensor cores large tiles compile for minutes
     (64, 32, 4, 2, None), (32, 32, 4, 2, None), (32, 32, 4, 1, None)
 )
-INTERPRETERS = configurations((16, 16, 4, 3, None))  # small, to reach every edge
+IN_NUMPY = configurations((16, 16, 4, 3, None))  # small, to reach every edge
 
 
 def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[Any]) -> Any:
@@ -93,10 +84,8 @@ def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[A
             fitting = without_tensor_cores
         return fitting[-1:] if is_short(arguments["length_class"]) else fitting
 
-    if triton is None:
-        return jit
-    return triton.autotune(
-        INTERPRETERS if INTERPRETED else configs,
+    return autotune(
+        IN_NUMPY if INTERPRETED else configs,
         key=["HEAD", "IS_CAUSAL", "length_class"],
         prune_configs_by={} if INTERPRETED else {"early_config_prune": worth_trying},
         do_bench=time_or_lose,
@@ -105,7 +94,7 @@ def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[A
 
 # No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
 LENGTHS = ["query_length", "key_length", "length_class"]
-fused = functools.partial(jit, do_not_specialize=LENGTHS) if triton else jit
+fused = functools.partial(jit, do_not_specialize=LENGTHS)
 
 
 @tuned_over(TUNED, WIDE, NUMBER_BY_NUMBER)
@@ -228,19 +217,15 @@ def flash_attention(
 
     Raises
     ------
-    ImportError
-        If Triton is not installed.
     RuntimeError
-        If the inputs want gradients, or Triton was imported too early to be interpreted.
+        If the inputs want gradients.
     TypeError, ValueError
         If dtypes, devices or shapes do not fit.
 
     Notes
     -----
     The method is that of Dao, "FlashAttention-2: Faster attention with better parallelism and
-    work partitioning", arXiv:2307.08691 (2023). Triton's interpreter keeps bfloat16 as bare
-    bits and cannot multiply it, so there bfloat16 inputs are computed in float32 and rounded
-    once at the end.
+    work partitioning", arXiv:2307.08691 (2023).
     """
     return _attend(query, key, value, bool(is_causal), kernel, tile)[0]
 
@@ -269,7 +254,8 @@ def _attend(
 ) -> tuple[Tensor, Tensor | None]:
     if kernel is None:
         from attention_lib.lessons.gpu.kernel import flash_kernel as kernel
-    _require(query, key, value)
+    runs_here = runs_in_numpy(kernel)
+    _require(query, key, value, runs_here)
     leading = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     shape = (*leading, *query.shape[-2:])
     logsumexp = None
@@ -277,15 +263,12 @@ def _attend(
         logsumexp = query.new_full(shape[:-1], -math.inf, dtype=torch.float32)
     if math.prod(shape) == 0 or key.shape[-2] == 0:  # nothing to mix: zeros
         return query.new_zeros(shape), logsumexp
-    dtype = query.dtype
-    if INTERPRETED and dtype == torch.bfloat16:
-        query, key, value = query.float(), key.float(), value.float()
     output = query.new_empty(_in_four(query, leading).shape)
     arrays = [_in_four(tensor, leading) for tensor in (query, key, value)]
-    if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or INTERPRETED):
+    if max(output.shape[-2], key.shape[-2]) > TUNED_ON and not (tile or runs_here):
         _tune(*arrays, is_causal, kernel, keeps_logsumexp)
     launch_forward(*arrays, output, is_causal, kernel, tile, logsumexp)
-    return output.reshape(shape).to(dtype), logsumexp
+    return output.reshape(shape), logsumexp
 
 
 def launch_forward(
@@ -301,15 +284,17 @@ def launch_forward(
 ) -> Any:
     """Launch `forward`; with a tile, without tuning, and with such options as num_warps.
 
-    What Triton compiled is returned, or None by its interpreter.
+    What Triton compiled is returned, or None where it runs in NumPy.
     """
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
 
     def grid(chosen: dict[str, Any]) -> tuple[int]:
-        return (triton.cdiv(query_length, chosen["ROWS"]) * heads * batch,)
+        return (-(-query_length // chosen["ROWS"]) * heads * batch,)
 
     launched = forward.fn if tile else forward  # without the tuning
+    if tile and runs_in_numpy(kernel):
+        launched = in_numpy(launched)
     sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
@@ -330,7 +315,7 @@ def launch_forward(
             min(max(query_length, key_length), TUNED_ON).bit_length(),
             INNER=kernel,
             HEAD=head,
-            WIDTH=max(16, triton.next_power_of_2(head)),
+            WIDTH=width_of(head),
             PACKED=key.stride(2) == value.stride(2) == head,
             IS_CAUSAL=is_causal,
             KEEPS_LOGSUMEXP=logsumexp is not None,
@@ -357,7 +342,7 @@ def run_program(
     of 2 from 16 to 128, S at least 1. `kernel` is its inner loop, and `tile` says how many rows
     and how many keys are taken at a time. The program writes to `output`.
     """
-    _require(query, key, value)
+    _require(query, key, value, runs_in_numpy(program))
     heads, query_length, head = query.shape
     arrays = {"query": query, "key": key, "value": value, "output": output}
     for name, tensor in arrays.items():
@@ -374,7 +359,7 @@ def run_program(
     rows, block = tile
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
-        program[(triton.cdiv(query_length, rows), heads)](
+        program[(-(-query_length // rows), heads)](
             *arrays.values(),
             query_length,
             key.shape[-2],
@@ -416,17 +401,23 @@ def _in_four(tensor: Tensor, leading: torch.Size) -> Tensor:
     return tensor[(None,) * (2 - len(leading))]
 
 
-def _require(query: Tensor, key: Tensor, value: Tensor) -> None:
+def runs_in_numpy(kernel: Any) -> bool:
+    """Tell whether a kernel is not compiled: nowhere off CUDA, and on CUDA if it is made for it."""
+    return INTERPRETED or isinstance(kernel, Kernel)
+
+
+def width_of(head: int) -> int:
+    """Return the power of 2 that a head is filled up to, 16 at least."""
+    return max(16, 1 << (head - 1).bit_length())
+
+
+def _require(query: Tensor, key: Tensor, value: Tensor, runs_here: bool) -> None:
     """Refuse what the kernel would get wrong."""
-    if triton is None:
-        raise ImportError(MISSING)
-    if INTERPRETED and isinstance(tl.sum, triton.runtime.JITFunction):
-        raise RuntimeError(IMPORTED_TOO_EARLY)
     require_tensors(query, key, value)
     if query.dtype not in DTYPES:
         raise TypeError(f"The kernel takes float16, bfloat16 or float32; it got {query.dtype}.")
-    if query.device.type not in (("cpu",) if INTERPRETED else ("cuda",)):
-        home = "the CPU, where Triton's interpreter runs" if INTERPRETED else "a CUDA device"
+    if query.device.type != ("cpu" if runs_here else "cuda"):
+        home = "the CPU, where it runs without Triton" if runs_here else "a CUDA device"
         raise ValueError(f"The kernel needs tensors on {home}; these are on {query.device}.")
     head = query.shape[-1]
     if value.shape[-1] != head or not 1 <= head <= LARGEST_HEAD:

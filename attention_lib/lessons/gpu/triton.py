@@ -1,21 +1,17 @@
-"""Triton as lesson 09 uses it: a compiler on CUDA, elsewhere an interpreter, or not there at all."""
+"""Triton as lesson 09 uses it: the compiler itself on CUDA, elsewhere what stands for it in NumPy."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import linecache
-import os
 import sys
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
-INTERPRETED = not torch.cuda.is_available()
-if INTERPRETED:
-    # Triton, which torch may import at any time, reads this once.
-    os.environ.setdefault("TRITON_INTERPRET", "1")
+__all__ = ["INTERPRETED", "Config", "autotune", "jit", "readable", "tl", "triton"]
 
 
 @contextlib.contextmanager
@@ -37,20 +33,19 @@ def readable(function: Callable[..., Any]) -> Iterator[bool]:
         del linecache.cache[file]
 
 
-try:
+if torch.cuda.is_available() and importlib.util.find_spec("triton"):
     import triton
     import triton.language as tl
+    from triton import Config, autotune
 
     def jit(function: Callable[..., Any], **options: Any) -> Any:
-        with readable(function) as is_packed:
-            kernel = triton.jit(function, **options)
-            if is_packed and hasattr(kernel, "rewrite"):  # by the interpreter
-                kernel.rewrite()
-        return kernel
+        with readable(function):
+            return triton.jit(function, **options)
 
-except ImportError:  # no build for this system
+else:
+    from attention_lib.lessons.gpu import tile_language as tl
+    from attention_lib.lessons.gpu.programs import Config, autotune, jit
+
     triton = None
-    tl = types.SimpleNamespace(constexpr=int)  # enough to define a kernel, and not to run one
 
-    def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-        return function
+INTERPRETED = triton is None

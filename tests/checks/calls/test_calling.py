@@ -33,18 +33,6 @@ def test_a_call_returns_raises_and_warns_as_the_answer_does():
         ByValue(breaks)(1)
 
 
-def test_deprecated_calls_in_tritons_interpreter_are_not_held_against_the_answer():
-    module = {"__name__": "triton.runtime.interpreter", "warnings": warnings}
-    exec("def warn(message, kind): warnings.warn(message, kind, stacklevel=1)", module)
-
-    def uses_triton(x):
-        module["warn"]("its own code is old", DeprecationWarning)
-        module["warn"]("overflow encountered in exp2", RuntimeWarning)
-        return x
-
-    assert observe(uses_triton, Case(1.0)).warnings == ["overflow encountered in exp2"]
-
-
 def test_changes_to_arguments_stay_in_the_other_process():
     def fills(x):
         x[...] = 7.0

@@ -37,7 +37,6 @@ def moved(kernel, *tensors):
 
 
 class TestLaunchOnADevice:
-    @pytest.mark.skipif(launch.triton is None, reason="Triton has no build for this system")
     @pytest.mark.parametrize(
         "change",
         [

@@ -2,8 +2,7 @@
 
 from attention_lib.lessons.gpu import launch
 
-triton, jit = launch.triton, launch.jit
-tl = triton.language if triton else None
+jit, tl = launch.jit, launch.tl
 
 
 @jit

@@ -3,8 +3,7 @@
 from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu import launch
 
-triton, jit = launch.triton, launch.jit
-tl = triton.language if triton else launch.tl
+jit, tl = launch.jit, launch.tl
 
 
 @jit

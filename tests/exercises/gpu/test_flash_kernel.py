@@ -10,10 +10,7 @@ from attention_lib.exercises.gpu.flash_program import PLACES
 from attention_lib.exercises.parts import kernels
 from attention_lib.lessons.gpu import kernel, launch
 
-needs_triton = pytest.mark.skipif(launch.triton is None, reason="Triton has builds for Linux only")
 
-
-@needs_triton
 @pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
 def test_results_of_another_shape_are_explained_without_a_line_of_triton():
     edited = Edited((RESULTS, "return total, output, maximum")).kernel
@@ -49,7 +46,6 @@ TOLD = [
 
 
 @pytest.mark.slow
-@needs_triton
 @pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
 @pytest.mark.parametrize(("name", "old", "new", "advice"), TOLD)
 def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, old, new, advice):
@@ -62,7 +58,6 @@ def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, ol
 
 
 @pytest.mark.slow
-@needs_triton
 def test_store_behind_the_last_row_is_noticed():
     edited = kernels.Edited(
         "flash_program", ("total[:, None], mask=inside", "total[:, None]")
