@@ -13,6 +13,7 @@ import numpy as np
 
 from attention_lib.checks.calls.case import Answer, Case
 
+Probe = Callable[[Answer, np.random.Generator], str | None]
 LESSONS_ON_PRECISION = ("02_stability", "07_flash", "09_gpu")
 
 
@@ -99,8 +100,9 @@ class Exercise:
         one for each entry of the result (or broadcast to it; a tuple for a tuple). Rounding
         is allowed in proportion to it. None: the size of the result itself.
     probes
-        Functions of the answer that return None or a sentence: what is measured rather than
-        compared, once every case is right.
+        Functions of the answer and a random generator that return None or a sentence: what is
+        measured, once every case is right. They draw sizes and numbers, and each result of a
+        measured call is compared with the reference.
     signature
         The first line of the answer, where it is not that of the reference.
     tolerance
@@ -138,7 +140,7 @@ class Exercise:
     cases: Callable[[np.random.Generator], Iterable[Case]] = lambda rng: (Case(),)
     mistakes: tuple[Mistake, ...] = ()
     magnitude: Callable[..., Any] | None = None
-    probes: tuple[Callable[[Answer], str | None], ...] = ()
+    probes: tuple[Probe, ...] = ()
     signature: str = ""
     tolerance: float = 0.0
     accelerated: bool = False

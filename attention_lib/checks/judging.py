@@ -53,7 +53,13 @@ GRADER = Policy()  # of an answer in another process, its calls and side effects
 HIDDEN_NUMBERS = Policy(values_only=True)  # after GRADER found it right
 
 
-def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) -> Report:
+def judge(
+    exercise: Exercise,
+    answer: Any,
+    seed: int,
+    policy: Policy = LEARNER,
+    unseen: int | None = None,
+) -> Report:
     """Try an answer on the exercise's cases and say what is right or wrong with it.
 
     Parameters
@@ -68,6 +74,8 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
     policy
         What counts: for a LEARNER everything, for a GRADER what can be proven from outside, on
         HIDDEN_NUMBERS the results alone.
+    unseen
+        What the inputs of measurements are drawn from, if not from `seed`.
 
     Returns
     -------
@@ -98,7 +106,7 @@ def judge(exercise: Exercise, answer: Any, seed: int, policy: Policy = LEARNER) 
     if observations[-1].out_of_time:
         sentence = out_of_time(exercise, observations[-1])
         return Report(exercise, "wrong", sentence, comparisons[-1])
-    attempt = Attempt(exercise, answer, comparisons)
+    attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen)
     problem = next(_problems(attempt, policy), None)
     if problem:
         return problem

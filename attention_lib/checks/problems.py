@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from traceback import FrameSummary
 
+import numpy as np
+
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
@@ -17,6 +19,7 @@ from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
+from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
 from attention_lib.checks.comparing import Comparison, remark_on_dtype
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
@@ -34,6 +37,7 @@ class Attempt:
     exercise: Exercise
     answer: Answer
     comparisons: Sequence[Comparison]
+    seed: int = 0  # what the probes draw from
 
     @functools.cached_property
     def table(self) -> Table:
@@ -203,7 +207,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
         dataclasses.replace(one, seen=observe(function, one.trial.case))
         for one in attempt.comparisons
     ]
-    after = Attempt(attempt.exercise, edited, comparisons)
+    after = Attempt(attempt.exercise, edited, comparisons, attempt.seed)
     effects = [report.sentence for report in side_effects(after)]
     if effects:
         # Of a call that stopped, the rest is not known.
@@ -245,13 +249,18 @@ def probes(attempt: Attempt) -> Iterator[Report]:
     exercise, answer = attempt.exercise, attempt.answer
     # The process of a remote answer keeps the time; an alarm here would cut off its reply.
     limit = math.inf if isinstance(answer, RemoteAnswer) else None
+    if not exercise.accelerated:  # whose kernels are launched, and cannot be called
+        answer = ComparedAnswer(answer, exercise.reference, exercise.name)
     for probe in exercise.probes:
-        seen = observe(functools.partial(probe, answer), Case(), limit=limit)
+        rng = np.random.default_rng(attempt.seed)
+        seen = observe(functools.partial(probe, answer, rng), Case(), limit=limit)
         if seen.out_of_time:
             seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
             sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
             sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
+        elif isinstance(seen.error, WrongWhereMeasured):
+            yield Report(exercise, "wrong", str(seen.error))
         elif seen.error is not None:
             sentence = (
                 f"{exercise.name} stopped on a larger input with "

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.remote import remote_measurement
+from attention_lib.checks.calls.remote import FUNCTIONS, remote_measurement
 
 MIB = 1 << 20
 FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between two sizes that are compared
@@ -96,6 +96,25 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> int:
     return len(seen)
 
 
+@remote_measurement
+def returned(function: Callable[..., Any], /, *args: Any) -> Any:
+    """Return what one call returns, of which the bits are measured."""
+    return function(*args)
+
+
+@remote_measurement
+def with_result(function: Callable[..., Any], what: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Measure a function, and return the number together with what its last call returned."""
+    result: Any = None
+
+    def keep_result(*args: Any, **kwargs: Any) -> Any:
+        nonlocal result
+        result = function(*args, **kwargs)
+        return result
+
+    return FUNCTIONS[what](keep_result, *args, **kwargs), result
+
+
 def thread_time() -> float:
     """Return the processor's time for this thread, or where there is no such clock the process."""
     return time.thread_time() if hasattr(time, "thread_time") else time.process_time()
@@ -122,7 +141,7 @@ def grows_faster_than_its_input(
 ) -> tuple[int, int, float] | None:
     """Find a size whose call took far longer than in proportion to a smaller size.
 
-    `arguments(size)` are what the function is called with; `sizes` double from one to the next, and
+    `arguments(size)` makes what the function is called with; `sizes` double from one to the next, and
     are compared over four doublings at least, and six at most: what each step costs by itself hides
     quadratic work for a while. CPU time is compared, so a busy machine changes little, and only
     once it is long enough to be measured well. What looks slow is measured again, several times,
@@ -137,8 +156,7 @@ def grows_faster_than_its_input(
     """
     seconds: list[float] = []
     for number, size in enumerate(sizes):
-        given = arguments(size)
-        seconds.append(cpu_seconds(function, *given))
+        seconds.append(cpu_seconds(function, *arguments(size)))
         if number < FEWEST_DOUBLINGS or seconds[-1] < ENOUGH_TO_MEASURE:
             continue
         before = max(0, number - MOST_DOUBLINGS)
@@ -147,7 +165,7 @@ def grows_faster_than_its_input(
         for _ in range(3):  # a busy machine may have slowed it down
             if seconds[-1] <= in_proportion * tolerance * small:
                 break
-            seconds[-1] = min(seconds[-1], cpu_seconds(function, *given))
+            seconds[-1] = min(seconds[-1], cpu_seconds(function, *arguments(size)))
             small = cpu_seconds(function, *arguments(sizes[before]), calls=in_proportion)
             small /= in_proportion
         else:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer, Case, Stream
 from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import about
 from attention_lib.lessons.flash import online_softmax_stats
 
 Blocks = Iterable[NDArray]
@@ -97,16 +98,29 @@ ALL_KEPT = (
 )
 
 
-def keeps_the_blocks(answer: Answer) -> str | None:
-    def blocks() -> Iterator[NDArray]:
-        for number in range(BLOCK_COUNT):
-            yield np.sin(np.arange(number, number + ONE_BLOCK // 8)).reshape(BLOCK_SHAPE)
+class MadeOneByOne:
+    """Make score blocks as they are asked for, so that the answer alone can hold them."""
 
-    held = peak_bytes(answer, blocks())
+    def __init__(self, first: float, count: int) -> None:
+        self.number, self.count = first, count
+
+    def __iter__(self) -> Iterator[NDArray]:
+        return self
+
+    def __next__(self) -> NDArray:
+        if not self.count:
+            raise StopIteration
+        self.number, self.count = self.number + 1, self.count - 1
+        return np.sin(self.number + np.arange(ONE_BLOCK // 8)).reshape(BLOCK_SHAPE)
+
+
+def keeps_the_blocks(answer: Answer, rng: Generator) -> str | None:
+    count = about(rng, BLOCK_COUNT)
+    held = peak_bytes(answer, MadeOneByOne(rng.uniform(0.0, 99.0), count))
     if held <= BYTES_ALLOWED:
         return None
     return (
-        f"online_softmax_stats returns the right values but keeps the blocks: of {BLOCK_COUNT} "
+        f"online_softmax_stats returns the right values but keeps the blocks: of {count} "
         f"blocks of {ONE_BLOCK:,} bytes it held {held:,} bytes at once, and {BYTES_ALLOWED:,} are "
         f"allowed. {ALL_KEPT}"
     )

@@ -43,6 +43,7 @@ from attention_lib.exercises.parts.blocks import (
     takes_block_size_for_a_count,
     tiled,
 )
+from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.softmax import cut_to_integers
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.flash import tiled_attention
@@ -90,7 +91,7 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 LENGTH, KEYS, BLOCK = 96, 2560, 48
-BYTES_ALLOWED = 26 * 8 * LENGTH * BLOCK  # beside the scores: temporaries, copies of K and V
+BYTES_ALLOWED = 26 * 8  # a score of a block: temporaries, copies of K and V
 WHOLE_MATRIX = (
     "Form the scores of one block of keys, use them up, and only then go on to the next block."
 )
@@ -100,22 +101,23 @@ BLOCKS_OF_QUERIES = (
 )
 
 
-def holds_the_matrix(answer: Answer) -> str | None:
-    arguments = long_inputs(LENGTH, KEYS)
-    held = peak_bytes(answer, *arguments, BLOCK)
-    if held <= BYTES_ALLOWED:
+def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
+    length, keys = about(rng, LENGTH), about(rng, KEYS)
+    arguments = long_inputs(rng, length, keys)
+    held, allowed = peak_bytes(answer, *arguments, BLOCK), BYTES_ALLOWED * length * BLOCK
+    if held <= allowed:
         return None
     less_for_small_blocks = peak_bytes(answer, *arguments, BLOCK // 16) < held / 4
-    less_for_few_keys = peak_bytes(answer, *long_inputs(LENGTH, KEYS // 4), BLOCK) < held / 2
+    less_for_few_keys = peak_bytes(answer, *long_inputs(rng, length, keys // 4), BLOCK) < held / 2
     if less_for_small_blocks and less_for_few_keys:
-        what, remedy = f"every block of queries with all {KEYS:,} keys", BLOCKS_OF_QUERIES
-    elif held < 8 * LENGTH * KEYS:
+        what, remedy = f"every block of queries with all {keys:,} keys", BLOCKS_OF_QUERIES
+    elif held < 8 * length * keys:
         what, remedy = "more than one block of scores", WHOLE_MATRIX
     else:
         what, remedy = "the whole L × S matrix", WHOLE_MATRIX
     return (
-        f"tiled_attention returns the right values but holds {what}: for L = {LENGTH}, "
-        f"S = {KEYS:,} and block_size = {BLOCK} {held_and_allowed(held, BYTES_ALLOWED)} {remedy}"
+        f"tiled_attention returns the right values but holds {what}: for L = {length}, "
+        f"S = {keys:,} and block_size = {BLOCK} {held_and_allowed(held, allowed)} {remedy}"
     )
 
 
@@ -126,9 +128,9 @@ LIST_OF_BLOCKS = (
 )
 
 
-def keeps_every_block(answer: Answer) -> str | None:
+def keeps_every_block(answer: Answer, rng: Generator) -> str | None:
     """Compare the memory for few and many keys: an output kept for each block would grow with them."""
-    few, many = (long_inputs(128, keys, 8) for keys in (FEW_KEYS, MANY_KEYS))
+    few, many = (long_inputs(rng, 128, keys, 8) for keys in (FEW_KEYS, MANY_KEYS))
     growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
     allowed = BYTES_ALLOWED_A_KEY * (MANY_KEYS - FEW_KEYS)
     if growth <= allowed:

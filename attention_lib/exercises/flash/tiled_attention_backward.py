@@ -32,6 +32,7 @@ from attention_lib.exercises.parts.blocks import (
     long_inputs,
     takes_block_size_for_a_count,
 )
+from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.flash import tiled_attention_backward
@@ -137,7 +138,7 @@ def magnitude(
 
 
 LENGTH, KEYS, BLOCK = 64, 640, 32
-BYTES_ALLOWED = 26 * 8 * LENGTH * BLOCK  # beside the weights: temporaries, copies of the inputs
+BYTES_ALLOWED = 26 * 8  # a weight of a block: temporaries, copies of the inputs
 FEW_KEYS, MANY_KEYS, SMALL_BLOCK = 64, 160, 4
 BYTES_ALLOWED_A_KEY = 1100  # several copies of a key, its value and their gradients
 WHOLE_MATRIX = (
@@ -156,23 +157,25 @@ def with_saved(query: NDArray, key: NDArray, value: NDArray) -> tuple[NDArray, .
         scores = query @ key.mT / math.sqrt(query.shape[-1])
     lse = logsumexp(scores)
     output = np.exp(scores - lse[:, None]) @ value
-    return query, key, value, output, lse, np.sin(np.arange(output.size)).reshape(output.shape)
+    return query, key, value, output, lse, np.cos(np.arange(output.size)).reshape(output.shape)
 
 
-def holds_the_matrix(answer: Answer) -> str | None:
-    held = peak_bytes(answer, *with_saved(*long_inputs(LENGTH, KEYS)), BLOCK)
-    if held <= BYTES_ALLOWED:
+def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
+    length, keys = about(rng, LENGTH), about(rng, KEYS)
+    held = peak_bytes(answer, *with_saved(*long_inputs(rng, length, keys)), BLOCK)
+    allowed = BYTES_ALLOWED * length * BLOCK
+    if held <= allowed:
         return None
     return (
         "tiled_attention_backward returns the right values but holds more than one block of "
-        f"weights: for L = {LENGTH}, S = {KEYS:,} and block_size = {BLOCK} "
-        f"{held_and_allowed(held, BYTES_ALLOWED)} {WHOLE_MATRIX}"
+        f"weights: for L = {length}, S = {keys:,} and block_size = {BLOCK} "
+        f"{held_and_allowed(held, allowed)} {WHOLE_MATRIX}"
     )
 
 
-def keeps_every_block(answer: Answer) -> str | None:
+def keeps_every_block(answer: Answer, rng: Generator) -> str | None:
     """Compare the memory for few and many keys: what is kept for each block would grow with them."""
-    few, many = (with_saved(*long_inputs(128, keys, 3)) for keys in (FEW_KEYS, MANY_KEYS))
+    few, many = (with_saved(*long_inputs(rng, 128, keys, 3)) for keys in (FEW_KEYS, MANY_KEYS))
     growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
     allowed = BYTES_ALLOWED_A_KEY * (MANY_KEYS - FEW_KEYS)
     if growth <= allowed:

@@ -93,9 +93,8 @@ BYTES_ALLOWED_A_POSITION = 8 * 60  # several copies of a query, a key, a value a
 STRIPS = "Form the scores of one block of queries with one block of keys at a time."
 
 
-def holds_strips(answer: Answer) -> str | None:
+def holds_strips(answer: Answer, rng: Generator) -> str | None:
     """Compare the memory for short and long sequences: one strip takes 8 * BLOCK a position."""
-    rng = np.random.default_rng(7)
     short, long = (tuple(rng.normal(size=(3, length, 1))) for length in (SHORT, LONG))
     growth = growth_in_bytes(answer, short, long, BLOCK)
     allowed = BYTES_ALLOWED_A_POSITION * (LONG - SHORT)
@@ -119,7 +118,7 @@ FUTURE_COMPUTED = (
 BLOCKS, SIDE = 4, 3  # of the sequence in which computed blocks are counted
 
 
-def computes_the_future(answer: Answer) -> str | None:
+def computes_the_future(answer: Answer, rng: Generator) -> str | None:
     """Count the blocks of the future that leave a trace.
 
     For every block of queries and every later block of keys in turn, the values of these keys
@@ -130,15 +129,18 @@ def computes_the_future(answer: Answer) -> str | None:
     """
     pairs = list(itertools.combinations(range(BLOCKS), 2))
     scores_alone_overflow = not any(
-        overflows(answer, *marked(i, j, apart=True), SIDE) for i, j in pairs
+        overflows(answer, *marked(rng, i, j, apart=True), SIDE) for i, j in pairs
     )
     computed = 0
     for i, j in pairs:
-        arguments = *marked(i, j), SIDE
+        query, key, value = marked(rng, i, j)
+        hidden = value.copy()
+        hidden[positions(j)] = np.nan
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mixed = np.isnan(np.asarray(answer(*arguments))[positions(i)]).any()
-        computed += bool(mixed or (scores_alone_overflow and overflows(answer, *arguments)))
+            mixed = np.isnan(np.asarray(answer(query, key, hidden, SIDE))[positions(i)]).any()
+        formed = scores_alone_overflow and overflows(answer, query, key, value, SIDE)
+        computed += bool(mixed or formed)
     if computed == 0:
         return None
     return (
@@ -152,19 +154,16 @@ def positions(block: int) -> slice:
     return slice(block * SIDE, (block + 1) * SIDE)
 
 
-def marked(i: int, j: int, apart: bool = False) -> tuple[NDArray, NDArray, NDArray]:
+def marked(rng: Generator, i: int, j: int, apart: bool = False) -> tuple[NDArray, NDArray, NDArray]:
     """Return a sequence whose queries of block i and keys of block j are huge.
 
     With `apart`, in different components, so that their products stay small.
     """
-    rng = np.random.default_rng(BLOCKS * i + j)
     length = BLOCKS * SIDE - 1  # the last block is short
     query, key, value = (rng.normal(size=(length, d)) for d in (5, 5, 2))
     query[:, :2], key[:, :2] = 0, 0
     query[positions(i), 0] = HUGE
     key[positions(j), 1 if apart else 0] = HUGE
-    if not apart:
-        value[positions(j)] = np.nan
     return query, key, value
 
 

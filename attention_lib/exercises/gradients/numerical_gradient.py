@@ -94,9 +94,9 @@ STRIDED_ARRAY = (
 )
 
 
-def fails_on_a_strided_array(answer: Answer) -> str | None:
+def fails_on_a_strided_array(answer: Answer, rng: Generator) -> str | None:
     """Try the answer where x is every second column of a wider array, and the slopes are 2 to 12."""
-    x, coefficients = np.ones((2, 3)), np.arange(1.0, 7.0).reshape(2, 3)
+    x, coefficients = np.ones((2, 3)), rng.uniform(1.0, 6.0, (2, 3))
     try:
         slopes = on_strided_arrays(answer)(weighted_powers_with(coefficients, 2), x, 0.25)
     except (AttributeError, ValueError, IndexError):  # such as an array that cannot be reshaped

@@ -16,6 +16,7 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, grows_faster_than_its_input, peak_bytes
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
+from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.gradients import softmax_vjp
 from attention_lib.lessons.softmax import softmax
@@ -57,7 +58,7 @@ def weighted_mean(grad_weights: NDArray, weights: NDArray) -> NDArray:
 
 LONG_ROW = 1024
 
-BYTES_ALLOWED = 64 * 8 * 2 * LONG_ROW  # 64 float64 numbers an entry: lists of Python floats fit
+BYTES_ALLOWED = 64 * 8  # an entry: lists of Python floats fit
 
 NO_MATRIX = (
     "Multiply the product out on paper: p_k (g_k − Σ p_i g_i) needs no matrix, one pass over "
@@ -70,27 +71,30 @@ NO_ROW_BY_ROW = (
 )
 
 
-def long_rows(rows: int, length: int) -> tuple[NDArray, NDArray]:
-    """Return weights whose rows sum to about 1, and gradients."""
-    grad_weights = np.sin(np.arange(rows * length, dtype=np.float64)).reshape(rows, length)
-    return grad_weights[:, ::-1] ** 2 * (2 / length), grad_weights
+def long_rows(rng: Generator, rows: int, length: int) -> tuple[NDArray, NDArray]:
+    """Draw weights, of which a row sums to 1, and gradients."""
+    first = rng.uniform(0.0, 99.0)
+    grad_weights = np.sin(first + np.arange(rows * length)).reshape(rows, length)
+    weights = grad_weights[:, ::-1] ** 2
+    return weights / weights.sum(axis=-1, keepdims=True), grad_weights
 
 
-def holds_a_matrix(answer: Answer) -> str | None:
-    arguments = long_rows(2, LONG_ROW)
-    held = peak_bytes(answer, *arguments)
-    if held <= BYTES_ALLOWED:
+def holds_a_matrix(answer: Answer, rng: Generator) -> str | None:
+    length = about(rng, LONG_ROW)
+    held, allowed = peak_bytes(answer, *long_rows(rng, 2, length)), 2 * length * BYTES_ALLOWED
+    if held <= allowed:
         return None
     return (
         f"softmax_vjp returns the right values but builds an n × n matrix: for 2 rows of "
-        f"{LONG_ROW} weights it held {held:,} bytes ({held / MIB:.0f} MiB) at once, and "
-        f"{BYTES_ALLOWED:,} ({BYTES_ALLOWED / MIB:.0f} MiB) are allowed. {NO_MATRIX}"
+        f"{length} weights it held {held:,} bytes ({held / MIB:.0f} MiB) at once, and "
+        f"{allowed:,} ({allowed / MIB:.0f} MiB) are allowed. {NO_MATRIX}"
     )
 
 
-def does_quadratic_work(answer: Answer) -> str | None:
-    sizes = [2**power for power in range(6, 16)]
-    growth = grows_faster_than_its_input(answer, lambda length: long_rows(1, length), sizes)
+def does_quadratic_work(answer: Answer, rng: Generator) -> str | None:
+    shortest = about(rng, 56)
+    sizes = [shortest * 2**power for power in range(10)]
+    growth = grows_faster_than_its_input(answer, lambda length: long_rows(rng, 1, length), sizes)
     if growth is None:
         return None
     shorter, length, factor = growth

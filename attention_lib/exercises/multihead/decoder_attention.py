@@ -279,9 +279,8 @@ CACHE_CHANGES = (
 )
 
 
-def differs_in_pieces(answer: Answer) -> str | None:
+def differs_in_pieces(answer: Answer, rng: Generator) -> str | None:
     """Hold two texts, read in pieces by turns, to what each of them gives at once."""
-    rng = np.random.default_rng(12)
     total = sum(PIECES)
     drawn = [draw_layer(rng, (2,), total, 8, (4, 2), np.arange(total)).args for _ in range(2)]
     whole = [decoder_attention(*arguments) for arguments in drawn]

@@ -11,12 +11,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes
-from attention_lib.checks.exercise import Table
+from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes, returned
+from attention_lib.checks.exercise import Probe, Table
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.attention import attention
 
-Probe = Callable[[Answer], str | None]
 Arguments = tuple[Any, ...]  # of a tiled function, all but block_size
 Changes = dict[str, Any]  # arguments of `tiled`: the parts that a wrong answer exchanges
 
@@ -263,9 +262,10 @@ FIXED_BLOCKS = (
 NUMBER_OF_BLOCKS = "block_size is how many keys a block has, not how many blocks there are."
 
 
-def long_inputs(length: int, keys: int, d_v: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+def long_inputs(
+    rng: Generator, length: int, keys: int, d_v: int = 1
+) -> tuple[NDArray, NDArray, NDArray]:
     """Draw queries and keys of two components each: little beside the scores they make."""
-    rng = np.random.default_rng(7)
     return tuple(rng.normal(size=shape) for shape in ((length, 2), (keys, 2), (keys, d_v)))
 
 
@@ -291,10 +291,10 @@ def ignores_block_size(
     out of query, key and value.
     """
 
-    def probe(answer: Answer) -> str | None:
-        arguments = complete(*long_inputs(length, keys, 9))
+    def probe(answer: Answer, rng: Generator) -> str | None:
+        arguments = complete(*long_inputs(rng, length, keys, 9))
         sizes = (2, 7, 40)
-        if len({_bits(answer(*arguments, size)) for size in sizes}) > 1:
+        if len({_bits(returned(answer, *arguments, size)) for size in sizes}) > 1:
             return None
         if len({lines_run(answer, *arguments, size) for size in sizes}) > 1:
             return None
@@ -317,8 +317,8 @@ def takes_block_size_for_a_count(
 ) -> Probe:
     """Return a probe that asks whether more is done for two large blocks than for many small."""
 
-    def probe(answer: Answer) -> str | None:
-        arguments, half = complete(*long_inputs(length, keys)), keys // 2
+    def probe(answer: Answer, rng: Generator) -> str | None:
+        arguments, half = complete(*long_inputs(rng, length, keys)), keys // 2
         many, two = (lines_run(answer, *arguments, size) for size in (2, half))
         if two <= 2 * many:
             return None
@@ -355,11 +355,9 @@ def forms_scores_twice(
     once. A query and a key as large whose product stays small show what else overflows.
     """
 
-    def probe(answer: Answer) -> str | None:
-        formed, other = (
-            overflows(answer, *complete(*inputs_with_a_huge_score(apart)), 2)
-            for apart in (False, True)
-        )
+    def probe(answer: Answer, rng: Generator) -> str | None:
+        huge_score, apart = inputs_with_a_huge_score(rng)
+        formed, other = (overflows(answer, *complete(*one), 2) for one in (huge_score, apart))
         if formed - other < 2:
             return None
         return (
@@ -370,14 +368,16 @@ def forms_scores_twice(
     return probe
 
 
-def inputs_with_a_huge_score(apart: bool = False) -> tuple[NDArray, NDArray, NDArray]:
-    """Return query, key and value with one score that overflows to -inf.
+def inputs_with_a_huge_score(rng: Generator) -> Iterator[tuple[NDArray, NDArray, NDArray]]:
+    """Yield query, key and value with one score that overflows to -inf, then without.
 
-    With `apart`, the two large numbers lie in different components, and no score overflows.
+    There the two large numbers lie in different components.
     """
-    rng = np.random.default_rng(3)
     query, key, value = (rng.normal(size=shape) for shape in ((3, 5), (7, 5), (7, 2)))
     query[:, :2], key[:, :2] = 0, 0
-    query[1, 0] = -HUGE
-    key[4, 1 if apart else 0] = HUGE
-    return query, key, value
+    query[rng.integers(3), 0] = -HUGE
+    number = rng.integers(6)  # not the last, which is a block of its own
+    for component in (0, 1):
+        key[number, :2] = 0
+        key[number, component] = HUGE
+        yield query, key.copy(), value

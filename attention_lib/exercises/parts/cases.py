@@ -35,6 +35,11 @@ def draw_mask(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 # Cases that nobody can know by heart
 
 
+def about(rng: Generator, size: int) -> int:
+    """Draw a size, at most an eighth above this one."""
+    return int(rng.integers(size, size + size // 8 + 1))
+
+
 def drawn_again(
     cases: Callable[[Generator], Iterator[Case]], change: Callable[[Generator, Case], Case]
 ) -> Callable[[Generator], Iterator[Case]]:

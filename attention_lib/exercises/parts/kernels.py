@@ -6,10 +6,11 @@ import functools
 import hashlib
 import inspect
 import linecache
-from collections.abc import Callable
 from typing import Any
 
-from attention_lib.checks.calls.case import Answer
+from numpy.random import Generator
+
+from attention_lib.checks.exercise import Probe
 from attention_lib.checks.wording import LIBRARY
 
 
@@ -70,10 +71,10 @@ def as_kernel(answer: Any) -> Any:
     return in_numpy(answer.kernel) if isinstance(answer, Edited) else answer
 
 
-def calls_the_library(name: str, advice: str) -> Callable[[Answer], str | None]:
+def calls_the_library(name: str, advice: str) -> Probe:
     """Return a probe that refuses a kernel which hands its work to the library's kernel `name`."""
 
-    def probe(answer: Any) -> str | None:
+    def probe(answer: Any, _rng: Generator) -> str | None:
         from attention_lib.lessons.gpu import kernel, launch
 
         function = getattr(answer, "fn", answer)

@@ -90,7 +90,7 @@ def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
     """
     if exercise.accelerated:
         importlib.import_module("torch")  # before a tensor comes in
-    report = judge(exercise, answer, seed=0, policy=GRADER)
+    report = judge(exercise, answer, seed=0, policy=GRADER, unseen=seed)
     if report.outcome != "right" or exercise.kind != "function":
         return report
     hidden = judge(exercise, answer, seed=seed, policy=HIDDEN_NUMBERS)
