@@ -136,12 +136,11 @@ def test_rich_output_is_shown_in_bounded_time(show, bundle):
 @pytest.mark.parametrize(
     "heading", ["[" * 19_000, "<b>" * 6_000, "![x](" * 3_000], ids=["brackets", "tags", "pictures"]
 )
-def test_fifty_headings_are_shown_in_bounded_time(show, heading, monkeypatch):
-    monkeypatch.setattr(limits, "PIECE_CPU_SECONDS", 0.5)
-    monkeypatch.setattr(limits, "PAGE_PIECES_CPU_SECONDS", 1.0)
-    begin = time.process_time()
-    show(*[new_markdown_cell(f"# {heading}") for _ in range(50)])
-    assert time.process_time() - begin < 4
+def test_headings_after_slow_ones_are_not_rendered(show, heading, monkeypatch):
+    monkeypatch.setattr(limits, "PIECE_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "PAGE_PIECES_CPU_SECONDS", 0.1)
+    page = show(*[new_markdown_cell(f"# {heading}") for _ in range(20)])
+    assert page.count("The page above took too long to render.") > 10
 
 
 def test_elements_of_all_outputs_of_a_page_are_bounded(show, monkeypatch):
