@@ -56,13 +56,12 @@ def _ulp(exact, dtype):
 
 def pytest_terminal_summary(terminalreporter):
     """Count the cases of other projects that were held, and the tests that a program is missing for."""
-    counts = Counter(
-        (peer, outcome)
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.stats.get(outcome, [])
-        for file, peer in PEERS.items()
-        if f"tests/peers/{file}" in report.nodeid
-    )
+    counts = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for file, peer in PEERS.items():
+                if f"tests/peers/{file}" in report.nodeid:
+                    counts[peer, outcome] += dict(report.user_properties).get("cases", 1)
     if counts:
         terminalreporter.section("cases of other projects")
     for peer in dict.fromkeys(PEERS.values()):

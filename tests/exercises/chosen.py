@@ -1,5 +1,6 @@
 """Which exercises the tests try: all of them, or the one that --exercise names."""
 
+import hypothesis
 import pytest
 
 from attention_lib.checks.exercise import Exercise
@@ -15,3 +16,8 @@ def chosen(config: pytest.Config) -> dict[str, Exercise]:
 def in_one_worker(name: str) -> list[pytest.MarkDecorator]:
     """Mark tests of an exercise: one process runs all, and keeps what its known mistakes return."""
     return [pytest.mark.xdist_group(f"exercise_{name}")]
+
+
+def seeds(count: int) -> range:
+    """Return what to draw cases from: under the profile of `make quick` the first seed alone."""
+    return range(1 if hypothesis.settings.get_current_profile_name() == "quick" else count)

@@ -63,6 +63,7 @@ def by_heart(table, wrong):
     return answer
 
 
+@pytest.mark.slow
 def test_visible_results_by_heart_do_not_pass_on_unseen_numbers(exercise):
     table = table_of(exercise)
     passed = [

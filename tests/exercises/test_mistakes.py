@@ -7,7 +7,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import module_of
 from tests.exercises.answers import as_a_learner_writes_it
-from tests.exercises.chosen import chosen, in_one_worker
+from tests.exercises.chosen import chosen, in_one_worker, seeds
 
 SLOW = ("flash_kernel", "flash_program")  # a second each
 
@@ -17,9 +17,9 @@ def pytest_generate_tests(metafunc):
         return
     variants = [
         pytest.param(
-            *(exercise, mistake, variant, [0] if number or exercise.name in SLOW else [0, 1]),
+            *(exercise, mistake, variant, seeds(1 if number or exercise.name in SLOW else 2)),
             id=f"{exercise.name}: {mistake.id}, variant {number}",
-            # Of several variants make quick tries the first.
+            # Of several variants make quick tries the first, on one seed.
             marks=in_one_worker(exercise.name)
             + [pytest.mark.slow] * (number > 0 or exercise.name in SLOW),
         )

@@ -5,7 +5,7 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.exercises.answers import answers_of, write_answers
-from tests.exercises.chosen import chosen, in_one_worker
+from tests.exercises.chosen import chosen, in_one_worker, seeds
 
 SEEDS = 3
 SLOW = {
@@ -41,6 +41,6 @@ def test_every_exercise_has_unlike_right_answers(name):
 
 
 def test_right_answer_passes(name, answer):
-    for seed in range(SLOW.get(name, SEEDS)):
+    for seed in seeds(SLOW.get(name, SEEDS)):
         report = judge(EXERCISES[name], answer, seed)
         assert report.outcome == "right", f"seed {seed}: {report.sentence}"

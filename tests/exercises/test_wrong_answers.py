@@ -6,7 +6,7 @@ from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import VERDICT_ALONE
 from tests.exercises.answers import answers_of, write_answers
-from tests.exercises.chosen import chosen, in_one_worker
+from tests.exercises.chosen import chosen, in_one_worker, seeds
 
 # Every plain mistake is a known one there.
 WITHOUT_WRONG_ANSWERS = {"attention_flops", "flash_kernel"}
@@ -39,11 +39,12 @@ def test_every_function_has_wrong_answers(name):
 
 
 def test_wrong_answer_fails(exercise, answer):
-    for seed in range(2):
+    for seed in seeds(2):
         report = judge(EXERCISES[exercise], answer, seed, VERDICT_ALONE)
         assert report.outcome in ("wrong", "error"), f"seed {seed}: {report.sentence}"
 
 
+@pytest.mark.slow
 def test_wrong_answer_stays_wrong_when_it_is_explained(name):
     """The first of an exercise, which stands for the others: explanations take most of the time."""
     answer = next(iter(answers_of(name, "WRONG").values()))

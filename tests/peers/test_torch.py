@@ -4,6 +4,7 @@ PyTorch computes each sample in float64, from the sample's own numbers. What thi
 in the sample's dtype must be that result to within one unit in the last place.
 """
 
+import functools
 import inspect
 import warnings
 from unittest import mock
@@ -11,6 +12,7 @@ from unittest import mock
 import hypothesis
 import numpy as np
 import pytest
+import torch
 
 from attention_lib import (
     cross_entropy,
@@ -22,40 +24,61 @@ from attention_lib import (
 )
 from tests.peers.adapters import along_axes, attend, attend_backward, over_axes
 
-PROFILE = hypothesis.settings.get_current_profile_name()
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import torch
-    from torch.testing._internal.common_methods_invocations import op_db
+DTYPES = ["float64", "float32", "float16"]
 
-# The import above forbids every later test to set a flag of torch.backends, and has hypothesis
-# draw ten cases where ours draws more. Undo both.
-hypothesis.settings.load_profile(PROFILE)
-torch.backends.__allow_nonbracketed_mutation_flag = True
-
-DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16}
+# The samples take seconds to import and to make, so one process does it, once a test runs.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("opinfo")]
 
 
-def _samples(name, applies=lambda sample: True):
-    """Return an operator's samples as pytest parameters, those that apply to this library."""
+@functools.cache
+def _operators():
+    """Import PyTorch's table of operators, and undo what the import does to later tests."""
+    profile = hypothesis.settings.get_current_profile_name()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    # It has hypothesis draw ten cases where ours draws more, and lets no test set a flag of
+    # torch.backends.
+    hypothesis.settings.load_profile(profile)
+    torch.backends.__allow_nonbracketed_mutation_flag = True
+    return op_db
+
+
+def _samples(name, dtype, applies):
+    """Return an operator with each of its samples that apply to this library."""
     # For each sample PyTorch looks for its own test case in all callers, which takes seconds.
     without_callers = mock.patch.object(inspect, "stack", return_value=[])
     with torch.random.fork_rng(devices=[]), without_callers:
         torch.manual_seed(0)
         samples = [
-            pytest.param(
-                operator,
-                sample,
-                id="-".join(filter(None, (operator.variant_test_name, dtype, str(number)))),
-            )
-            for operator in op_db
+            (operator, sample)
+            for operator in _operators()
             if operator.name == name
-            for dtype, torch_dtype in DTYPES.items()
-            for number, sample in enumerate(operator.sample_inputs("cpu", torch_dtype, False))
+            for sample in operator.sample_inputs("cpu", getattr(torch, dtype), False)
             if applies(sample)
         ]
     assert samples, f"PyTorch has no samples for {name}"
     return samples
+
+
+def on_samples(name, applies=lambda sample: True):
+    """Make a test of what holds for each sample of an operator."""
+
+    def decorate(holds):
+        @pytest.mark.parametrize("dtype", DTYPES)
+        def test(dtype, record_property):
+            samples = _samples(name, dtype, applies)
+            record_property("cases", len(samples))
+            for number, (operator, sample) in enumerate(samples):
+                try:
+                    holds(operator, sample)
+                except Exception as error:
+                    error.add_note(f"sample {number} of {name} {operator.variant_test_name}")
+                    raise
+
+        return test
+
+    return decorate
 
 
 def _run(operator, sample):
@@ -105,7 +128,7 @@ def _has_classes_alone(sample):
     return not sample.args[0].is_floating_point() and "weight" not in sample.kwargs
 
 
-@pytest.mark.parametrize(("operator", "sample"), _samples("softmax", _has_entries))
+@on_samples("softmax", _has_entries)
 def test_softmax(operator, sample):
     scores, (axis,) = _scores(sample), sample.args
     output, grad_output, (gradient,) = _run(operator, sample)
@@ -116,7 +139,7 @@ def test_softmax(operator, sample):
     _assert_close(ours, gradient, np.float64)
 
 
-@pytest.mark.parametrize(("operator", "sample"), _samples("log_softmax", _has_entries))
+@on_samples("log_softmax", _has_entries)
 def test_log_softmax(operator, sample):
     scores, (axis,) = _scores(sample), sample.args
     output, _, _ = _run(operator, sample)
@@ -124,9 +147,7 @@ def test_log_softmax(operator, sample):
 
 
 # A single number has no axis 0 in NumPy.
-@pytest.mark.parametrize(
-    ("operator", "sample"), _samples("logsumexp", lambda sample: sample.input.ndim > 0)
-)
+@on_samples("logsumexp", lambda sample: sample.input.ndim > 0)
 def test_logsumexp(operator, sample):
     scores, (axis, keepdims) = _scores(sample), sample.args
     output, grad_output, (gradient,) = _run(operator, sample)
@@ -137,9 +158,7 @@ def test_logsumexp(operator, sample):
     _assert_close(ours, gradient, np.float64, size=float(np.abs(scores).max()))
 
 
-@pytest.mark.parametrize(
-    ("operator", "sample"), _samples("nn.functional.cross_entropy", _has_classes_alone)
-)
+@on_samples("nn.functional.cross_entropy", _has_classes_alone)
 def test_cross_entropy(operator, sample):
     scores, (targets,) = _scores(sample), sample.args
     output, grad_output, (gradient,) = _run(operator, sample)
@@ -165,11 +184,8 @@ def test_cross_entropy(operator, sample):
     _assert_close(np.moveaxis(gradients, -1, 1), gradient, scores.dtype)
 
 
-@pytest.mark.parametrize(
-    ("operator", "sample"),
-    _samples(
-        "nn.functional.scaled_dot_product_attention", lambda sample: not sample.kwargs["dropout_p"]
-    ),
+@on_samples(
+    "nn.functional.scaled_dot_product_attention", lambda sample: not sample.kwargs["dropout_p"]
 )
 def test_attention(operator, sample):
     options = {k: v.numpy() if torch.is_tensor(v) else v for k, v in sample.kwargs.items()}

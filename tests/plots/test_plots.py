@@ -188,7 +188,7 @@ OTHER_SAMPLES = {
     "reading_path_of_a_long_sequence": learning.path_of_a_long_sequence,
 }
 in_one_worker = [
-    pytest.param(draw, marks=pytest.mark.xdist_group(f"figure_{name}"), id=name)
+    pytest.param(draw, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"figure_{name}")], id=name)
     for name, draw in {**SAMPLES, **OTHER_SAMPLES}.items()
 ]
 
