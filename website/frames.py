@@ -89,7 +89,8 @@ def with_cuts(image: str, places: Sequence[float]) -> str:
 def cuts(figure: LessonFigure) -> list[float]:
     """Return where a drawn figure has a gap from top to bottom between two panels.
 
-    What is too narrow to be a panel, such as a color bar, stays with its left neighbor.
+    What is too narrow to be a panel, such as a color bar, stays with its left neighbor. Where one
+    part would be twice as wide as another, as below a title in the middle, there is no cut.
     """
     parts = [*figure.axes, *figure.legends, *figure.texts]
     boxes = [part.get_tightbbox() for part in parts if part.get_visible()]
@@ -100,6 +101,9 @@ def cuts(figure: LessonFigure) -> list[float]:
             start, last_end = panels.pop()
             end = max(end, last_end)
         panels.append((start, end))
+    widths = [end - start for start, end in panels]
+    if max(widths) > 2 * min(widths):  # each part is drawn as wide as the screen
+        return []
     return [(left[1] + right[0]) / 2 for left, right in itertools.pairwise(panels)]
 
 
