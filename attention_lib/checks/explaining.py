@@ -86,7 +86,7 @@ def known_beside_errors(attempt: Attempt) -> Report | None:
 
 def relation_to_the_right(attempt: Attempt) -> Report | None:
     """Say how all wrong numbers come from the right ones, if that says what to change."""
-    relation = related(attempt.exercise, attempt.table.wrong)
+    relation = related(attempt.exercise, attempt.table.wrong, attempt.table.right)
     return _related(attempt, relation, GIVEN) if relation and not relation.tells_where else None
 
 
@@ -307,7 +307,9 @@ def _with_advice(attempt: Attempt, advice: str) -> Report | None:
 
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
     """Say where the results are wrong, and what the wrong calls have that the others lack."""
-    return _related(attempt, related(attempt.exercise, attempt.table.wrong), SIZES)
+    return _related(
+        attempt, related(attempt.exercise, attempt.table.wrong, attempt.table.right), SIZES
+    )
 
 
 def _related(attempt: Attempt, relation: Related | None, plainest: int) -> Report | None:

@@ -13,6 +13,11 @@ from attention_lib.checks.calls.tensors import as_numbers
 Region = tuple[str, str, NDArray[np.bool_]]  # label, what the learner reads, the entries
 
 
+def visible_places(shape: tuple[int, ...]) -> set[str]:
+    """Label the places of a result, such as its last row, that do not fill it."""
+    return {label for label, _, inside in _by_place(shape) if inside.any() and not inside.all()}
+
+
 def region_clauses(
     off: NDArray[np.bool_], arguments: dict[str, Any]
 ) -> Iterator[tuple[str, str, int]]:

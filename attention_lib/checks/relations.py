@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.regions import region_clauses
+from attention_lib.checks.regions import region_clauses, visible_places
 from attention_lib.checks.sizes import CONSTANTS, Named, named_numbers
 
 ENOUGH = 2  # numbers that show a relation, beyond those that fix its constants
@@ -86,8 +86,13 @@ class Related:
     tells_where: bool = False  # no more than that: which entries are wrong
 
 
-def related(exercise: Exercise, failing: Sequence[Comparison]) -> Related | None:
-    """Find how the results of these calls, all of them wrong, come from the right ones."""
+def related(
+    exercise: Exercise, failing: Sequence[Comparison], right: Sequence[Comparison] = ()
+) -> Related | None:
+    """Find how the results of the wrong calls come from the right ones.
+
+    A place is no explanation if a result of a right call has it too, and nothing is wrong there.
+    """
     exchanged = _exchanged_parts(failing)
     if exchanged:
         return Related(exchanged)
@@ -95,8 +100,15 @@ def related(exercise: Exercise, failing: Sequence[Comparison]) -> Related | None
     if not wrong_parts or not all(wrong_parts):
         return None
     first, *others = dict.fromkeys(itertools.chain.from_iterable(wrong_parts))
+    refuted = {
+        ("region", label)
+        for one in right
+        for part in one.parts or ()
+        if part.name == first
+        for label in visible_places(part.expected.values.shape)
+    }
     for relation in RELATIONS:
-        holds = _holds_on_all(relation, _pairs(wrong_parts, first))
+        holds = _holds_on_all(relation, _pairs(wrong_parts, first), refuted)
         if not holds:
             continue
         same = [
@@ -130,9 +142,11 @@ def related_here(exercise: Exercise, wrong: Comparison) -> str:
     return ""
 
 
-def _holds_on_all(relation: Relation, pairs: Sequence[Pair]) -> Holds | None:
+def _holds_on_all(
+    relation: Relation, pairs: Sequence[Pair], refuted: Collection[tuple[Any, ...]] = ()
+) -> Holds | None:
     with np.errstate(all="ignore"):
-        first = list(relation(pairs[0]))
+        first = [one for one in relation(pairs[0]) if one.label not in refuted]
         others: list[dict[tuple[Any, ...], Holds]] = []
         for pair in pairs[1:]:
             others.append({one.label: one for one in relation(pair)})
