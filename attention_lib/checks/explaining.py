@@ -69,14 +69,39 @@ def edit_that_mends_all(attempt: Attempt) -> Report | None:
     for mend in attempt.search.wholes() if attempt.search else ():
         left = left_after(attempt, mend.answer)
         if left is not None:
-            fault = f"{mend.fault} Besides: {left}" if left else mend.fault
-            return _with_edit(attempt, fault, f"{mend.words}, and every result is right.")
+            faults = [*_unsaid(attempt, mend.faults), *([f"Besides: {left}"] if left else [])]
+            edit = f"{mend.words}, and every result is right."
+            return _with_edit(attempt, " ".join(faults), edit)
     return None
 
 
-def _with_edit(attempt: Attempt, fault: str, edit: str) -> Report | None:
-    report = _with_advice(attempt, fault)
+def _with_edit(attempt: Attempt, faults: str, edit: str) -> Report | None:
+    """Say which faults an edit repairs, and fold the edit below; none if an error has said them."""
+    report = _with_advice(attempt, faults) or attempt.problem
     return dataclasses.replace(report, edit=edit) if report else None
+
+
+# What the sentence of an error says, and the fault in the line that repeats it.
+REPEATED = (
+    ("its axis", "loses the axis"),
+    ("is a word of torch", "is a word of torch"),
+    ("is the number of all entries", "is not the length"),
+    (".T reverses", "reverses every axis"),
+    ("takes no fractions", "changes the array in its place"),
+    ("stands for any axes before", "`...` stands for those before"),
+    ("is the function itself", "does not call it"),
+)
+
+
+def _unsaid(attempt: Attempt, faults: Sequence[str]) -> list[str]:
+    """Leave out the faults that the sentence of an error has named."""
+    problem = attempt.problem
+    said = problem.sentence if problem and problem.outcome == "error" else ""
+    return [
+        fault
+        for fault in faults
+        if not any(first in said and second in fault for first, second in REPEATED)
+    ]
 
 
 def known_beside_errors(attempt: Attempt) -> Report | None:
@@ -146,8 +171,10 @@ def edit_and_known(attempt: Attempt) -> Report | None:
             break
         left = _left_by(attempt, mend, list(search.after(mend)))
         if left and not contradict(mend.words.replace("sqrt", "√"), left):
-            faults = f"There are at least two faults. {mend.fault} Besides: {left}"
-            return _with_edit(attempt, faults, f"{mend.words}. The other fault is left.")
+            faults = _unsaid(attempt, mend.faults)
+            both = ["There are at least two faults.", *faults] if faults else []
+            edit = f"{mend.words}. The other fault is left."
+            return _with_edit(attempt, " ".join([*both, f"Besides: {left}"]), edit)
     return None
 
 
@@ -335,7 +362,7 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
     mend = attempt.search.in_part() if attempt.search else None
     if mend:
         edit = f"{mend.words}, and this result is right; then look at the next."
-        return _with_edit(attempt, mend.fault, edit)
+        return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
     comparison = problem.comparison
     if comparison and "returned dtype float64" in (comparison.problem or ""):
         return _with_advice(attempt, widening(attempt.answer).strip())

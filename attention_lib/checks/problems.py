@@ -214,7 +214,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
         had = any(one.stopped for one in attempt.comparisons) or (
             _kinds_of_effects(after) <= _kinds_of_effects(attempt)
         )
-        return effects[0] if had else None
+        return effects[0].replace("returns the right values but ", "") if had else None
     problem = next(probes(after), None)
     if problem is None:
         return ""

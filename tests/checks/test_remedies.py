@@ -77,7 +77,7 @@ def _added_crosswise(scores, axis=-1):
             _maximum_without_its_axis,
             "`scores` has shape (2, 3) and `scores.max(axis=axis)` has shape (2,). Shapes are compared "
             "from the last axis on, and 3 and 2, the last, differ: neither is 1. The max loses its "
-            "axis: `scores.max(axis=axis, keepdims=True)` keeps it, and fits.",
+            "axis: keepdims keeps it, with length 1.",
         ),
         (_by_math, "Functions of math take one number: those of np take arrays."),
         (
@@ -191,3 +191,32 @@ def test_line_that_widens_is_named_in_a_remark():
 def _wide(scores, axis=-1):
     exponentials = np.exp(scores.astype(float))
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+# The line's code is folded, and nothing is said twice
+
+
+def _mean_without_its_axis(scores, axis=-1):
+    weights = np.exp(scores)
+    return weights / weights.sum(axis=axis)
+
+
+def _torchs_word_in_two_lines(scores, axis=-1):
+    weights = scores.exp()
+    return weights / weights.sum(dim=axis, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "folded"),
+    [
+        (_mean_without_its_axis, "The sum loses its axis", "keepdims=True)"),
+        (_torchs_word_in_two_lines, "`exp` is a word of torch", "np.exp(scores)"),
+    ],
+)
+def test_error_says_its_fault_once_and_folds_the_code(answer, said, folded):
+    report = verdict(answer)
+    assert report.sentence.count(said) == 1
+    assert "loses the axis" not in report.sentence
+    assert "wrong function" not in report.sentence
+    assert folded not in report.sentence
+    assert folded in report.edit

@@ -19,7 +19,6 @@ from attention_lib.checks.calls.failing_line import (
     quoted,
     shape_of,
 )
-from attention_lib.checks.calls.tensors import is_tensor
 
 REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
 
@@ -49,7 +48,7 @@ def product(error: BaseException, line: FailingLine) -> str:
     mend = (
         _on_t(line, left, right)
         or _split_too_early(line, right, *inner)
-        or _mended_product(line, left, right, one, other)
+        or _mended_product(left, right, one, other)
     )
     return f"{met}. {rule}{mend}"
 
@@ -91,36 +90,24 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
                 shape = shape_of(line.value(node.value))
                 if shape is not None and len(shape) > 2:
                     return (
-                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}: "
-                        f"{_transposed(line, node.value)} exchanges the last two."
+                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}: only the last "
+                        "two are to be exchanged."
                     )
     return ""
 
 
-def _transposed(line: FailingLine, operand: ast.expr) -> str:
-    """Write the exchange of the last two axes in the words of the operand's library."""
-    if is_tensor(line.value(operand)):
-        return f"{_indexed(operand)}.transpose(-2, -1)"
-    return f"np.swapaxes({ast.unparse(operand)}, -1, -2)"
-
-
 def _mended_product(
-    line: FailingLine,
-    left: ast.expr,
-    right: ast.expr,
-    one: tuple[int, ...],
-    other: tuple[int, ...],
+    left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
 ) -> str:
     """Name the other order, or a transpose, if one of them alone gives shapes that fit."""
-    first, second = ast.unparse(left), ast.unparse(right)
     mends = []
     if _multiplies(other, one):
-        mends.append(f"`{second} @ {first}`")
+        mends.append("the other way round")
     if len(other) > 1 and _multiplies(one, _turned(other)):
-        mends.append(f"`{first} @ {_transposed(line, right)}`")
+        mends.append(f"with the last two axes of {quoted(right)} exchanged")
     if len(one) > 1 and _multiplies(_turned(one), other):
-        mends.append(f"`{_transposed(line, left)} @ {second}`")
-    return f" The shapes of {mends[0]} fit." if len(mends) == 1 else ""
+        mends.append(f"with the last two axes of {quoted(left)} exchanged")
+    return f" The shapes fit {mends[0]}." if len(mends) == 1 else ""
 
 
 def _turned(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -218,8 +205,10 @@ def _mended_broadcast(
     if len(places) != 1:
         return ""
     after = len(shape) - places[0]
-    index = ", ".join(["...", "None", *[":"] * after])
-    return f" `{_indexed(operand)}[{index}]` has an axis of 1 there, and fits."
+    where = (
+        f"before its last {'axis' if after == 1 else f'{after} axes'}" if after else "at its end"
+    )
+    return f" {quoted(operand)} lacks an axis of length 1 {where}."
 
 
 def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:
@@ -236,12 +225,6 @@ def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str
         f" `{text}` holds whole numbers, one for each row of {quoted(rows)}: if they say which entry "
         "of a row is meant, they are its index, and not a number to compute with."
     )
-
-
-def _indexed(operand: ast.expr) -> str:
-    text = ast.unparse(operand)
-    plain = isinstance(operand, (ast.Name, ast.Call, ast.Subscript, ast.Attribute))
-    return text if plain else f"({text})"
 
 
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
@@ -264,11 +247,8 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
     if shape is None or _joined(shape, target) != _joined(target, target):
         return ""
     if given:
-        return (
-            f" Whatever {ast.unparse(given[0])} is, this {name} needs its axis: {quoted(kept)} keeps it, "
-            "and fits."
-        )
-    return f" The {name} loses its axis: {quoted(kept)} keeps it, and fits."
+        return f" Whatever {ast.unparse(given[0])} is, this {name} has to keep its axis, with length 1."
+    return f" The {name} loses its axis: {keyword} keeps it, with length 1."
 
 
 def index(error: BaseException, line: FailingLine) -> str:
@@ -282,7 +262,7 @@ def index(error: BaseException, line: FailingLine) -> str:
         if isinstance(error, TypeError):
             return (
                 f"{quoted(node.value)} is a {kind} of {len(value)}, not an array: take the part you "
-                f"mean first, such as {ast.unparse(node.value)}[0]."
+                "mean first."
             )
         return f"{quoted(node.value)} is a {kind} of {len(value)}." if value is not UNKNOWN else ""
     shape = shape_of(value)
@@ -349,7 +329,7 @@ def axis(error: BaseException, line: FailingLine) -> str:
         if shape is not None:
             return (
                 f"{described_operand(line, candidate)}, and has no such axis: an axis counted from "
-                "the end, such as -1, is there whatever comes before it."
+                "the end is there whatever comes before it."
             )
     return ""
 

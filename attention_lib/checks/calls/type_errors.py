@@ -71,10 +71,7 @@ def letters(error: BaseException, line: FailingLine) -> str:
             return ""
         met.append(f"{quoted(operand)}, with the letters {term.strip()}, has shape {shape}")
         if "..." not in term and len(term.strip()) < len(shape):
-            dotted = ",".join(f"...{one.strip()}" for one in terms)
-            out = text.partition("->")[2].strip()
-            more = f'"{dotted}->...{out}"' if out else f'"{dotted}"'
-            return f"{met[-1]}: {more} takes any axes before them."
+            return f"{met[-1]}: `...` before the letters stands for any axes before them."
     return f"{' and '.join(met)}: one letter stands for one length."
 
 
@@ -138,20 +135,16 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
             and isinstance(value, (types.BuiltinMethodType, types.MethodType, types.FunctionType))
             and not (isinstance(line.node, ast.Call) and line.node.func is node)
         ):
-            return f"{quoted(node)} is the function itself: parentheses call it, {ast.unparse(node)}()."
+            return f"{quoted(node)} is the function itself: parentheses call it."
     if "object is not callable" in str(error) and isinstance(line.node, ast.Call):
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)
         if value is not UNKNOWN and shape_of(value) is not None:
             owner = getattr(line.node.func, "value", None)
             if owner is not None and name.endswith(".size") and shape_of(line.value(owner)):
-                of_one = "".join(
-                    f"{ast.unparse(owner)}.shape[{ast.unparse(axis)}]"
-                    for axis in line.node.args[:1]
-                )
                 return (
-                    f"`{name}` is the number of all entries, not a function: in NumPy a length is "
-                    f"`{of_one or ast.unparse(owner) + '.shape'}`."
+                    f"`{name}` is the number of all entries, not a function: in NumPy a length is an "
+                    "entry of the shape."
                 )
             what = "an array" if shape_of(value) else "a number"
             if isinstance(line.node.func, (ast.Name, ast.Attribute)):

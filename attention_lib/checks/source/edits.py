@@ -66,6 +66,11 @@ class Edit:
         return node if isinstance(node, SIMPLE) else None
 
     @property
+    def place(self) -> ast.AST:
+        """The code that is quoted once for all changes in it: a statement, or as much of its head."""
+        return self.statement or self.quoted
+
+    @property
     def quoted(self) -> ast.AST:
         """The code to quote: as much around the change as can be read at once."""
         statement = self.statement
@@ -109,20 +114,19 @@ def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
         if edit.words:
             texts[edit.words] = None
             continue
-        together = [one for one in edits if one.statement is edit.statement is not None]
-        shown = edit.statement if len(together) > 1 else edit.quoted
-        assert shown is not None
-        before, after = _before_and_after(shown, together or [edit], lines)
+        together = [one for one in edits if one.place is edit.place]
+        shown = edit.place if len(together) > 1 else edit.quoted
+        before, after = _before_and_after(shown, together, lines)
         line = getattr(shown, "lineno", edit.old.lineno)
         texts[f"in line {line}, write `{after}` in place of `{before}`"] = None
     both = "; then ".join(texts)
     return f"{both[0].upper()}{both[1:]}"
 
 
-def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
+def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[str, ...]:
     """Say what is wrong with the code that edits change, and not what to write."""
     texts = dict.fromkeys(edit.fault or _fault_of(edit, lines) for edit in edits)
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in texts)
+    return tuple(f"{text[0].upper()}{text[1:]}." for text in texts)
 
 
 def _fault_of(edit: Edit, lines: Sequence[str]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
 from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of_a_module
 
 KEPT = ("keepdims", "keepdim")
 AXES = ("axis", "dim")
-OF_TORCH = {"dim", "keepdim"}
 TURNED = ({ast.Lt, ast.Gt}, {ast.LtE, ast.GtE}, {ast.Lt, ast.GtE}, {ast.LtE, ast.Gt})
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -106,10 +106,9 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
 def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
     """Name the fault of an axis: another one, none, or one that is not kept."""
     before, after = _axis(old), _axis(new)
-    if {word.arg for word in old.keywords} & OF_TORCH > {
-        word.arg for word in new.keywords
-    } & OF_TORCH:
-        return f"{own} names its arguments in torch's words"
+    words, others = ({word.arg for word in call.keywords} & KEYWORDS.keys() for call in (old, new))
+    if words > others:
+        return f"`{min(map(str, words))}` is a word of torch in {own}"
     if before == after:
         if _keeps(new):
             return (
@@ -196,11 +195,19 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             return f"{own} leaves out an argument"
         if name == "range":
             return f"{own} begins or ends at the wrong number"
+        if name == "einsum":
+            return f"The letters in {own} name every axis: `...` stands for those before them"
+        if name == "squeeze":
+            return f"{own} takes away every axis of length 1, and one of them is meant"
+        if name == "masked_fill":
+            return f"The mask in {own} has to be boolean"
         if any(word.arg == "dtype" for word in (*old.keywords, *new.keywords)) or name == "astype":
             return f"{own} makes an array of the wrong dtype"
-        return f"{own} gets a wrong argument"
+        return f"{own} takes its lengths as one tuple"
     if name_of_call(new) == "astype" and name != "astype":
         return f"{own} has another dtype than the argument"
+    if name in OF_TORCH and name_of_call(new) not in OF_TORCH:
+        return f"`{name}` is a word of torch in {own}"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
     return f"`{ast.unparse(old.func)}` is the wrong function in {own}"

@@ -44,7 +44,7 @@ class Mend:
     """An edit that makes results right: what to write, and the edited answer."""
 
     words: str
-    fault: str  # that it repairs
+    faults: tuple[str, ...]  # that it repairs
     answer: Answer
     helps: bool  # it makes the first failing call right, and none wrong
 

@@ -99,22 +99,26 @@ def _too_early(values):
             (ROWS,),
             "`x` has shape (2, 3) and `total`, made in line N by `np.sum(x, axis=-1)`, has shape (2,).",
         ),
-        (_sum_without_its_axis, (ROWS,), "`np.sum(x, axis=-1, keepdims=True)` keeps it, and fits."),
+        (
+            _sum_without_its_axis,
+            (ROWS,),
+            "The sum loses its axis: keepdims keeps it, with length 1.",
+        ),
         (
             _row_that_lost_an_axis,
             (BATCH, ROWS),
-            "`row[..., None]` has an axis of 1 there, and fits.",
+            "`row` lacks an axis of length 1 at its end.",
         ),
         (
             _product_in_the_other_order,
             (ROWS, np.ones((3, 5))),
             "A product sums over the last axis of `w` (5) and the last but one of `x` (2): these must "
-            "be equal. The shapes of `x @ w` fit.",
+            "be equal. The shapes fit the other way round.",
         ),
         (
             _product_with_every_axis_reversed,
             (BATCH,),
-            ".T reverses all 3 axes of `x`: np.swapaxes(x, -1, -2) exchanges the last two.",
+            ".T reverses all 3 axes of `x`: only the last two are to be exchanged.",
         ),
         (
             _cut_by_a_fraction,
@@ -124,9 +128,13 @@ def _too_early(values):
         (_of_two_axes, (BATCH,), "`x` has shape (2, 3, 4) here, which is 3 numbers."),
         (_torch_keyword, (ROWS,), "`dim` is a word of torch: NumPy's functions call it `axis`."),
         (_torch_method, (ROWS,), "in NumPy it is np.where(mask, other, x)."),
-        (_function_for_its_result, (ROWS,), "parentheses call it, x.sum()."),
+        (_function_for_its_result, (ROWS,), "`x.sum` is the function itself: parentheses call it."),
         (_array_called, (ROWS,), "`x` is an array, and (...) calls a function"),
-        (_letters_of_too_few_axes, (BATCH,), '"...ij,...kj->...ik" takes any axes before them.'),
+        (
+            _letters_of_too_few_axes,
+            (BATCH,),
+            "`...` before the letters stands for any axes before them.",
+        ),
     ],
 )
 def test_an_error_is_explained_by_what_met_in_its_line(answer, args, said):
@@ -151,14 +159,13 @@ def test_a_reduction_that_keeps_its_axis_for_some_calls_is_to_keep_it_for_all():
         return x - top
 
     said = explanation(shifted, ROWS)
-    assert "`np.max(x, axis=-1, keepdims=True)` keeps it, and fits" in said
-    assert "None" not in said
+    assert "Whatever keepdims is, this max has to keep its axis" in said
 
 
 def test_torchs_size_is_named_in_numpys_words():
     said = explanation(lambda x: x / x.size(-1), ROWS)
     assert said.startswith("`x.size` is the number of all entries, not a function")
-    assert "`x.shape[-1]`" in said
+    assert "in NumPy a length is an entry of the shape." in said
 
 
 def test_neither_of_two_mends_that_both_fit_is_named():
