@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.chance import share_a_size
+from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, SIZES, contrast, contrast_of
 from attention_lib.checks.hypotheses import Hypothesis, contradict
@@ -51,7 +51,14 @@ def _first_failing(attempt: Attempt) -> Comparison | None:
 
 
 def known_mistake(attempt: Attempt) -> Report | None:
-    """Name the known mistake that does what the answer does on every call."""
+    """Name the known mistake that does what the answer does on every call, if a number shows it."""
+    table = attempt.table
+    shown = any(np.isfinite(value).any() for one in table.wrong for value in leaves(one.seen.value))
+    return known_by_nan(attempt) if shown or table.right else None
+
+
+def known_by_nan(attempt: Attempt) -> Report | None:
+    """Name it where every number is NaN or infinite, as several mistakes leave it."""
     table, failing = attempt.table, _first_failing(attempt)
     with silenced():
         mistake = table.whole()
@@ -374,6 +381,7 @@ Step = Callable[[Attempt], Report | None]
 # One fault before two, all wrong numbers before some, and what to change before where to look.
 STEPS: tuple[Step, ...] = (
     edit_that_mends_all,
+    known_by_nan,
     known_beside_errors,
     relation_to_the_right,
     changed_call,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
@@ -403,7 +404,7 @@ def _another_order(pair: Pair) -> Iterator[Holds]:
     if not pair.fits and right.size == got.size and pair.is_now(right.reshape(got.shape)):
         yield Holds(
             ("shape",),
-            f"the numbers are right, and only the shape is not: {_shape_advice(got.shape, right.shape)}",
+            f"the numbers are right, and only the shape is not: {_shape_advice(pair)}",
             varied,
         )
     if right.ndim > 4 or varied < 3:
@@ -413,8 +414,7 @@ def _another_order(pair: Pair) -> Iterator[Holds]:
         if pair.is_now(np.swapaxes(right, one, other)):
             yield Holds(
                 ("swapped", one, other),
-                f"the numbers are right with axes {one} and {other} exchanged: "
-                f"np.swapaxes(result, {one}, {other}) puts them right",
+                f"the numbers are right, but axes {one} and {other} are exchanged",
                 varied,
             )
     for axis in axes:
@@ -434,13 +434,18 @@ def _another_order(pair: Pair) -> Iterator[Holds]:
         if right.ndim > 1 and pair.is_now(mirrored.reshape(right.shape)):
             yield Holds(
                 ("reshaped",),
-                "the right numbers are there, but reshape has put them in other places: axes are "
-                "exchanged with np.swapaxes",
+                "the right numbers are there, but reshape has put them in other places: it exchanges "
+                "no axes",
                 varied,
             )
 
 
-def _shape_advice(got: tuple[int, ...], right: tuple[int, ...]) -> str:
+def _shape_advice(pair: Pair) -> str:
+    got, right = pair.got.shape, pair.right.shape
+    if len(got) == 1:
+        for name, value in pair.arguments.items():
+            if np.shape(as_numbers(value)) == right:
+                return f"they come in one flat row, and should have the shape of {name}"
     if [size for size in got if size != 1] == [size for size in right if size != 1]:
         if len(got) > len(right):
             return "look for keepdims=True or a [None] too many"

@@ -54,10 +54,7 @@ def _wrong_sum(got: NDArray, value: Any, tolerance: float) -> str:
     total, room = float(got.sum()), got.size * tolerance
     if not _sums_to_one(value) or abs(total - 1) <= room:
         return ""
-    return (
-        f" They sum to {total:.4g}, and weights sum to 1: divide each exponential by the sum of all "
-        f"{got.size}."
-    )
+    return f" They sum to {total:.4g}, and weights sum to 1."
 
 
 def _sums_to_one(value: Any) -> bool:

@@ -180,7 +180,9 @@ def test_flat_result_is_not_said_to_lack_keepdims():
             gradient[place] = (f(up) - f(down)) / (2 * eps)
         return gradient
 
-    assert "keepdims" not in verdict(flat, "numerical_gradient").sentence
+    sentence = verdict(flat, "numerical_gradient").sentence
+    assert "keepdims" not in sentence
+    assert "one flat row, and should have the shape of x" in sentence
 
 
 def test_line_that_widens_is_named_in_a_remark():
@@ -196,11 +198,6 @@ def _wide(scores, axis=-1):
 # The line's code is folded, and nothing is said twice
 
 
-def _mean_without_its_axis(scores, axis=-1):
-    weights = np.exp(scores)
-    return weights / weights.sum(axis=axis)
-
-
 def _torchs_word_in_two_lines(scores, axis=-1):
     weights = scores.exp()
     return weights / weights.sum(dim=axis, keepdim=True)
@@ -209,7 +206,7 @@ def _torchs_word_in_two_lines(scores, axis=-1):
 @pytest.mark.parametrize(
     ("answer", "said", "folded"),
     [
-        (_mean_without_its_axis, "The sum loses its axis", "keepdims=True)"),
+        (_maximum_without_its_axis, "The max loses its axis", "keepdims=True)"),
         (_torchs_word_in_two_lines, "`exp` is a word of torch", "np.exp(scores)"),
     ],
 )

@@ -34,7 +34,7 @@ def test_weights_that_do_not_sum_to_1_are_told_their_sum():
     sentence = sentence_of(exponentials / np.exp(10.0), "study_weights")
     assert sentence == (
         "None of the 3 numbers of study_weights is right to 3 decimals. They sum to "
-        "0.005293, and weights sum to 1: divide each exponential by the sum of all 3."
+        "0.005293, and weights sum to 1."
     )
     assert "They sum to" not in sentence_of([0.2, 0.4, 0.4], "study_weights")
 

@@ -216,17 +216,26 @@ def _collect(
                     indexing.changes(item, node, field, scope),
                 )
                 for rank, new in found:
-                    edit = Edit(rank, node, field, index, item, new, around)
+                    fault = _fault_of_name(item, new, scope)
+                    edit = Edit(rank, node, field, index, item, new, around, fault=fault)
                     if edit.does_nothing:  # leaving that code out is another edit
                         continue
                     kind = f"{shape} > {_without_names(new)}" if shape else ""
-                    if isinstance(item, ast.Name) and isinstance(new, ast.Name):
-                        kind = f"{item.id} > {new.id}"
+                    if isinstance(item, ast.Name) and (isinstance(new, ast.Name) or fault):
+                        kind = f"{item.id} > {ast.unparse(new)}"
                     elif _is_an_axis(item, node, field):
                         kind = f"axis {ast.unparse(item)} > {ast.unparse(new)}"
                     edits.append((edit, kind))
             if isinstance(item, ast.AST):
                 _collect(item, around, scope, edits)
+
+
+def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:
+    """Say that another thing is needed than a variable of the notebook."""
+    if not isinstance(old, ast.Name) or old.id not in scope.free or old.id in ast.unparse(new):
+        return ""
+    same = "is a variable of the notebook, the same in every call"
+    return f"`{old.id}` {same}: a function computes with its arguments"
 
 
 def _is_an_axis(node: ast.expr, parent: ast.AST, field: str) -> bool:

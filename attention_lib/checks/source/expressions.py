@@ -87,6 +87,13 @@ def made(template: str, **parts: ast.expr) -> ast.expr:
     return filled
 
 
+def _swapped(node: ast.expr, scope: Scope, one: str = "-1", other: str = "-2") -> ast.expr:
+    """Exchange two axes in the words of the lesson's library."""
+    if scope.is_torch:
+        return made(f"X.transpose({one}, {other})", X=node)
+    return made(f"np.swapaxes(X, {one}, {other})", X=node)
+
+
 def _one_more(node: ast.expr) -> ast.expr:
     """Add 1, or leave out a 1 that is subtracted."""
     match node:
@@ -221,9 +228,8 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         yield 5, ast.BinOp(made("2 * X", X=left), node.op, right)
         yield 5, ast.BinOp(left, node.op, made("2 * X", X=right))
     if isinstance(node.op, ast.MatMult):
-        swapped = "X.transpose(-2, -1)" if scope.is_torch else "np.swapaxes(X, -1, -2)"
-        yield 2, ast.BinOp(left, node.op, made(swapped, X=right))
-        yield 3, ast.BinOp(made(swapped, X=left), node.op, right)
+        yield 2, ast.BinOp(left, node.op, _swapped(right, scope))
+        yield 3, ast.BinOp(_swapped(left, scope), node.op, right)
     if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub, ast.MatMult)):
         yield 6, left  # without the other part
         yield 6, right
@@ -307,11 +313,10 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
             yield 4, ast.Call(node.func, args, node.keywords)
     if name in ("reshape", "view") and node.args:
         for one, other in (("-2", "-3"), ("-1", "-2")):
-            swapped = "X.transpose(A, B)" if scope.is_torch else "np.swapaxes(X, A, B)"
-            yield 4, made(swapped, X=node, A=made(one), B=made(other))
+            yield 4, _swapped(node, scope, one, other)
             inner = node.func
             if isinstance(inner, ast.Attribute) and not of_a_module(node):
-                turned = made(swapped, X=inner.value, A=made(one), B=made(other))
+                turned = _swapped(inner.value, scope, one, other)
                 func = ast.Attribute(turned, inner.attr, ast.Load())
                 yield 4, ast.Call(func, node.args, node.keywords)
 
@@ -379,7 +384,7 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
 def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Exchange the last two axes where `.T` or `transpose()` reverses all, or take them as they are."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
-        yield 1, made("np.swapaxes(X, -1, -2)", X=node.value)
+        yield 1, _swapped(node.value, scope)
         yield 4, node.value
     if (
         isinstance(node, ast.Call)
@@ -388,12 +393,12 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         and not of_a_module(node)
         and isinstance(node.func, ast.Attribute)
     ):
-        yield 1, made("np.swapaxes(X, -1, -2)", X=node.func.value)
+        yield 1, _swapped(node.func.value, scope)
     elif isinstance(node, ast.Call) and name_of_call(node) == "transpose" and not scope.is_torch:
         for argument in node.args[:1] if of_a_module(node) else ():
-            yield 1, made("np.swapaxes(X, -1, -2)", X=argument)
+            yield 1, _swapped(argument, scope)
     if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
-        yield 5, made("np.swapaxes(X, -1, -2)", X=node)
+        yield 5, _swapped(node, scope)
 
 
 def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -518,6 +523,10 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Read another variable of the same function."""
     if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
         return
+    if node.id in scope.free:  # a size taken from the notebook
+        for argument in scope.arguments:
+            for axis in ("-1", "-2"):
+                yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
     for rank, others in ((5, scope.arguments), (6, scope.variables)):
         for other in others:
             if other != node.id:

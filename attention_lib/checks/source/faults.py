@@ -47,6 +47,8 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             if isinstance(old.op, ast.USub):
                 return f"The minus in {own} does not belong{where or ' there'}: leave it out"
             return f"{own} asks the opposite{where}"
+        case ast.Constant(), _ if getattr(parent, "arg", "") in AXES:
+            return f"{own} is the wrong axis{where}"
         case _, ast.UnaryOp(op=ast.USub(), operand=operand) if _same(old, operand):
             return f"{own} has the wrong sign{where}"
         case _, ast.UnaryOp(op=ast.Not(), operand=operand) if _same(old, operand):
@@ -96,6 +98,10 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             return f"{own} leaves out the argument `{name}`"
         case _, ast.Call() if name_of_call(new) in ("swapaxes", "transpose"):
             return f"{own} has its axes in the wrong order"
+        case ast.Subscript(), ast.Subscript(
+            slice=ast.Tuple(elts=[ast.Constant(value=first), *_])
+        ) if first is ... and "..." not in own:
+            return f"{own} counts axes from the front, and any number of them may come first"
         case ((ast.Subscript() | ast.Slice()), _):
             return f"{own} takes the wrong part{where}"
         case _ if _is_number(old):
@@ -206,7 +212,7 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         return f"{own} takes its lengths as one tuple"
     if name_of_call(new) == "astype" and name != "astype":
         return f"{own} has another dtype than the argument"
-    if name in OF_TORCH and name_of_call(new) not in OF_TORCH:
+    if name in OF_TORCH and of_a_module(new) and not of_a_module(old):
         return f"`{name}` is a word of torch in {own}"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
@@ -218,8 +224,6 @@ def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
         return f"{own} stands in for infinity{where}: beside larger numbers it is not enough"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
-    if isinstance(parent, (ast.keyword, ast.Call)) and getattr(parent, "arg", "") in AXES:
-        return f"{own} is the wrong axis{where}"
     return f"{own} is the wrong value{where}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import dataclass
 
 
@@ -15,6 +16,7 @@ class Scope:
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
+    free: tuple[str, ...] = ()  # names that are neither its own nor called: the notebook's
 
     @classmethod
     def of(cls, function: ast.FunctionDef, is_torch: bool) -> Scope:
@@ -31,12 +33,18 @@ class Scope:
             for node in ast.walk(function)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         }
+        called = {
+            node.func.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
         return cls(
             tuple(arguments),
             tuple(name for name in stored if name not in arguments),
             tuple(name for name in arguments if name not in loaded),
             is_torch,
             any(getattr(node, "attr", "").startswith("log") for node in ast.walk(function)),
+            tuple(sorted(loaded - {*arguments, *stored, *called, *dir(builtins)})),
         )
 
     @property

@@ -111,7 +111,11 @@ class Search:
         that of a known fault.
         """
         helpful = [edits for right, edits in self._helpful if right >= self._kept]
-        known = [edits for edits, value in self._others if may_be_left(value)]
+        known = [  # without statements: moving one often looks like a fault that is known
+            edits
+            for edits, value in self._others
+            if not isinstance(edits[0].old, list) and may_be_left(value)
+        ]
         for edits in sorted(helpful + known, key=rank_of):
             is_likely = rank_of(edits) <= MOST_RANK and len(edits) <= MOST_PLACES
             if is_likely and (mend := self._mend(edits, edits in helpful)):

@@ -99,6 +99,11 @@ MISTAKES = known_mistakes(
     layer(end=lambda x, mixture, w_o: x + mixture),
     "mask-missing: The mask is missing: a place may attend to itself and to earlier places only.",
     layer(allowed=None),
+    "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
+    "where attention is allowed.",
+    lambda x, w_q, w_k, w_v, w_o: (
+        x + attention(x @ w_q, x @ w_k, x @ w_v, np.tri(x.shape[-2]))[0] @ w_o
+    ),
     "mask-reversed: The mask is reversed: a place may attend to itself and to earlier places, "
     "causal_mask(L), True where the column is not after the row.",
     layer(allowed=lambda scores: past(scores).T),

@@ -198,6 +198,9 @@ MISTAKES = known_mistakes(
     "mask-missing: The weights are computed without the causal mask: compute them again as the "
     "forward pass did.",
     backward(allowed=None),
+    "mask-missing-backward: The mask is missing on the way back alone: attention_backward takes it, "
+    "as attention does.",
+    lambda *arguments: (*backward(allowed=None)(*arguments)[:4], backward()(*arguments)[4]),
     "only-gradient-masked: The mask is put on grad_scores only: the weights themselves must be "
     "the causal ones.",
     backward(

@@ -346,6 +346,9 @@ MISTAKES = known_mistakes(
     layer_with(allow=lambda new: np.tri(new.length, new.total, dtype=bool)),
     "mask-missing: There is no mask: a new word must not see the new words after it.",
     layer_with(allow=lambda new: None),
+    "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
+    "where attention is allowed.",
+    layer_with(allow=lambda new: causal_of(new).astype(float)),
     "itself-missing: No word sees itself: the mask's diagonal is one place too far left.",
     layer_with(
         allow=lambda new: np.tri(new.length, new.total, new.total - new.length - 1, dtype=bool)

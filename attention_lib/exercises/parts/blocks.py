@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes, returned
 from attention_lib.checks.exercise import Probe, Table
-from attention_lib.exercises.parts.softmax import EPSILONS
+from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.attention import attention
 
 Arguments = tuple[Any, ...]  # of a tiled function, all but block_size
@@ -84,6 +84,7 @@ def tiled(
     first: float = -np.inf,
     peak: Callable[[NDArray], Any] = row_maximum,
     raise_to: Callable[[Any, Any], Any] = np.maximum,
+    weigh: Callable[..., NDArray] = lambda scores, old, new: np.exp(scores - new),
     correct_total: Callable[..., Any] = correction,
     correct_output: Callable[..., Any] = correction,
     end_of_step: Callable[..., Any] = lambda output, total: output,
@@ -123,7 +124,7 @@ def tiled(
                 if not hide_late:
                     scores = np.where(is_hidden, dtype.type(fill), scores)
             new = raise_to(maximum, peak(scores))
-            exponentials = np.exp(scores - new)
+            exponentials = weigh(scores, maximum, new)
             if hide_late:
                 exponentials = np.where(is_hidden, 0, exponentials)
             total = total * correct_total(maximum, new) + exponentials.sum(-1, keepdims=True)
@@ -154,13 +155,27 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     "exp(old maximum − new maximum), like the total.": ({"correct_output": no_correction},),
     "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
     "exp(old maximum − new maximum), like the output.": ({"correct_total": no_correction},),
+    "old-maximum: A block's exponentials are taken with the maximum from before it: take exp(score − "
+    "maximum) with the new one.": (
+        {"weigh": lambda scores, old, new: np.exp(scores - np.where(np.isinf(old), new, old))},
+        {"weigh": lambda scores, old, new: np.exp(scores - old), "first": 0.0},
+    ),
+    "softmax-in-every-block: The weights of each block are divided by its own sum: take exp(score − "
+    "maximum) alone, and divide once, at the very end.": (
+        {"weigh": lambda scores, old, new: plain_softmax(scores - new)},
+    ),
     "correction-reversed: The correction is reversed: multiply by exp(old maximum − new maximum), "
-    "which is never above 1.": tuple(
-        {"correct_total": reversed_correction, "correct_output": reversed_correction}
-        for reversed_correction in (
+    "which is never above 1.": (
+        dict.fromkeys(
+            ("correct_total", "correct_output"),
             lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
-            lambda old, new: np.exp(new - old),
-        )
+        ),
+    ),
+    "old-maximum-subtracted: The old maximum is subtracted, at first far below every score, and the "
+    "exponential is infinite: subtract the new one in every exponential, exp(old − new) and exp(score − new).": (
+        dict.fromkeys(("correct_total", "correct_output"), lambda old, new: np.exp(new - old)),
+        {"weigh": lambda scores, old, new: np.exp(scores - old)},
+        {"weigh": lambda scores, old, new: np.exp(scores - old), "first": -1e30},
     ),
     "block-maximum: The maximum is that of the present block alone: keep the larger one of the old "
     "and the new.": (

@@ -121,6 +121,7 @@ MISTAKES = known_mistakes(
     "one-too-few: The weight that reaches p is left out: the sum of those kept must be at least p.",
     with_rule(reached),
     lambda weights, p: np.nan_to_num(with_rule(reached)(weights, p)),
+    with_rule(lambda ranked, p: reached(ranked, p) & (np.arange(ranked.shape[-1]) > 0)),
     "one-too-many: One weight too many is kept: stop as soon as the sum is at least p.",
     with_rule(reached_two_before),
     "threshold: Weights are compared with p, one by one: it is the sum of the largest that reaches p.",

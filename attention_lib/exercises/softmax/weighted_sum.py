@@ -64,8 +64,8 @@ MISTAKES = known_mistakes(
     lambda weights, values: values @ weights,
     "values-transposed: The values are transposed: keys are already their second-to-last axis.",
     lambda weights, values: weights @ np.swapaxes(values, -1, -2),
-    "t-reverses-batch: You transpose with .T, which reverses the batch dimensions as well: no "
-    "transpose is needed here.",
+    "t-reverses-batch: No transpose is needed here: the keys are the last axis of weights already, "
+    "and the last but one of values.",
     lambda weights, values: weights @ values.T,
     lambda weights, values: weights.T @ values,
     "softmax-of-weights: The weights are put through softmax again: they are weights already.",

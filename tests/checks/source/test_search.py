@@ -129,7 +129,7 @@ def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
         scores[...] = 2.0 * scores
         return right(scores, axis)
 
-    for before, said in ((cools, None), (cools_in_place, "softmax returns the right values but")):
+    for before, said in ((cools, None), (cools_in_place, "softmax changes its input scores")):
         trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, before)]
         after = left_after(Attempt(exercise, before, trials), in_place)
         assert (after and after[: len(said or "")]) == said

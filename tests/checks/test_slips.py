@@ -1,0 +1,113 @@
+"""Slips that learners make often are told by what was slipped on."""
+
+import numpy as np
+import pytest
+import torch
+
+import attention_lib as lib
+from attention_lib.checks.judging import judge
+from attention_lib.exercises import EXERCISES
+from tests.checks.judged import verdict
+
+d_k = 7
+
+
+def softmax_in_every_block(query, key, value, block_size):
+    query, output, total = query.astype(np.result_type(query, np.float32)), 0, 0
+    maximum = np.full((*query.shape[:-1], 1), -np.inf, query.dtype)
+    for start in range(0, key.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        scores = lib.scaled_scores(query, key[..., block, :])
+        new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+        weights, factor = lib.softmax(scores - new), np.exp(maximum - new)
+        total = total * factor + weights.sum(axis=-1, keepdims=True)
+        output = output * factor + weights @ value[..., block, :]
+        maximum = new
+    return output / total
+
+
+def old_maximum(query, key, value, block_size):
+    query, output, total = query.astype(np.result_type(query, np.float32)), 0, 0
+    maximum = np.full((*query.shape[:-1], 1), -1e30, query.dtype)
+    for start in range(0, key.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        scores = lib.scaled_scores(query, key[..., block, :])
+        new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
+        weights, factor = np.exp(scores - maximum), np.exp(maximum - new)
+        total = total * factor + weights.sum(axis=-1, keepdims=True)
+        output = output * factor + weights @ value[..., block, :]
+        maximum = new
+    return output / total
+
+
+def mask_of_numbers(x, w_q, w_k, w_v, w_o):
+    mask = np.tri(x.shape[-2])
+    return x + lib.attention(x @ w_q, x @ w_k, x @ w_v, mask)[0] @ w_o
+
+
+def backward_without_mask(x, w_q, w_k, w_v, w_o, grad_output):
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    output = lib.attention(query, key, value, lib.causal_mask(x.shape[-2]))[0]
+    gradients = lib.attention_backward(query, key, value, grad_output @ w_o.T)
+    pairs = *((x, one) for one in gradients), (output, grad_output)
+    of_weights = (a.reshape(-1, a.shape[-1]).T @ b.reshape(-1, b.shape[-1]) for a, b in pairs)
+    back = zip(gradients, (w_q, w_k, w_v), strict=True)
+    return grad_output + sum(one @ w.T for one, w in back), *of_weights
+
+
+def size_of_the_notebook(query, key, scale=None):
+    scale = 1 / d_k**0.5 if scale is None else scale
+    return query @ np.swapaxes(key, -1, -2) * scale
+
+
+def first_kept_and_one_too_few(weights, p):
+    if not 0 < p <= 1:
+        raise ValueError
+    order = np.argsort(-weights, axis=-1)
+    ranked = np.take_along_axis(weights, order, axis=-1)
+    kept = np.cumsum(ranked, axis=-1) <= p
+    kept[..., 0] = True
+    result = np.zeros_like(weights)
+    np.put_along_axis(result, order, np.where(kept, ranked, 0), axis=-1)
+    return result / result.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "told"),
+    [
+        ("tiled_attention", softmax_in_every_block, "divided by its own sum"),
+        ("tiled_attention", old_maximum, "subtract the new one in every exponential"),
+        ("attention_layer", mask_of_numbers, "The mask holds 1 and 0"),
+        ("attention_layer_backward", backward_without_mask, "missing on the way back alone"),
+        ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
+        ("top_p", first_kept_and_one_too_few, "The weight that reaches p is left out"),
+    ],
+)
+def test_likely_slip_is_told(exercise, answer, told):
+    sentence = verdict(answer, exercise).sentence
+    assert told in sentence
+    assert "move" not in sentence
+
+
+def test_numbers_that_do_not_sum_to_one_are_not_to_be_divided():
+    report = judge(EXERCISES["study_weights"], [0.06, 0.47, 0.74], 0)
+    assert "They sum to 1.27, and weights sum to 1." in report.sentence
+    assert "divide" not in report.sentence
+
+
+def test_transpose_of_batches_is_not_blamed_where_there_are_none():
+    assert "batch" not in verdict(lambda w, v: w @ v.T, "weighted_sum").sentence
+
+
+def reversed_tensor(query, key, value, is_causal=False):
+    scores = query @ key.T / query.shape[-1] ** 0.5
+    if is_causal:
+        late = torch.triu(torch.ones_like(scores, dtype=torch.bool), 1)
+        scores = scores.masked_fill(late, -torch.inf)
+    return torch.softmax(scores, -1) @ value
+
+
+def test_tensor_is_mended_in_torchs_words():
+    report = verdict(reversed_tensor, "torch_attention")
+    assert "np." not in report.sentence + report.edit
+    assert "key.transpose(-1, -2)" in report.edit
