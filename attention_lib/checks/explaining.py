@@ -51,10 +51,13 @@ def _first_failing(attempt: Attempt) -> Comparison | None:
 
 
 def known_mistake(attempt: Attempt) -> Report | None:
-    """Name the known mistake that does what the answer does on every call, if a number shows it."""
+    """Name the known mistake that does what the answer does on every call.
+
+    Where every number is NaN or infinite, the source is looked at first.
+    """
     table = attempt.table
     shown = any(np.isfinite(value).any() for one in table.wrong for value in leaves(one.seen.value))
-    return known_by_nan(attempt) if shown or table.right else None
+    return known_by_nan(attempt) if shown or not table.wrong or table.right else None
 
 
 def known_by_nan(attempt: Attempt) -> Report | None:
