@@ -32,6 +32,7 @@ from attention_lib.exercises.parts.blocks import (
     long_inputs,
     takes_block_size_for_a_count,
 )
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.attention import attention
@@ -114,15 +115,8 @@ def drawn(
     return saved(*(rng.normal(size=(*leading, *shape)) for shape in shapes), block_size)
 
 
-def magnitude(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    output: NDArray,
-    logsumexp: NDArray,
-    grad_output: NDArray,
-    block_size: int,
-) -> Gradients:
+@by_name(tiled_attention_backward)
+def magnitude(query, key, value, logsumexp, grad_output):
     """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
     scale = 1 / math.sqrt(query.shape[-1])
     products = np.abs(query) @ np.abs(key).mT * scale
@@ -221,15 +215,8 @@ def backward(
 ) -> Answer:
     """Make an answer to `tiled_attention_backward` from its parts."""
 
-    def answer(
-        query: NDArray,
-        key: NDArray,
-        value: NDArray,
-        output: NDArray,
-        logsumexp: NDArray,
-        grad_output: NDArray,
-        block_size: int,
-    ) -> Gradients:
+    @by_name(tiled_attention_backward)
+    def answer(query, key, value, output, logsumexp, grad_output, block_size):
         dtype = np.result_type(query, np.float32)
         grads = [np.zeros(array.shape, dtype) for array in (query, key, value)]
         factor = scale(query, value)
@@ -250,28 +237,14 @@ def backward(
     return answer
 
 
-def whole_matrix(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    output: NDArray,
-    logsumexp: NDArray,
-    grad_output: NDArray,
-    block_size: int,
-) -> Gradients:
+@by_name(tiled_attention_backward)
+def whole_matrix(query, key, value, output, logsumexp, grad_output):
     everything = max(key.shape[-2], 1)
     return backward()(query, key, value, output, logsumexp, grad_output, everything)
 
 
-def scores_formed_twice(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    output: NDArray,
-    logsumexp: NDArray,
-    grad_output: NDArray,
-    block_size: int,
-) -> Gradients:
+@by_name(tiled_attention_backward)
+def scores_formed_twice(query, key, value, output, logsumexp, grad_output, block_size):
     """Sum what softmax's gradient subtracts in a loop of its own, from the weights."""
     dtype, terms = np.result_type(query, np.float32), 0.0
     for block in block_slices(key.shape[-2], block_size):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.lessons.learning import adam_step
 
 HINTS = (
@@ -56,17 +57,8 @@ def drawn(
     return Case(parameter, gradient, mean, rng.uniform(0.2, 4.0, shape), step, *settings, **named)
 
 
-def magnitude(
-    parameter: NDArray,
-    gradient: NDArray,
-    mean: NDArray,
-    square: NDArray,
-    step: int,
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> Step:
+@by_name(adam_step)
+def magnitude(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
     mean_size, square_size = np.abs(mean) + np.abs(gradient), square + gradient**2
     kept1, kept2 = 1 - beta1**step, 1 - beta2**step
     root = np.sqrt((beta2 * square + (1 - beta2) * gradient**2) / kept2)
@@ -90,17 +82,8 @@ def stepped(
 ) -> Answer:
     """Make a step from its parts; a mistake replaces one of them."""
 
-    def answer(
-        parameter: NDArray,
-        gradient: NDArray,
-        mean: NDArray,
-        square: NDArray,
-        step: int,
-        rate: float = 1e-3,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-    ) -> tuple[NDArray, ...]:
+    @by_name(adam_step)
+    def answer(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
         new_mean, new_square = mean_of(mean, gradient, beta1), square_of(square, gradient, beta2)
         m_hat = used(new_mean, mean) / correct1(beta1, step)
         v_hat = used(new_square, square) / correct2(beta2, step)
@@ -120,48 +103,21 @@ def uncorrected(beta: float, step: int) -> float:
 def with_defaults(**fixed: float) -> Answer:
     """Take a step that ignores some of its settings."""
 
-    def answer(
-        parameter: NDArray,
-        gradient: NDArray,
-        mean: NDArray,
-        square: NDArray,
-        step: int,
-        rate: float = 1e-3,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-    ) -> Step:
+    @by_name(adam_step)
+    def answer(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
         settings = {"rate": rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon} | fixed
         return adam_step(parameter, gradient, mean, square, step, **settings)
 
     return answer
 
 
-def betas_exchanged(
-    parameter: NDArray,
-    gradient: NDArray,
-    mean: NDArray,
-    square: NDArray,
-    step: int,
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> Step:
+@by_name(adam_step)
+def betas_exchanged(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
     return adam_step(parameter, gradient, mean, square, step, rate, beta2, beta1, epsilon)
 
 
-def epsilon_before_correction(
-    parameter: NDArray,
-    gradient: NDArray,
-    mean: NDArray,
-    square: NDArray,
-    step: int,
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> Step:
+@by_name(adam_step)
+def epsilon_before_correction(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
     _, mean, square = adam_step(
         parameter.astype(float), gradient, mean, square, step, rate, beta1, beta2
     )
@@ -277,17 +233,8 @@ def root_or_nan(values: NDArray) -> NDArray:
         return np.sqrt(values)
 
 
-def square_of_mean(
-    parameter: NDArray,
-    gradient: NDArray,
-    mean: NDArray,
-    square: NDArray,
-    step: int,
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> Step:
+@by_name(adam_step)
+def square_of_mean(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
     new_mean = beta1 * mean + (1 - beta1) * gradient
     new_square = beta2 * square + (1 - beta2) * new_mean**2
     root = np.sqrt(new_square / (1 - beta2**step)) + epsilon

@@ -34,6 +34,7 @@ from attention_lib.exercises.multihead.rotary_embedding import (
 )
 from attention_lib.exercises.multihead.rotary_embedding import magnitude as rotation_magnitude
 from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.heads import (
     HEADS_IN_TURNS,
@@ -114,17 +115,8 @@ def causal(length: int, total: int) -> NDArray:
     return np.tri(length, total, total - length, dtype=bool)
 
 
-def magnitude(
-    x: NDArray,
-    w_q: NDArray,
-    w_k: NDArray,
-    w_v: NDArray,
-    w_o: NDArray,
-    num_heads: int,
-    num_groups: int,
-    positions: NDArray,
-    cache: Cache | None = None,
-) -> tuple[NDArray, Cache]:
+@by_name(decoder_attention)
+def magnitude(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache):
     counts = num_heads, num_groups, num_groups
     weights = w_q, w_k, w_v
     query, key, value = (split(x @ w, n) for w, n in zip(weights, counts, strict=True))
@@ -210,17 +202,8 @@ def layer_with(
     `look` gives the keys and values to attend to, and `keep` those to return.
     """
 
-    def answer(
-        x: NDArray,
-        w_q: NDArray,
-        w_k: NDArray,
-        w_v: NDArray,
-        w_o: NDArray,
-        num_heads: int,
-        num_groups: int,
-        positions: NDArray,
-        cache: Cache | None = None,
-    ) -> Any:
+    @by_name(decoder_attention)
+    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache):
         places = place(positions, 0 if cache is None else cache[0].shape[-2])
         w_q, w_k, w_v = ((w_q, w_k, w_v)[i] for i in order)
         query = split(before_split(x @ w_q, places), num_heads)

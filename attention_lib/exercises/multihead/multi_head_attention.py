@@ -24,6 +24,7 @@ from attention_lib.exercises.parts.attention import (
     attention_magnitude,
     output_with,
 )
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
     BEYOND_LARGE_NEGATIVES,
@@ -96,15 +97,8 @@ def draw_layer(
     return Case(rng.normal(size=(*leading, length, width)), *weights, heads, **keywords)
 
 
-def magnitude(
-    x: NDArray,
-    w_q: NDArray,
-    w_k: NDArray,
-    w_v: NDArray,
-    w_o: NDArray,
-    num_heads: int,
-    mask: NDArray | None = None,
-) -> NDArray:
+@by_name(multi_head_attention)
+def magnitude(x, w_q, w_k, w_v, w_o, num_heads, mask):
     projections = (w_q, w_k, w_v)
     heads = [split(x @ weight, num_heads) for weight in projections]
     sizes = tuple(split(np.abs(x) @ np.abs(weight), num_heads) for weight in projections)
@@ -132,15 +126,8 @@ def layer_with(
     `order` says which of w_q, w_k and w_v makes queries, keys and values.
     """
 
-    def answer(
-        x: NDArray,
-        w_q: NDArray,
-        w_k: NDArray,
-        w_v: NDArray,
-        w_o: NDArray,
-        num_heads: int,
-        mask: NDArray | None = None,
-    ) -> NDArray:
+    @by_name(multi_head_attention)
+    def answer(x, w_q, w_k, w_v, w_o, num_heads, mask):
         weights = [(w_q, w_k, w_v)[i] for i in order]
         heads = [split(project(x, weight), num_heads) for weight in weights]
         mask = None if mask is None else place(mask)
