@@ -266,11 +266,14 @@ def roofline(
     peak: float,
     bandwidth: float,
     points: Mapping[str, tuple[float, float]],
+    ceilings: Mapping[str, float] | None = None,
 ) -> LessonFigure:
     """Draw a machine's roofline in operations and bytes per second, and programs under it.
 
-    `points` maps a name to its operations per byte and the operations per second it reached.
+    `points` maps a name to its operations per byte and the operations per second it reached;
+    `ceilings` names other limits in operations per second.
     """
+    ceilings = ceilings or {}
     ridge = peak / bandwidth
     said = "; ".join(
         f"{name} at {x:.3g} operations a byte reaches {y / 1e9:.3g} of at most "
@@ -278,13 +281,19 @@ def roofline(
         for name, (x, y) in points.items()
     )
     figure, axis = new_figure(
-        f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}.",
+        f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}."
+        + "".join(
+            f" A dotted level line, {name}, at {most / 1e9:.3g} billion operations a second."
+            for name, most in ceilings.items()
+        ),
         height=3.6,
     )
     everywhere = [x for x, _ in points.values()]
     reach = np.array([min(1.0, *everywhere) / 2, max(2 * ridge, *everywhere) * 4])
     fine = np.geomspace(*reach, 200)
     axis.plot(fine, np.minimum(peak, bandwidth * fine) / 1e9, color=INK, label="the roof")
+    for name, most in ceilings.items():
+        axis.axhline(most / 1e9, color=GRAY, linewidth=2, linestyle=":", label=name)
     axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
     axis.annotate("waiting for memory", (ridge, 1), (-8, 4), ha="right", **_BY_THE_AXIS)
     axis.annotate("busy computing", (ridge, 1), (8, 4), ha="left", **_BY_THE_AXIS)
@@ -306,7 +315,7 @@ def roofline(
     axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.8g}")
     lowest = min(bandwidth * reach[0], *(y for _, y in points.values()))
-    axis.set(xlim=reach, ylim=(lowest / 3e9, 3 * peak / 1e9))
+    axis.set(xlim=reach, ylim=(lowest / 3e9, 3 * max(peak, *ceilings.values(), 0) / 1e9))
     axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
     axis.grid()
     axis.legend(loc="upper left")

@@ -33,6 +33,7 @@ __all__ = [
     "published_speeds",
     "tile_budget",
     "tiles_of_a_launch",
+    "timeline",
     "two_clocks",
 ]
 
@@ -69,6 +70,29 @@ def two_clocks(launch: float, work: float, calls: int = 3) -> LessonFigure:
     axes.set(xlabel="time (ms)", ylim=(-0.4, 1.95), xlim=(0, done * 1.03))
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    return figure
+
+
+@lesson_style
+def timeline(lanes: Mapping[str, Sequence[tuple[float, str]]]) -> LessonFigure:
+    """Draw in lanes what is done when: pairs ``(start, what)``, of steps that are 1 long."""
+    said = "; ".join(
+        f"{name}: " + ", ".join(f"{what} from {start:g}" for start, what in steps)
+        for name, steps in lanes.items()
+    )
+    figure, axes = new_figure(
+        f"Lanes against time, in steps. {said}.", height=0.8 + 0.5 * len(lanes)
+    )
+    kinds = dict.fromkeys(what for steps in lanes.values() for _, what in steps)
+    colors = dict(zip(kinds, (GREEN, ORANGE, SKY), strict=False))
+    for place, steps in enumerate(lanes.values()):
+        for start, what in steps:
+            axes.barh(place, 1, left=start, height=0.6, color=colors[what], edgecolor=PAPER)
+    axes.set_yticks(range(len(lanes)), list(lanes))
+    axes.set(xlabel="time, in steps", ylim=(len(lanes) - 0.5, -0.5))
+    axes.tick_params(axis="y", length=0)
+    handles = [Rectangle((0, 0), 1, 1, color=colors[kind], label=kind) for kind in kinds]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
@@ -144,8 +168,9 @@ def cost_by_length(
         panel.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_minor_locator(NullLocator())
-    for (name, rows), color, mark in zip(costs.items(), CYCLE * 2, "osD^vPX*" * 2, strict=False):
-        style = {"color": color, "marker": mark, "markersize": 5, "label": name}
+    looks = zip(costs.items(), CYCLE * 2, "osD^vPX*" * 2, ("-", "--", ":", "-.") * 4, strict=False)
+    for (name, rows), color, mark, line in looks:  # dashes let a line below shine through
+        style = {"color": color, "marker": mark, "markersize": 5, "label": name, "linestyle": line}
         lengths = [row[0] for row in rows]
         panels[0].plot(lengths, [row[1] for row in rows], **style)
         panels[1].plot(lengths, [row[2] for row in rows], **style)

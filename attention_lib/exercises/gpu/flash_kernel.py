@@ -240,7 +240,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="flash_kernel",
     points=5,
-    minutes=25,
+    minutes=22,
     reference=LazyReference("flash_kernel", truth=exact_attention),
     signature="flash_kernel(query, key_pointers, value_pointers, key_stride, value_stride, start, stop, "
     "limit, scale, output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)",

@@ -257,7 +257,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="flash_program",
     points=4,
-    minutes=25,
+    minutes=18,
     reference=LazyReference("flash_program", truth=exact_attention),
     signature="flash_program(query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr, "
     "HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr)",
