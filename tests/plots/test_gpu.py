@@ -1,7 +1,7 @@
 """The figures of lesson 09 show what they are given."""
 
 from attention_lib import plots
-from tests.plots.samples.gpu import budget, clocks, costs, errors, published, speeds, tiles
+from tests.plots.samples.gpu import budget, clocks, costs, errors, published, speeds, tiles, turns
 
 
 def test_the_alt_texts_hold_the_numbers():
@@ -50,6 +50,21 @@ def test_points_of_one_intensity_share_a_dashed_line():
     dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == [4, 64]
     assert dashed[0].get_ydata()[0] == 10.0
+
+
+def test_another_ceiling_is_drawn_and_told_though_it_lies_above_the_roof():
+    figure = plots.roofline(1e12, 1e11, {"naive": (4, 1e10)}, {"exponentials": 9e12})
+    assert "exponentials, at 9e+03 billion operations a second" in figure.alt
+    [level] = [line for line in figure.axes[0].lines if line.get_label() == "exponentials"]
+    assert level.get_ydata()[0] == 9000 < figure.axes[0].get_ylim()[1]
+
+
+def test_a_timeline_has_each_step_in_its_lane():
+    figure = turns()
+    assert "one: products from 0, exponentials from 1; other: products from 1" in figure.alt
+    assert [(bar.get_x(), bar.get_y() + 0.3) for bar in figure.axes[0].patches] == [
+        (0, 0), (1, 0), (1, 1),
+    ]  # fmt: skip
 
 
 def test_measured_speeds_name_every_curve_and_every_bar():

@@ -99,6 +99,7 @@ SAMPLES = {
     "shares_of_the_first": gradients.shares,
     "steps_by_lead": gradients.leads,
     "backward_path": gradients.path,
+    "timeline": gpu.turns,
     "two_clocks": gpu.clocks,
     "errors_by_dtype": gpu.errors,
     "cost_by_length": gpu.costs,

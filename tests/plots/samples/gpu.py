@@ -45,6 +45,10 @@ def far_over_budget():
     return plots.tile_budget(512, 512, 8, {"registers": (1700, 255, "a thread")}, 512)
 
 
+def turns():
+    return plots.timeline({"one": [(0, "products"), (1, "exponentials")], "other": [(1, "products")]})
+
+
 def published():
     return plots.published_speeds({"ours": (400, 363), "another": (321, None)}, "H100")
 
