@@ -46,7 +46,9 @@ def far_over_budget():
 
 
 def turns():
-    return plots.timeline({"one": [(0, "products"), (1, "exponentials")], "other": [(1, "products")]})
+    return plots.timeline(
+        {"one": [(0, "products"), (1, "exponentials")], "other": [(1, "products")]}
+    )
 
 
 def published():
