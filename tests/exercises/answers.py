@@ -2,6 +2,7 @@
 
 import importlib
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -9,14 +10,32 @@ import numpy as np
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import module_of
 
+Kind = Literal["RIGHT", "WRONG"]
 
-def answers_of(name: str, kind: Literal["RIGHT", "WRONG"]) -> Any:
+
+def answers_of(name: str, kind: Kind) -> Any:
     """Return an exercise's right answers, a list, or its wrong ones, by what is wrong with them."""
     lesson = module_of(EXERCISES[name].lesson)
     if not (Path(__file__).parent / lesson / f"{name}.py").exists():
         return {"RIGHT": [], "WRONG": {}}[kind]
-    module = importlib.import_module(f"tests.exercises.{lesson}.{name}")
-    return getattr(module, kind, {"RIGHT": [], "WRONG": {}}[kind])
+    return answers_in(importlib.import_module(f"tests.exercises.{lesson}.{name}"), kind)
+
+
+def answers_in(module: ModuleType, kind: Kind) -> Any:
+    """Collect the functions named after their kind, and what the module lists under it.
+
+    What it imports from other modules is left out.
+    """
+    prefix = f"{kind.lower()}_"
+    named = {
+        function.removeprefix(prefix).replace("_", " "): value
+        for function, value in vars(module).items()
+        if function.startswith(prefix)
+        and getattr(value, "pyfunc", value).__module__ == module.__name__  # of np.vectorize
+    }
+    if kind == "RIGHT":
+        return [*named.values(), *getattr(module, kind, [])]
+    return named | getattr(module, kind, {})
 
 
 def write_answers(name: str, which: str) -> str:

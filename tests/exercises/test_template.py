@@ -7,9 +7,10 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES, template
 from attention_lib.lessons import LESSONS
-from tests.exercises.answers import as_a_learner_writes_it
-from tests.exercises.template import RIGHT, WRONG
+from tests.exercises import template as answers
+from tests.exercises.answers import answers_in, as_a_learner_writes_it
 
+RIGHT, WRONG = answers_in(answers, "RIGHT"), answers_in(answers, "WRONG")
 EXERCISE = dataclasses.replace(template.EXERCISE, lesson=LESSONS[0])
 
 

@@ -7,40 +7,31 @@ import numpy as np
 import attention_lib
 
 
-def by_comparison(length):
+def right_comparison(length):
     return np.arange(length)[:, None] >= np.arange(length)
 
 
-def by_tril(length):
+def right_tril(length):
     return np.tril(np.ones((length, length), dtype=bool))
 
 
-def by_triu(length):
+def right_triu(length):
     return ~np.triu(np.ones((length, length), dtype=bool), k=1)
 
 
-def by_loops(length):
+def right_loops(length):
     return np.array([[j <= i for j in range(length)] for i in range(length)])
 
 
-def by_indices(length):
+def right_indices(length):
     mask = np.zeros((length, length), bool)
     mask[np.tril_indices(length)] = True
     return mask
 
 
-def by_outer_difference(length):
+def right_outer_difference(length):
     return np.asfortranarray(np.subtract.outer(np.arange(length), np.arange(length)) >= 0)
 
-
-RIGHT = [
-    by_comparison,
-    by_tril,
-    by_triu,
-    by_loops,
-    by_indices,
-    by_outer_difference,
-]
 
 WRONG = {
     "upside down": lambda length: np.tri(length, dtype=bool)[::-1],

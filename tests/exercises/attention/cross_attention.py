@@ -17,37 +17,29 @@ from tests.exercises.parts import (
 )
 
 
-def with_own_attention(x, context, w_q, w_k, w_v, mask=None):
-    return attention.textbook(x @ w_q, context @ w_k, context @ w_v, mask)[0]
+def right_with_own_attention(x, context, w_q, w_k, w_v, mask=None):
+    return attention.right_textbook(x @ w_q, context @ w_k, context @ w_v, mask)[0]
 
 
-def by_loops(x, context, w_q, w_k, w_v, mask=None):
-    return attention.by_loops(
+def right_by_loops(x, context, w_q, w_k, w_v, mask=None):
+    return attention.right_by_loops(
         np.dot(x, w_q), np.dot(context, w_k), np.dot(context, w_v), mask=mask
     )[0]
 
 
-def by_earlier_lessons(x, context, w_q, w_k, w_v, mask=None):
+def right_by_earlier_lessons(x, context, w_q, w_k, w_v, mask=None):
     key, value = np.matmul(context, w_k), np.tensordot(context, w_v, axes=1)
-    return attention.by_earlier_lessons(x @ w_q, key, value, mask, None)[0]
+    return attention.right_by_earlier_lessons(x @ w_q, key, value, mask, None)[0]
 
 
-def projecting_the_mixture(x, context, w_q, w_k, w_v, mask=None):
+def right_projecting_the_mixture(x, context, w_q, w_k, w_v, mask=None):
     """Ask the context itself, with keys folded into the query, and project what it answers."""
     query = np.tensordot(x, w_q, axes=1) @ w_k.T
     scale = 1 / math.sqrt(w_q.shape[1])
-    return attention.textbook(query, context, context, mask, scale)[0] @ w_v
+    return attention.right_textbook(query, context, context, mask, scale)[0] @ w_v
 
 
-RIGHT = [
-    with_own_attention,
-    by_loops,
-    by_earlier_lessons,
-    projecting_the_mixture,
-]
-
-
-def both_sequences(x, context, w_q, w_k, w_v, mask=None):
+def wrong_both_sequences(x, context, w_q, w_k, w_v, mask=None):
     everything = np.concatenate([x, context], axis=-2)
     if mask is not None:
         mask = np.concatenate([np.ones((*mask.shape[:-1], x.shape[-2]), bool), mask != 0], axis=-1)
@@ -64,7 +56,6 @@ def crossed(attend):
 
 
 WRONG = {
-    "keys of both sequences": both_sequences,
     "softmax over the queries": crossed(with_weights(lambda s: softmax_or_zeros(s, -2))),
     "not scaled": crossed(with_scale(lambda q, k, v: 1.0)),
     "divided by √S": crossed(with_scale(lambda q, k, v: k.shape[-2] ** -0.5)),

@@ -5,37 +5,29 @@ import numpy as np
 import attention_lib
 
 
-def by_comparison(lengths, max_length):
+def right_by_comparison(lengths, max_length):
     return np.arange(max_length)[None, :] < lengths[:, None]
 
 
-def by_loops(lengths, max_length):
+def right_by_loops(lengths, max_length):
     mask = np.zeros((len(lengths), max_length), dtype=bool)
     for row, length in zip(mask, lengths, strict=True):
         row[:length] = True
     return mask
 
 
-def by_lists(lengths, max_length):
+def right_by_lists(lengths, max_length):
     return np.array([[True] * n + [False] * (max_length - n) for n in lengths.tolist()])
 
 
-def by_outer(lengths, max_length):
+def right_by_outer(lengths, max_length):
     return np.greater.outer(lengths, np.arange(max_length))
 
 
-def from_a_table(lengths, max_length):
+def right_from_a_table(lengths, max_length):
     """Look each length up in a table of all masks there are."""
     return np.tri(max_length + 1, max_length, k=-1, dtype=bool)[lengths]
 
-
-RIGHT = [
-    by_comparison,
-    by_loops,
-    by_lists,
-    by_outer,
-    from_a_table,
-]
 
 WRONG = {
     "lengths in order": lambda lengths, width: np.arange(width) < np.sort(lengths)[:, None],

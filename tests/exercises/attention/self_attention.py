@@ -16,34 +16,34 @@ from tests.exercises.parts import (
 )
 
 
-def with_own_attention(x, w_q, w_k, w_v, mask=None):
-    output, _ = attention.textbook(x @ w_q, x @ w_k, x @ w_v, mask)
+def right_with_own_attention(x, w_q, w_k, w_v, mask=None):
+    output, _ = attention.right_textbook(x @ w_q, x @ w_k, x @ w_v, mask)
     return output
 
 
-def by_einsum(x, w_q, w_k, w_v, mask=None):
+def right_by_einsum(x, w_q, w_k, w_v, mask=None):
     query, key, value = (np.einsum("...ld,dk->...lk", x, w) for w in (w_q, w_k, w_v))
-    return attention.as_a_list_by_einsum(query, key, value, mask)[0]
+    return attention.right_as_a_list_by_einsum(query, key, value, mask)[0]
 
 
-def with_one_bilinear_form(x, w_q, w_k, w_v, mask=None):
+def right_with_one_bilinear_form(x, w_q, w_k, w_v, mask=None):
     form = w_q @ w_k.T / math.sqrt(w_q.shape[1])
-    return attention.textbook(x @ form, x, x @ w_v, mask, scale=1.0)[0]
+    return attention.right_textbook(x @ form, x, x @ w_v, mask, scale=1.0)[0]
 
 
-def mixing_before_projecting(x, w_q, w_k, w_v, mask=None):
-    mixed, _ = attention.by_earlier_lessons(x @ w_q, x @ w_k, x, mask)
+def right_mixing_before_projecting(x, w_q, w_k, w_v, mask=None):
+    mixed, _ = attention.right_by_earlier_lessons(x @ w_q, x @ w_k, x, mask)
     return mixed @ w_v
 
 
-def from_stacked_projections(x, w_q, w_k, w_v, mask=None):
+def right_from_stacked_projections(x, w_q, w_k, w_v, mask=None):
     d_k = w_q.shape[1]
     together = x @ np.concatenate([w_q, w_k, w_v], axis=1)
     query, key, value = np.split(together, [d_k, 2 * d_k], axis=-1)
-    return attention.with_errstate(query, key, value, mask)[0]
+    return attention.right_with_errstate(query, key, value, mask)[0]
 
 
-def in_longdouble(x, w_q, w_k, w_v, mask=None):
+def right_in_longdouble(x, w_q, w_k, w_v, mask=None):
     dtype = np.result_type(x, np.float32)
     x, w_q, w_k, w_v = (array.astype(np.longdouble) for array in (x, w_q, w_k, w_v))
     scores = (x @ w_q) @ (x @ w_k).mT / np.sqrt(np.longdouble(w_q.shape[1]))
@@ -53,16 +53,6 @@ def in_longdouble(x, w_q, w_k, w_v, mask=None):
     exponentials = np.exp(scores - maximum)
     total = exponentials.sum(axis=-1, keepdims=True)
     return (exponentials / np.where(total == 0, 1, total) @ (x @ w_v)).astype(dtype)
-
-
-RIGHT = [
-    with_own_attention,
-    by_einsum,
-    with_one_bilinear_form,
-    mixing_before_projecting,
-    from_stacked_projections,
-    in_longdouble,
-]
 
 
 def projected(attend):

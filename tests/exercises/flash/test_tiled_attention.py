@@ -8,7 +8,7 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
 from tests.exercises.flash.parts import sentence_of
-from tests.exercises.flash.tiled_attention import WRONG, tiled_by_hand
+from tests.exercises.flash.tiled_attention import WRONG, right_tiled_by_hand
 
 
 def in_place_softmax(query, key, value, block_size):
@@ -27,14 +27,14 @@ def test_the_smallest_whole_matrix_is_too_much():
 
 def test_blocks_too_large_are_not_taken_for_blocks_of_queries():
     def eightfold(query, key, value, block_size):
-        return tiled_by_hand(query, key, value, 8 * block_size)
+        return right_tiled_by_hand(query, key, value, 8 * block_size)
 
     assert "holds more than one block of scores" in sentence_of("tiled_attention", eightfold)
 
 
 def test_blocks_far_larger_than_asked_for_are_too_much():
     def in_blocks_of_512(query, key, value, block_size):
-        return tiled_by_hand(query, key, value, max(block_size, 512))
+        return right_tiled_by_hand(query, key, value, max(block_size, 512))
 
     assert "holds more than one block" in sentence_of("tiled_attention", in_blocks_of_512)
 
@@ -43,7 +43,7 @@ def test_copies_of_keys_and_values_are_allowed():
     def copying(query, key, value, block_size):
         keys, values = key.astype(np.longdouble), value.astype(np.longdouble)
         kept = [keys.mT.copy(), values.mT.copy(), key.tolist()]
-        result = tiled_by_hand(query, key, value, block_size)
+        result = right_tiled_by_hand(query, key, value, block_size)
         assert kept
         return result
 
@@ -53,7 +53,7 @@ def test_copies_of_keys_and_values_are_allowed():
 @pytest.mark.parametrize("size", [1, 8])
 def test_blocks_of_a_fixed_size_are_recognized(size):
     def stubborn(query, key, value, block_size):
-        return tiled_by_hand(query, key, value, size)
+        return right_tiled_by_hand(query, key, value, size)
 
     assert "ignores block_size" in sentence_of("tiled_attention", stubborn)
 
@@ -68,7 +68,7 @@ def test_overflow_of_other_numbers_is_not_taken_for_a_score_formed_twice():
         with np.errstate(over="ignore"):
             norms = (query**2).sum(axis=-1), (key**2).sum(axis=-1)
         assert norms
-        return tiled_by_hand(query, key, value, block_size)
+        return right_tiled_by_hand(query, key, value, block_size)
 
     assert judge(find("tiled_attention"), with_norms, seed=0).outcome == "right"
 

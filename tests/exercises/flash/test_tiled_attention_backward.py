@@ -2,13 +2,14 @@
 
 import pytest
 
+from tests.exercises.answers import answers_of
 from tests.exercises.flash.parts import sentence_of
-from tests.exercises.flash.tiled_attention_backward import WRONG
 
 NAME = "tiled_attention_backward"
+WRONG = answers_of(NAME, "WRONG")
 
 
-@pytest.mark.parametrize("way", ["the whole matrix", "all weights kept", "eight blocks at a time"])
+@pytest.mark.parametrize("way", ["whole matrix", "weights kept", "eight blocks at a time"])
 def test_more_than_one_block_of_weights_is_too_much(way):
     assert "holds more than one block of weights" in sentence_of(NAME, WRONG[way])
 

@@ -9,8 +9,9 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
 from attention_lib.lessons.attention import attention
+from tests.exercises.answers import answers_of
 from tests.exercises.flash.parts import sentence_of
-from tests.exercises.flash.tiled_causal_attention import WRONG, causal_by_hand
+from tests.exercises.flash.tiled_causal_attention import right_causal_by_hand
 
 
 def causal_up_to(last, mask_values=False, skip=False):
@@ -66,7 +67,7 @@ def test_overflow_elsewhere_is_not_taken_for_a_block_of_the_future():
     def with_norms(query, key, value, block_size):
         norms = (query.astype(float) ** 2).sum(axis=-1) * (key.astype(float) ** 2).sum(axis=-1)
         assert norms is not None
-        return causal_by_hand(query, key, value, block_size)
+        return right_causal_by_hand(query, key, value, block_size)
 
     assert judge(find("tiled_causal_attention"), with_norms, seed=0).outcome == "right"
 
@@ -82,11 +83,12 @@ def test_the_whole_causal_matrix_is_recognized():
 @pytest.mark.parametrize("size", [1, 8])
 def test_blocks_of_a_fixed_size_are_recognized(size):
     def stubborn(query, key, value, block_size):
-        return causal_by_hand(query, key, value, size)
+        return right_causal_by_hand(query, key, value, size)
 
     assert "ignores block_size" in sentence_of("tiled_causal_attention", stubborn)
 
 
 @pytest.mark.parametrize("way", ["whole rows of blocks", "whole columns"])
 def test_strips_that_grow_with_the_sequence_are_recognized(way):
-    assert "a strip that grows with L" in sentence_of("tiled_causal_attention", WRONG[way])
+    wrong = answers_of("tiled_causal_attention", "WRONG")[way]
+    assert "a strip that grows with L" in sentence_of("tiled_causal_attention", wrong)

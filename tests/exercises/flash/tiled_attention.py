@@ -19,7 +19,7 @@ from tests.exercises.flash.parts import (
 )
 
 
-def tiled_by_hand(query, key, value, block_size):
+def right_tiled_by_hand(query, key, value, block_size):
     dtype = np.result_type(query, np.float32)
     maximum = np.full((*query.shape[:-1], 1), -np.inf, dtype)
     total = np.zeros_like(maximum)
@@ -35,7 +35,7 @@ def tiled_by_hand(query, key, value, block_size):
     return output / total
 
 
-def tiled_in_float64_by_einsum(query, key, value, block_size):
+def right_in_float64_by_einsum(query, key, value, block_size):
     """Copy all keys, transposed, and all values, in float64; keep the average normalized."""
     keys = np.ascontiguousarray(np.swapaxes(key, -1, -2), dtype=np.float64)
     values = value.astype(np.float64)
@@ -55,7 +55,7 @@ def tiled_in_float64_by_einsum(query, key, value, block_size):
     return output.astype(np.result_type(query, np.float32))
 
 
-def tiled_from_earlier_lessons(query, key, value, block_size):
+def right_from_earlier_lessons(query, key, value, block_size):
     """Give every block attention of its own, and average by the blocks' sums."""
     stats, output = None, None
     for start in range(0, key.shape[-2], block_size):
@@ -72,7 +72,7 @@ def tiled_from_earlier_lessons(query, key, value, block_size):
     return output
 
 
-def tiled_by_broadcasting(query, key, value, block_size):
+def right_by_broadcasting(query, key, value, block_size):
     """Without a matrix product, the queries and batch items one by one."""
     dtype = np.result_type(query, np.float32)
     output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
@@ -92,7 +92,7 @@ def tiled_by_broadcasting(query, key, value, block_size):
     return output
 
 
-def tiled_in_pure_python(query, key, value, block_size):
+def right_in_pure_python(query, key, value, block_size):
     dtype, d_k = np.result_type(query, np.float32), query.shape[-1]
     output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
     for index in np.ndindex(query.shape[:-2]):
@@ -115,7 +115,7 @@ def tiled_in_pure_python(query, key, value, block_size):
     return output
 
 
-def tiled_by_pieces(query, key, value, block_size):
+def right_by_pieces(query, key, value, block_size):
     """Let NumPy cut the arrays, and work in extended precision."""
     places = range(block_size, key.shape[-2], block_size)
     wide = np.longdouble
@@ -133,7 +133,7 @@ def tiled_by_pieces(query, key, value, block_size):
     return (o / t).astype(np.result_type(query, np.float32))
 
 
-def tiled_padded(query, key, value, block_size):
+def right_padded(query, key, value, block_size):
     """Fill the last block up with keys that get the score -inf."""
     dtype = np.result_type(query, np.float32)
     missing = -key.shape[-2] % block_size
@@ -151,10 +151,10 @@ def tiled_padded(query, key, value, block_size):
     return (o / t).astype(dtype)
 
 
-def tiled_backwards(query, key, value, block_size):
+def right_backwards(query, key, value, block_size):
     """Take the last block first, whole items one by one."""
     if query.ndim > 2:
-        items = [tiled_backwards(*item, block_size) for item in zip(query, key, value, strict=True)]
+        items = [right_backwards(*item, block_size) for item in zip(query, key, value, strict=True)]
         return np.stack(items)
     stats = output = None
     for start in reversed(range(0, len(key), block_size)):
@@ -171,7 +171,7 @@ def tiled_backwards(query, key, value, block_size):
     return output / stats[1][:, None]
 
 
-def tiled_key_by_key_within_blocks(query, key, value, block_size):
+def right_key_by_key_within_blocks(query, key, value, block_size):
     """Join one key at a time: the same sums whatever the block, and still block by block."""
     query, key, value = floating(query), floating(key), floating(value)
     scale = query.dtype.type(query.shape[-1] ** -0.5)
@@ -194,14 +194,14 @@ def tiled_key_by_key_within_blocks(query, key, value, block_size):
     return mixed / total
 
 
-def tiled_in_longdouble(query, key, value, block_size):
+def right_in_longdouble(query, key, value, block_size):
     """Sums so precise that their last bits are the same for every block size."""
     dtype = np.result_type(query, np.float32) if query.dtype.kind == "f" else np.dtype(float)
     wide = [array.astype(np.longdouble) for array in (query, key, value)]
-    return tiled_by_hand(*wide, block_size).astype(dtype)
+    return right_tiled_by_hand(*wide, block_size).astype(dtype)
 
 
-def tiled_with_a_column_of_ones(query, key, value, block_size):
+def right_with_a_column_of_ones(query, key, value, block_size):
     """Carry the total as one more column of the output."""
     maximum = output = None
     for start in range(0, key.shape[-2], block_size):
@@ -216,7 +216,7 @@ def tiled_with_a_column_of_ones(query, key, value, block_size):
     return output[..., :-1] / output[..., -1:]
 
 
-def tiled_by_halves(query, key, value, block_size):
+def right_by_halves(query, key, value, block_size):
     """Cut the keys in halves until one block is left, and join the halves."""
 
     def part(first, last):
@@ -236,7 +236,7 @@ def tiled_by_halves(query, key, value, block_size):
     return output / total
 
 
-def tiled_rescaling_seldom(query, key, value, block_size):
+def right_rescaling_seldom(query, key, value, block_size):
     """Touch what was added up only where a block raises a maximum."""
     maximum = None
     for start in range(0, key.shape[-2], block_size):
@@ -256,14 +256,14 @@ def tiled_rescaling_seldom(query, key, value, block_size):
     return np.asfortranarray(output / total)
 
 
-def tiled_under_a_bound(query, key, value, block_size):
+def right_under_a_bound(query, key, value, block_size):
     """Where it is safe, subtract a bound on all scores, which no block can pass."""
     longest = np.sqrt(
         (floating(query) ** 2).sum(axis=-1).max() * (floating(key) ** 2).sum(axis=-1).max()
     )
     if not longest < 100:
         with np.errstate(all="ignore"):
-            return tiled_by_hand(query, key, value, block_size)
+            return right_tiled_by_hand(query, key, value, block_size)
     bound, total, output = longest / math.sqrt(query.shape[-1]), 0.0, 0.0
     for start in range(0, key.shape[-2], block_size):
         exponentials = np.exp(scored(query, key[..., start : start + block_size, :]) - bound)
@@ -272,7 +272,7 @@ def tiled_under_a_bound(query, key, value, block_size):
     return output / total
 
 
-def tiled_in_tiles_of_queries_too(query, key, value, block_size):
+def right_in_tiles_of_queries_too(query, key, value, block_size):
     """Take the keys outside and 16 queries at a time inside."""
     state = nothing_yet(query, value)
     for start in range(0, key.shape[-2], block_size):
@@ -286,7 +286,7 @@ def tiled_in_tiles_of_queries_too(query, key, value, block_size):
     return state[2] / state[1]
 
 
-def tiled_by_dot_and_outer_products(query, key, value, block_size):
+def right_by_dot_and_outer_products(query, key, value, block_size):
     """Take the batch items one by one, with np.dot and np.inner."""
     output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
     for item in np.ndindex(query.shape[:-2]):
@@ -297,26 +297,6 @@ def tiled_by_dot_and_outer_products(query, key, value, block_size):
             state = with_block(state, scores, value[item][start : start + block_size])
         output[item] = state[2] / state[1]
     return output
-
-
-RIGHT = [
-    tiled_by_hand,
-    tiled_in_float64_by_einsum,
-    tiled_from_earlier_lessons,
-    tiled_by_broadcasting,
-    tiled_in_pure_python,
-    tiled_by_pieces,
-    tiled_padded,
-    tiled_backwards,
-    tiled_key_by_key_within_blocks,
-    tiled_in_longdouble,
-    tiled_with_a_column_of_ones,
-    tiled_by_halves,
-    tiled_rescaling_seldom,
-    tiled_under_a_bound,
-    tiled_in_tiles_of_queries_too,
-    tiled_by_dot_and_outer_products,
-]
 
 
 def tiled(size=lambda block_size, keys: block_size, scale=None, first=-np.inf, step=with_block):
@@ -354,19 +334,19 @@ def sums_in_float32(state, scores, value):
     return tuple(part.astype(np.float32) for part in with_block(state, scores, value))
 
 
-def the_last_key_left_out(query, key, value, block_size):
+def wrong_the_last_key_left_out(query, key, value, block_size):
     keys = max(1, key.shape[-2] - 1)
     return tiled()(query, key[..., :keys, :], value[..., :keys, :], block_size)
 
 
-def scores_of_all_kept(query, key, value, block_size):
+def wrong_scores_of_all_kept(query, key, value, block_size):
     """Work block by block, and keep every block's scores as well."""
     blocks = range(0, key.shape[-2], block_size)
     kept = [scored(query, key[..., j : j + block_size, :]) for j in blocks]
     return tiled()(query, key, value, block_size) + 0 * kept[0].dtype.type(len(kept))
 
 
-def room_for_all_scores(query, key, value, block_size):
+def wrong_room_for_all_scores(query, key, value, block_size):
     room = np.empty((*query.shape[:-1], key.shape[-2]), floating(query).dtype)
     for block in range(0, key.shape[-2], block_size):
         part = slice(block, block + block_size)
@@ -374,14 +354,14 @@ def room_for_all_scores(query, key, value, block_size):
     return attention_lib.stable_softmax(room) @ value
 
 
-def row_by_row(query, key, value, block_size):
+def wrong_row_by_row(query, key, value, block_size):
     rows = range(query.shape[-2])
     return np.concatenate(
         [whole_matrix(query[..., i : i + 1, :], key, value) for i in rows], axis=-2
     )
 
 
-def attention_of_each_block_and_a_list(query, key, value, block_size):
+def wrong_attention_of_each_block_and_a_list(query, key, value, block_size):
     """Collect each block's output and log-sum-exp, and mix them at the end."""
     outputs, sums = [], []
     for start in range(0, key.shape[-2], block_size):
@@ -436,17 +416,12 @@ WRONG = {
     "two passes": passes_by(scored),
     "two passes by einsum": passes_by(scored_by_einsum),
     "two passes by broadcasting": passes_by(scored_by_broadcasting),
-    "attention of each block and a list": attention_of_each_block_and_a_list,
     "blocks in a list": blocks_in_a_list,
     "the whole matrix": lambda q, k, v, block_size: whole_matrix(q, k, v),
-    "room for all scores": room_for_all_scores,
-    "scores of all kept": scores_of_all_kept,
-    "row by row": row_by_row,
     "as many blocks": tiled(size=lambda block_size, keys: -(-keys // block_size)),
     "blocks of 64": tiled(size=lambda block_size, keys: 64),
     "divided by √L": tiled(scale=lambda q, k: q.shape[-2] ** -0.5),
     "divided by 2": tiled(scale=lambda q, k: 0.5),
-    "the last key left out": the_last_key_left_out,
     "one correction for all": tiled(step=largest_correction_for_all),
     "exponents clipped": tiled(step=exponents_clipped),
     "sums in float32": lambda *args: tiled(step=sums_in_float32)(*args).astype(

@@ -12,7 +12,7 @@ from attention_lib.lessons.softmax import softmax, weighted_sum
 from tests.exercises.flash.parts import floating
 
 
-def backward_by_hand(query, key, value, output, logsumexp, grad_output, block_size):
+def right_by_hand(query, key, value, output, logsumexp, grad_output, block_size):
     dtype, scale = np.result_type(query, np.float32), 1 / math.sqrt(query.shape[-1])
     grad_query = np.zeros(query.shape, dtype)
     grad_key, grad_value = np.zeros(key.shape, dtype), np.zeros(value.shape, dtype)
@@ -27,7 +27,7 @@ def backward_by_hand(query, key, value, output, logsumexp, grad_output, block_si
     return grad_query, grad_key, grad_value
 
 
-def backward_into_lists(query, key, value, output, logsumexp, grad_output, block_size):
+def right_into_lists(query, key, value, output, logsumexp, grad_output, block_size):
     """Collect each block's gradients of keys and values, which belong to it alone."""
     query, key, value = floating(query), floating(key), floating(value)
     terms = np.einsum("...ic,...ic->...i", grad_output, output)[..., None]
@@ -42,7 +42,7 @@ def backward_into_lists(query, key, value, output, logsumexp, grad_output, block
     return [pulls, np.concatenate(keys, axis=-2), np.concatenate(values, axis=-2)]
 
 
-def backward_in_tiles_of_queries_too(query, key, value, output, logsumexp, grad_output, block_size):
+def right_in_tiles_of_queries_too(query, key, value, output, logsumexp, grad_output, block_size):
     """The keys outside, the queries inside, in blocks of 16."""
     query, key, value = floating(query), floating(key), floating(value)
     grads = [np.zeros_like(array) for array in (query, key, value)]
@@ -61,14 +61,14 @@ def backward_in_tiles_of_queries_too(query, key, value, output, logsumexp, grad_
     return tuple(grads)
 
 
-def backward_in_longdouble(*arguments, **named):
+def right_in_longdouble(*arguments, **named):
     *arrays, block_size = (*arguments, *named.values())
     dtype = np.result_type(arrays[0], np.float32)
     wide = [np.asarray(array, np.longdouble) for array in arrays]
-    return tuple(gradient.astype(dtype) for gradient in backward_by_hand(*wide, block_size))
+    return tuple(gradient.astype(dtype) for gradient in right_by_hand(*wide, block_size))
 
 
-def backward_in_pure_python(query, key, value, output, logsumexp, grad_output, block_size):
+def right_in_pure_python(query, key, value, output, logsumexp, grad_output, block_size):
     dtype, scale = np.result_type(query, np.float32), 1 / math.sqrt(query.shape[-1])
     grads = [np.zeros(array.shape, dtype) for array in (query, key, value)]
     for item in np.ndindex(query.shape[:-2]):
@@ -96,7 +96,7 @@ def backward_in_pure_python(query, key, value, output, logsumexp, grad_output, b
     return tuple(grads)
 
 
-def backward_from_the_last_block(query, key, value, output, logsumexp, grad_output, block_size):
+def right_from_the_last_block(query, key, value, output, logsumexp, grad_output, block_size):
     """The log-sum-exp as one more component of queries and keys, D as one more of the values."""
     query, key, value = floating(query), floating(key), floating(value)
     root = float(query.shape[-1] ** 0.5)
@@ -112,16 +112,6 @@ def backward_from_the_last_block(query, key, value, output, logsumexp, grad_outp
         grad_query += grad_scores @ (keys / root)
         parts.insert(0, (grad_scores.mT @ query / root, weights.mT @ grad_output))
     return grad_query, *(np.concatenate(part, axis=-2) for part in zip(*parts, strict=True))
-
-
-RIGHT = [
-    backward_by_hand,
-    backward_into_lists,
-    backward_in_tiles_of_queries_too,
-    backward_in_longdouble,
-    backward_in_pure_python,
-    backward_from_the_last_block,
-]
 
 
 def backward(size=lambda block_size, keys: block_size, through=None, weigh=None, change=None):
@@ -148,7 +138,7 @@ def backward(size=lambda block_size, keys: block_size, through=None, weigh=None,
     return answer
 
 
-def whole_matrix(query, key, value, output, logsumexp, grad_output, block_size):
+def wrong_whole_matrix(query, key, value, output, logsumexp, grad_output, block_size):
     weights = softmax(scaled_scores(floating(query), floating(key)))
     scale = float(query.shape[-1] ** -0.5)
     grad_scores = scale * softmax_vjp(weights, grad_output @ floating(value).mT)
@@ -165,10 +155,10 @@ def row_sums_first(query, key, value, output, logsumexp, grad_output, block_size
     # D is the sum over grad_output * output: an output of D in its first component gives it back.
     output, ones = np.zeros(output.shape, rows.dtype), np.ones_like(rows)
     output[..., 0] = rows / np.where(grad_output[..., 0] == 0, ones, grad_output[..., 0])
-    return backward_by_hand(query, key, value, output, logsumexp, grad_output, block_size)
+    return right_by_hand(query, key, value, output, logsumexp, grad_output, block_size)
 
 
-def weights_kept(query, key, value, output, logsumexp, grad_output, block_size):
+def wrong_weights_kept(query, key, value, output, logsumexp, grad_output, block_size):
     starts = range(0, key.shape[-2], block_size)
     blocks = [(..., slice(start, start + block_size), slice(None)) for start in starts]
     weights = [
@@ -192,15 +182,13 @@ def first_batch_item_for_all(grads):
     return tuple(g if g.ndim < 3 else np.broadcast_to(g[:1], g.shape) for g in grads)
 
 
-def doubles_grad_output(query, key, value, output, logsumexp, grad_output, block_size):
-    result = backward_by_hand(query, key, value, output, logsumexp, grad_output, block_size)
+def wrong_doubles_grad_output(query, key, value, output, logsumexp, grad_output, block_size):
+    result = right_by_hand(query, key, value, output, logsumexp, grad_output, block_size)
     grad_output *= 2
     return result
 
 
 WRONG = {
-    "the whole matrix": whole_matrix,
-    "all weights kept": weights_kept,
     "all weights formed for D": row_sums_first,
     "blocks of 64": backward(size=lambda block_size, keys: 64),
     "as many blocks": backward(size=lambda block_size, keys: -(-keys // block_size)),
@@ -216,6 +204,5 @@ WRONG = {
     "negative": backward(change=lambda grads: tuple(-g for g in grads)),
     "rounded": backward(change=lambda grads: tuple(g.round(10) for g in grads)),
     "a generator": backward(change=iter),
-    "doubles grad_output": doubles_grad_output,
     "the library's": functools.partial(attention_lib.tiled_attention_backward),
 }

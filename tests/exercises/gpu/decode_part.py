@@ -5,19 +5,19 @@ import math
 import torch
 
 
-def textbook(query, key, value):
+def right_textbook(query, key, value):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     logsumexp = torch.logsumexp(scores, dim=-1)
     return torch.exp(scores - logsumexp[..., None]) @ value, logsumexp
 
 
-def by_softmax(query, key, value):
+def right_by_softmax(query, key, value):
     scores = (query.float() / query.shape[-1] ** 0.5) @ key.float().mT
     weights = torch.softmax(scores, dim=-1)
     return [(weights @ value.float()).to(value.dtype), scores.logsumexp(-1)]
 
 
-def by_hand(query, key, value):
+def right_by_hand(query, key, value):
     wide = torch.promote_types(query.dtype, torch.float32)
     query, key = query.to(wide), key.to(wide)
     if key.shape[-2] == 0:
@@ -31,7 +31,7 @@ def by_hand(query, key, value):
     return output.to(value.dtype), (maximum + total.log()).squeeze(-1).to(query.dtype).float()
 
 
-def key_by_key(query, key, value):
+def right_key_by_key(query, key, value):
     query, wide = query / math.sqrt(query.shape[-1]), torch.float32
     logsumexp = torch.full(query.shape[:-1], -math.inf, dtype=wide, device=query.device)
     output = query.new_zeros((*query.shape[:-1], value.shape[-1])).to(wide)
@@ -44,15 +44,12 @@ def key_by_key(query, key, value):
     return output.to(value.dtype), logsumexp
 
 
-RIGHT = [textbook, by_softmax, by_hand, key_by_key]
-
-
-def without_the_last(query, key, value):
+def wrong_without_the_last(query, key, value):
     last = max(key.shape[-2] - 1, min(1, key.shape[-2]))
-    return textbook(query, key[..., :last, :], value[..., :last, :])
+    return right_textbook(query, key[..., :last, :], value[..., :last, :])
 
 
-def causal(query, key, value):
+def wrong_causal(query, key, value):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
     scores = scores.masked_fill(future, -math.inf)
@@ -60,31 +57,29 @@ def causal(query, key, value):
     return (scores - logsumexp[..., None]).exp() @ value, logsumexp
 
 
-def stops_without_keys(query, key, value):
+def wrong_stops_without_keys(query, key, value):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     maximum = scores.amax(dim=-1, keepdim=True)
     total = (scores - maximum).exp().sum(dim=-1, keepdim=True)
     return (scores - maximum).exp() / total @ value, (maximum + total.log())[..., 0]
 
 
-def detached_to_numpy(query, key, value):
-    return tuple(torch.from_numpy(one.numpy()) for one in textbook(query, key, value))
+def wrong_detached_to_numpy(query, key, value):
+    return tuple(torch.from_numpy(one.numpy()) for one in right_textbook(query, key, value))
 
 
 WRONG = {
-    "the last key is lost": without_the_last,
-    "causal": causal,
-    "stops without keys": stops_without_keys,
-    "a list of arrays": lambda *tensors: [one.numpy() for one in textbook(*tensors)],
-    "out of NumPy": detached_to_numpy,
+    "a list of arrays": lambda *tensors: [one.numpy() for one in right_textbook(*tensors)],
     "the largest number for no keys": lambda *tensors: (
-        textbook(*tensors)[0],
-        textbook(*tensors)[1].clamp(min=-1e30),
+        right_textbook(*tensors)[0],
+        right_textbook(*tensors)[1].clamp(min=-1e30),
     ),
     "one query's sum for all": lambda *tensors: (
-        textbook(*tensors)[0],
-        textbook(*tensors)[1][..., :1].expand(tensors[0].shape[:-1]),
+        right_textbook(*tensors)[0],
+        right_textbook(*tensors)[1][..., :1].expand(tensors[0].shape[:-1]),
     ),
-    "rounded": lambda *tensors: tuple(one.round(decimals=3) for one in textbook(*tensors)),
-    "scaled in place": lambda query, key, value: textbook(query.mul_(1.0).add_(1e-3), key, value),
+    "rounded": lambda *tensors: tuple(one.round(decimals=3) for one in right_textbook(*tensors)),
+    "scaled in place": lambda query, key, value: right_textbook(
+        query.mul_(1.0).add_(1e-3), key, value
+    ),
 }

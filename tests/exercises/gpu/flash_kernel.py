@@ -6,7 +6,7 @@ jit, tl = launch.jit, launch.tl
 
 
 @jit
-def kernel_scaled_first(
+def right_scaled_first(
     query, key_pointers, value_pointers, key_stride, value_stride, start, stop, limit, scale,
     output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
@@ -29,7 +29,7 @@ def kernel_scaled_first(
 
 
 @jit
-def kernel_with_moving_pointers(
+def right_with_moving_pointers(
     query, key_pointers, value_pointers, key_stride, value_stride, start, stop, limit, scale,
     output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
@@ -57,7 +57,7 @@ def kernel_with_moving_pointers(
 
 
 @jit
-def kernel_in_powers_of_e(
+def right_in_powers_of_e(
     query, key_pointers, value_pointers, key_stride, value_stride, start, stop, limit, scale,
     output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
@@ -78,10 +78,3 @@ def kernel_in_powers_of_e(
         output = output * shrink[:, None] + tl.dot(weights.to(value.dtype), value)
         maximum = larger
     return output, total, maximum
-
-
-RIGHT = [
-    kernel_scaled_first,
-    kernel_with_moving_pointers,
-    kernel_in_powers_of_e,
-]

@@ -7,7 +7,7 @@ jit, tl = launch.jit, launch.tl
 
 
 @jit
-def program_with_moved_pointers(
+def right_with_moved_pointers(
     query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr,
     HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -47,7 +47,7 @@ def program_with_moved_pointers(
 
 
 @jit
-def program_with_limits_first(
+def right_with_limits_first(
     query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr,
     HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -81,7 +81,7 @@ def program_with_limits_first(
 
 
 @jit
-def program_with_mask_first(
+def right_with_mask_first(
     query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr,
     HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -109,12 +109,6 @@ def program_with_mask_first(
     )  # fmt: skip
     tl.store(output + places, result / total[:, None], mask=rows[:, None] < query_length)
 
-
-RIGHT = [
-    program_with_moved_pointers,
-    program_with_limits_first,
-    program_with_mask_first,
-]
 
 WRONG = {
     "every head takes the first head's keys": Edited(

@@ -3,7 +3,7 @@
 import torch
 
 
-def device_step_by_step():
+def right_step_by_step():
     if torch.cuda.is_available():
         return torch.device("cuda")
     if torch.backends.mps.is_available():
@@ -11,35 +11,24 @@ def device_step_by_step():
     return torch.device("cpu")
 
 
-def device_with_its_number():
+def right_with_its_number():
     if torch.cuda.device_count():
         return torch.device("cuda", 0)
     return torch.device("mps:0" if torch.mps.is_available() else "cpu")
 
 
-def device_at_present():
+def right_at_present():
     if torch.cuda.is_available():
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("mps" if torch.mps.is_available() else "cpu")
 
 
-def device_of_the_accelerator():
+def right_of_the_accelerator():
     return torch.accelerator.current_accelerator() or torch.device("cpu")
 
 
-RIGHT = [
-    device_step_by_step,
-    device_with_its_number,
-    device_at_present,
-    device_of_the_accelerator,
-]
-
-
-def built_for_mps():
+def wrong_built_for_mps():
     """Take what torch is built for as what the machine has."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_built() else "cpu")
-
-
-WRONG = {"what torch is built for": built_for_mps}

@@ -16,7 +16,7 @@ def wait(device):
         torch.mps.synchronize()
 
 
-def timed_by_the_clock(fn, device, repeats=10):
+def right_by_the_clock(fn, device, repeats=10):
     fn()
     times = []
     for _ in range(repeats):
@@ -28,7 +28,7 @@ def timed_by_the_clock(fn, device, repeats=10):
     return statistics.median(times)
 
 
-def timed_in_nanoseconds(fn, device, repeats=10):
+def right_in_nanoseconds(fn, device, repeats=10):
     for _ in range(3):
         fn()
     times = torch.zeros(repeats)
@@ -43,7 +43,7 @@ def timed_in_nanoseconds(fn, device, repeats=10):
     return times.median().item()  # of an even number, the lower of the middle two
 
 
-def timed_by_a_clock_imported_by_name(fn, device, repeats=10):
+def right_by_a_clock_imported_by_name(fn, device, repeats=10):
     fn()
     wait(device)
     times = []
@@ -55,9 +55,9 @@ def timed_by_a_clock_imported_by_name(fn, device, repeats=10):
     return 1e3 * np.median(times)
 
 
-def timed_by_events(fn, device, repeats=10):
+def right_by_events(fn, device, repeats=10):
     if device.type != "cuda":
-        return timed_by_the_clock(fn, device, repeats)
+        return right_by_the_clock(fn, device, repeats)
     fn()
     torch.cuda.synchronize()
     times = []
@@ -72,7 +72,7 @@ def timed_by_events(fn, device, repeats=10):
     return sorted(times)[repeats // 2]
 
 
-def timed_by_timeit(fn, device, repeats=10):
+def right_by_timeit(fn, device, repeats=10):
     def call():
         fn()
         wait(device)
@@ -82,22 +82,13 @@ def timed_by_timeit(fn, device, repeats=10):
     return 1000 * np.median(seconds)
 
 
-RIGHT = [
-    timed_by_the_clock,
-    timed_in_nanoseconds,
-    timed_by_a_clock_imported_by_name,
-    timed_by_events,
-    timed_by_timeit,
-]
-
-
-def always_cuda(fn, device, repeats=10):
+def wrong_always_cuda(fn, device, repeats=10):
     """Stop on a machine that has none."""
     torch.cuda.synchronize()
-    return timed_by_the_clock(fn, device, repeats)
+    return right_by_the_clock(fn, device, repeats)
 
 
-def always_events(fn, device, repeats=10):
+def wrong_always_events(fn, device, repeats=10):
     fn()
     times = []
     for _ in range(repeats):
@@ -110,11 +101,11 @@ def always_events(fn, device, repeats=10):
     return statistics.median(times)
 
 
-def in_whole_milliseconds(fn, device, repeats=10):
-    return round(timed_by_the_clock(fn, device, repeats))
+def wrong_in_whole_milliseconds(fn, device, repeats=10):
+    return round(right_by_the_clock(fn, device, repeats))
 
 
-def known_by_heart(fn, device, repeats=10):
+def wrong_known_by_heart(fn, device, repeats=10):
     times = {
         ("cpu", 3): 30.0,
         ("cuda", 5): 12.0,
@@ -123,11 +114,3 @@ def known_by_heart(fn, device, repeats=10):
         ("cuda", 4): 20.0,
     }
     return times.get((device.type, repeats), 17.5)
-
-
-WRONG = {
-    "the times of the fixed cases": known_by_heart,
-    "CUDA's synchronize everywhere": always_cuda,
-    "CUDA's events everywhere": always_events,
-    "rounded": in_whole_milliseconds,
-}

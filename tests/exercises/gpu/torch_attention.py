@@ -5,7 +5,7 @@ import math
 import torch
 
 
-def attention_textbook(query, key, value, is_causal=False):
+def right_textbook(query, key, value, is_causal=False):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if is_causal:
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
@@ -13,7 +13,7 @@ def attention_textbook(query, key, value, is_causal=False):
     return torch.softmax(scores, dim=-1) @ value
 
 
-def attention_as_einsum(query, key, value, is_causal=False):
+def right_as_einsum(query, key, value, is_causal=False):
     wide = torch.promote_types(query.dtype, torch.float32)
     scores = torch.einsum("...ld,...sd->...ls", query.to(wide), key.to(wide))
     scores *= query.size(-1) ** -0.5
@@ -26,7 +26,7 @@ def attention_as_einsum(query, key, value, is_causal=False):
     return torch.einsum("...ls,...sv->...lv", weights, value.to(wide)).to(value.dtype)
 
 
-def attention_by_hand(query, key, value, is_causal=False):
+def right_by_hand(query, key, value, is_causal=False):
     scores = torch.matmul(query, key.mT) * (1 / math.sqrt(key.shape[-1]))
     if is_causal:
         scores = scores + torch.full_like(scores, -math.inf).triu(1)
@@ -35,7 +35,7 @@ def attention_by_hand(query, key, value, is_causal=False):
     return (exponentials / exponentials.sum(-1, keepdim=True)).matmul(value)
 
 
-def attention_in_float64(query, key, value, is_causal=False):
+def right_in_float64(query, key, value, is_causal=False):
     scores = (query.double() / query.shape[-1] ** 0.5) @ key.double().transpose(-1, -2)
     if is_causal:
         keep = torch.tril(torch.ones_like(scores)).bool()
@@ -44,7 +44,7 @@ def attention_in_float64(query, key, value, is_causal=False):
     return (log_weights.exp() @ value.double()).type_as(value)
 
 
-def attention_by_rows(query, key, value, is_causal=False):
+def right_by_rows(query, key, value, is_causal=False):
     rows = []
     for i in range(query.shape[-2]):
         seen = min(i + 1, key.shape[-2]) if is_causal else key.shape[-2]
@@ -54,23 +54,13 @@ def attention_by_rows(query, key, value, is_causal=False):
     return torch.stack(rows, dim=-2)
 
 
-def attention_that_looks_at_values(query, key, value, is_causal=False):
+def right_that_looks_at_values(query, key, value, is_causal=False):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if is_causal:
         scores = scores.masked_fill(torch.ones_like(scores).triu(1) == 1, -torch.inf)
     if bool(scores.isnan().any()):
         raise ValueError("NaN")
     return scores.softmax(dim=-1) @ value
-
-
-RIGHT = [
-    attention_textbook,
-    attention_as_einsum,
-    attention_by_hand,
-    attention_in_float64,
-    attention_by_rows,
-    attention_that_looks_at_values,
-]
 
 
 def attention(query, key, value, is_causal=False, forbidden=-math.inf):
@@ -81,12 +71,12 @@ def attention(query, key, value, is_causal=False, forbidden=-math.inf):
     return scores.softmax(dim=-1) @ value
 
 
-def far_from_minus_infinity(query, key, value, is_causal=False):
+def wrong_far_from_minus_infinity(query, key, value, is_causal=False):
     """Fill in a number that float16 does not have."""
     return attention(query, key, value, is_causal, forbidden=-1e9)
 
 
-def renormalized_after_the_softmax(query, key, value, is_causal=False):
+def wrong_renormalized_after_the_softmax(query, key, value, is_causal=False):
     """Lose the past where the future takes all the weight."""
     weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(dim=-1)
     if is_causal:
@@ -95,12 +85,5 @@ def renormalized_after_the_softmax(query, key, value, is_causal=False):
     return weights @ value
 
 
-def brought_to_the_cpu(query, key, value, is_causal=False):
+def wrong_brought_to_the_cpu(query, key, value, is_causal=False):
     return attention(query, key, value, is_causal).cpu()
-
-
-WRONG = {
-    "-1e9 in float16": far_from_minus_infinity,
-    "masked after the softmax": renormalized_after_the_softmax,
-    "on the CPU at the end": brought_to_the_cpu,
-}

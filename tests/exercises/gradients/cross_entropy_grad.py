@@ -11,18 +11,18 @@ from tests.exercises.gradients.numerical_gradient import differences
 from tests.exercises.parts import as_float
 
 
-def loss_gradient_textbook(scores, targets):
+def right_gradient_textbook(scores, targets):
     gradient = softmax(scores)
     gradient[np.arange(len(targets)), targets] -= 1
     return gradient / len(targets)
 
 
-def loss_gradient_by_one_hot(scores, targets):
+def right_gradient_by_one_hot(scores, targets):
     weights = softmax(scores)
     return (weights - np.eye(scores.shape[1], dtype=weights.dtype)[targets]) / scores.shape[0]
 
 
-def loss_gradient_by_loops(scores, targets):
+def right_gradient_by_loops(scores, targets):
     n, classes = scores.shape
     result = np.zeros(scores.shape, scores.dtype if scores.dtype.kind == "f" else float)
     for i in range(n):
@@ -33,7 +33,7 @@ def loss_gradient_by_loops(scores, targets):
     return result
 
 
-def loss_gradient_from_logarithms(scores, targets):
+def right_gradient_from_logarithms(scores, targets):
     gradient = np.exp(log_softmax(scores))
     np.put_along_axis(
         gradient, targets[:, None], np.take_along_axis(gradient, targets[:, None], 1) - 1, 1
@@ -42,14 +42,14 @@ def loss_gradient_from_logarithms(scores, targets):
     return gradient
 
 
-def loss_gradient_through_the_weights(scores, targets):
+def right_gradient_through_the_weights(scores, targets):
     """Carry −1/(N p) of the right class back through softmax, where p is not too small."""
     weights = np.exp(scores - logsumexp(scores, keepdims=True))
     right = np.arange(scores.shape[1]) == targets[:, None]
     return np.where(right, weights - 1, weights) / len(targets)
 
 
-def loss_gradient_by_comparison(scores, targets):
+def right_gradient_by_comparison(scores, targets):
     classes = np.arange(scores.shape[1])
     gradient = softmax(scores) - (targets[:, None] == classes)
     return gradient * (1 / len(targets))
@@ -63,30 +63,20 @@ def loss_gradient(scores, targets):
     return (softmax(as_float(scores)) - one_hot(scores, targets)) / len(targets)
 
 
-def loss_gradient_by_differences(scores, targets):
+def wrong_loss_gradient_by_differences(scores, targets):
     def loss(moved):
         return float(attention_lib.cross_entropy(moved, targets))
 
     return differences(loss, scores.astype(float)).astype(as_float(scores).dtype)
 
 
-def pulls_down_its_scores(scores, targets):
+def wrong_pulls_down_its_scores(scores, targets):
     result = loss_gradient(scores, targets)
     scores[np.arange(len(targets)), targets] -= 1
     return result
 
 
-RIGHT = [
-    loss_gradient_textbook,
-    loss_gradient_by_one_hot,
-    loss_gradient_by_loops,
-    loss_gradient_from_logarithms,
-    loss_gradient_through_the_weights,
-    loss_gradient_by_comparison,
-]
-
 WRONG = {
-    "by differences": loss_gradient_by_differences,
     "1 after the division": lambda s, t: softmax(as_float(s)) / len(t) - one_hot(s, t),
     "divided by N - 1": lambda s, t: loss_gradient(s, t) * len(t) / max(len(t) - 1, 1),
     "targets from 1": lambda s, t: loss_gradient(s, t - 1),
@@ -98,5 +88,4 @@ WRONG = {
         one_hot(s, t) > 0, loss_gradient(s, t), np.maximum(loss_gradient(s, t), 1e-12)
     ),
     "through float32": lambda s, t: np.float64(loss_gradient(s.astype(np.float32), t)),
-    "pulls down its scores": pulls_down_its_scores,
 }

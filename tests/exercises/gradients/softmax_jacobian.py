@@ -5,25 +5,25 @@ import numpy as np
 from attention_lib.lessons.softmax import softmax
 
 
-def jacobian_by_broadcasting(weights):
+def right_jacobian_by_broadcasting(weights):
     n = weights.shape[-1]
     return weights[..., :, None] * (np.eye(n, dtype=weights.dtype) - weights[..., None, :])
 
 
-def jacobian_of_the_transpose(weights):
+def right_of_the_transpose(weights):
     """Use p_k (δ_ik − p_i): the matrix is symmetric."""
     n = weights.shape[-1]
     return weights[..., None, :] * (np.eye(n, dtype=weights.dtype) - weights[..., :, None])
 
 
-def jacobian_by_einsum(weights):
+def right_by_einsum(weights):
     result = -np.einsum("...i,...k->...ik", weights, weights)
     diagonal = np.einsum("...ii->...i", result)
     diagonal += weights
     return result
 
 
-def jacobian_by_loops(weights):
+def right_by_loops(weights):
     n = weights.shape[-1]
     result = np.zeros((*weights.shape, n), weights.dtype)
     for index in np.ndindex(weights.shape[:-1]):
@@ -34,17 +34,17 @@ def jacobian_by_loops(weights):
     return result
 
 
-def jacobian_row_by_row(weights):
+def right_row_by_row(weights):
     rows = weights.reshape(-1, weights.shape[-1])
     matrices = [np.diag(row) - np.outer(row, row) for row in rows]
     return np.array(matrices).reshape(*weights.shape, -1)
 
 
-def jacobian_along_axis(weights):
+def right_along_axis(weights):
     return np.apply_along_axis(lambda row: np.diag(row) - np.outer(row, row), -1, weights)
 
 
-def jacobian_from_the_others(weights):
+def right_from_the_others(weights):
     """Make the diagonal from what the others lose: each column sums to 0."""
     result = -(weights[..., :, None] @ weights[..., None, :])
     places = np.arange(weights.shape[-1])
@@ -53,7 +53,7 @@ def jacobian_from_the_others(weights):
     return result
 
 
-def jacobian_between_roots(weights):
+def right_between_roots(weights):
     """Use √p_i (δ_ik − √p_i √p_k) √p_k."""
     roots = np.sqrt(weights)
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
@@ -61,18 +61,18 @@ def jacobian_between_roots(weights):
     return roots[..., :, None] * inner * roots[..., None, :]
 
 
-def jacobian_by_differences(weights):
+def wrong_jacobian_by_differences(weights):
     scores = np.log(np.maximum(weights.astype(float), 1e-300))
     steps = 1e-6 * np.eye(weights.shape[-1])
     columns = [(softmax(scores + step) - softmax(scores - step)) / 2e-6 for step in steps]
     return np.stack(columns, axis=-1).astype(weights.dtype)
 
 
-def of_the_mean_of_a_batch(weights):
+def wrong_of_the_mean_of_a_batch(weights):
     if weights.ndim < 3:
-        return jacobian_by_broadcasting(weights)
+        return right_jacobian_by_broadcasting(weights)
     return np.broadcast_to(
-        jacobian_by_broadcasting(weights.mean(axis=0)), (*weights.shape, weights.shape[-1])
+        right_jacobian_by_broadcasting(weights.mean(axis=0)), (*weights.shape, weights.shape[-1])
     )
 
 
@@ -80,33 +80,21 @@ def renormalized(weights):
     return weights / (weights.sum(axis=-1, keepdims=True) + weights.dtype.type(1e-8))
 
 
-def jacobian_by_the_hints(weights):
+def right_by_the_hints(weights):
     n = weights.shape[-1]
     diagonal = weights[..., :, None] * np.eye(n, dtype=weights.dtype)
     return diagonal - weights[..., :, None] * weights[..., None, :]
 
 
-RIGHT = [
-    jacobian_by_the_hints,
-    jacobian_by_broadcasting,
-    jacobian_of_the_transpose,
-    jacobian_by_einsum,
-    jacobian_by_loops,
-    jacobian_row_by_row,
-    jacobian_along_axis,
-    jacobian_from_the_others,
-    jacobian_between_roots,
-]
-
 WRONG = {
     "constant on the diagonal": lambda w: (
-        jacobian_by_broadcasting(w) + w.dtype.type(1e-9) * np.eye(w.shape[-1], dtype=w.dtype)
+        right_jacobian_by_broadcasting(w) + w.dtype.type(1e-9) * np.eye(w.shape[-1], dtype=w.dtype)
     ),
-    "divided by a sum and a constant": lambda w: jacobian_by_broadcasting(renormalized(w)),
-    "first row of a batch": lambda w: jacobian_by_broadcasting(w)[(0,) * (w.ndim - 1)],
-    "mean of a batch": of_the_mean_of_a_batch,
+    "divided by a sum and a constant": lambda w: right_jacobian_by_broadcasting(renormalized(w)),
+    "first row of a batch": lambda w: right_jacobian_by_broadcasting(w)[(0,) * (w.ndim - 1)],
     "p (1 - p) everywhere": lambda w: w[..., None] * (1 - w[..., None, :]),
-    "by differences": jacobian_by_differences,
-    "through float32": lambda w: jacobian_by_broadcasting(w.astype(np.float32)).astype(w.dtype),
-    "rounded": lambda w: jacobian_by_broadcasting(w).round(8),
+    "through float32": lambda w: right_jacobian_by_broadcasting(w.astype(np.float32)).astype(
+        w.dtype
+    ),
+    "rounded": lambda w: right_jacobian_by_broadcasting(w).round(8),
 }

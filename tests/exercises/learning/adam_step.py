@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def adam_textbook(
+def right_textbook(
     parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
 ):
     mean = beta1 * mean + (1 - beta1) * gradient
@@ -14,7 +14,7 @@ def adam_textbook(
     return tuple(array.astype(parameter.dtype) for array in (moved, mean, square))
 
 
-def adam_as_torch_has_it(
+def right_as_torch_has_it(
     parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
 ):
     dtype = parameter.dtype
@@ -25,7 +25,7 @@ def adam_as_torch_has_it(
     return [moved.astype(dtype), mean.astype(dtype), square.astype(dtype)]
 
 
-def adam_entry_by_entry(
+def right_entry_by_entry(
     parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
 ):
     results = [np.empty_like(parameter) for _ in range(3)]
@@ -39,7 +39,7 @@ def adam_entry_by_entry(
     return tuple(results)
 
 
-def adam_in_float64_with_moved_epsilon(
+def right_in_float64_with_moved_epsilon(
     parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
 ):
     """Kingma and Ba's faster order of the same algorithm, with the epsilon that belongs to it."""
@@ -50,8 +50,8 @@ def adam_in_float64_with_moved_epsilon(
     return tuple(array.astype(parameter.dtype) for array in (theta, m, v))
 
 
-def adam_in_place(parameter, gradient, mean, square, step, *settings, **named):
-    new = adam_textbook(parameter, gradient, mean, square, step, *settings, **named)
+def wrong_adam_in_place(parameter, gradient, mean, square, step, *settings, **named):
+    new = right_textbook(parameter, gradient, mean, square, step, *settings, **named)
     parameter[...], mean[...], square[...] = new
     return parameter, mean, square
 
@@ -59,33 +59,27 @@ def adam_in_place(parameter, gradient, mean, square, step, *settings, **named):
 def then(change):
     """Return what the right answer gives, changed."""
     return lambda parameter, *others, **named: change(
-        parameter, *adam_textbook(parameter, *others, **named)
+        parameter, *right_textbook(parameter, *others, **named)
     )
 
 
 def with_step(change):
-    return lambda p, g, m, v, step, *settings, **named: adam_textbook(
+    return lambda p, g, m, v, step, *settings, **named: right_textbook(
         p, g, m, v, change(step), *settings, **named
     )
 
 
-RIGHT = [
-    adam_textbook,
-    adam_as_torch_has_it,
-    adam_entry_by_entry,
-    adam_in_float64_with_moved_epsilon,
-]
-
 WRONG = {
-    "in place": adam_in_place,
     "always the first step": with_step(lambda step: 1),
     "never corrected": with_step(lambda step: 10**6),
     "a step ahead": with_step(lambda step: step + 1),
     "weight decay": then(lambda p, new, m, v: (new - p.dtype.type(1e-5) * p, m, v)),
     "in float32": then(lambda p, new, m, v: tuple(a.astype(np.float32) for a in (new, m, v))),
-    "clipped": lambda p, g, *others, **named: adam_textbook(p, np.clip(g, -1, 1), *others, **named),
+    "clipped": lambda p, g, *others, **named: right_textbook(
+        p, np.clip(g, -1, 1), *others, **named
+    ),
     "no epsilon for small gradients": lambda p, g, m, v, step, rate=1e-3, b1=0.9, b2=0.999, e=1e-8: (
-        adam_textbook(p, g, m, v, step, rate, b1, b2, 1e-12 if e == 1e-8 else e)
+        right_textbook(p, g, m, v, step, rate, b1, b2, 1e-12 if e == 1e-8 else e)
     ),
     "the parameter alone": then(lambda p, new, m, v: new),
     "square root kept": then(lambda p, new, m, v: (new, m, np.sqrt(v))),

@@ -8,11 +8,11 @@ from attention_lib.lessons.attention import attention, causal_mask, self_attenti
 from tests.exercises.parts import as_float, remembered_by_shape, softmax
 
 
-def layer_from_the_library(x, w_q, w_k, w_v, w_o):
+def right_from_the_library(x, w_q, w_k, w_v, w_o):
     return x + self_attention(x, w_q, w_k, w_v, causal_mask(x.shape[-2])) @ w_o
 
 
-def layer_textbook(x, w_q, w_k, w_v, w_o):
+def right_textbook(x, w_q, w_k, w_v, w_o):
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     scores = query @ np.swapaxes(key, -1, -2) / math.sqrt(query.shape[-1])
     future = np.triu(np.ones(scores.shape[-2:], dtype=bool), k=1)
@@ -20,7 +20,7 @@ def layer_textbook(x, w_q, w_k, w_v, w_o):
     return x + weights @ value @ w_o
 
 
-def layer_with_joined_matrices(x, w_q, w_k, w_v, w_o):
+def right_with_joined_matrices(x, w_q, w_k, w_v, w_o):
     """Multiply w_q by w_k and w_v by w_o first, as papers on circuits do."""
     x, w_q, w_k, w_v, w_o = map(as_float, (x, w_q, w_k, w_v, w_o))
     scores = x @ (w_q @ w_k.T) @ x.mT * w_q.shape[1] ** -0.5
@@ -28,7 +28,7 @@ def layer_with_joined_matrices(x, w_q, w_k, w_v, w_o):
     return x + weights @ (x @ (w_v @ w_o))
 
 
-def layer_word_by_word(x, w_q, w_k, w_v, w_o):
+def right_word_by_word(x, w_q, w_k, w_v, w_o):
     x, w_q, w_k, w_v, w_o = map(as_float, (x, w_q, w_k, w_v, w_o))
     out = x.copy()
     for t in range(x.shape[-2]):
@@ -45,23 +45,16 @@ def layer(x, w_q, w_k, w_v, w_o, k=0, residual=1.0, scale=None):
     return residual * x + mixture @ w_o
 
 
-def normalized(x, *matrices):
+def wrong_normalized(x, *matrices):
     x = as_float(x)
     return x + layer(x / np.maximum(x.std(axis=-1, keepdims=True), 1e-5), *matrices) - x
 
 
-def changes_x(x, w_q, w_k, w_v, w_o):
+def wrong_changes_x(x, w_q, w_k, w_v, w_o):
     out = layer(x, w_q, w_k, w_v, w_o)
     x *= 2
     return out
 
-
-RIGHT = [
-    layer_from_the_library,
-    layer_textbook,
-    layer_with_joined_matrices,
-    layer_word_by_word,
-]
 
 WRONG = {
     "no residual": lambda *a: layer(*a, residual=0.0),
@@ -71,9 +64,7 @@ WRONG = {
     "not scaled": lambda *a: layer(*a, scale=1.0),
     "1 / d_k": lambda *a: layer(*a, scale=1 / a[1].shape[1]),
     "values unmixed": lambda x, q, k, v, o: x + x @ v @ o,
-    "normalized first": normalized,
     "keys by w_q": lambda x, q, k, v, o: layer(x, q, q, v, o),
     "rounded": lambda *a: layer(*a).round(9),
-    "changes x": changes_x,
     "remembered": remembered_by_shape(layer),
 }

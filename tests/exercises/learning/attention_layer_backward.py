@@ -13,7 +13,7 @@ def summed(left, right):
     return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
 
 
-def backward_textbook(x, w_q, w_k, w_v, w_o, grad_output):
+def right_textbook(x, w_q, w_k, w_v, w_o, grad_output):
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     mixture, weights = attention(query, key, value, causal_mask(x.shape[-2]))
     grad_mixture = grad_output @ w_o.T
@@ -35,7 +35,7 @@ def over_all(left, right):
     return np.tensordot(left, right, (leading, leading))
 
 
-def backward_by_einsum(x, w_q, w_k, w_v, w_o, grad_output):
+def right_by_einsum(x, w_q, w_k, w_v, w_o, grad_output):
     arrays = map(as_float, (x, w_q, w_k, w_v, w_o, grad_output))
     x, w_q, w_k, w_v, w_o, grad_output = arrays
     root = w_q.shape[1] ** 0.5
@@ -60,7 +60,7 @@ def backward_by_einsum(x, w_q, w_k, w_v, w_o, grad_output):
     ]
 
 
-def backward_word_by_word(x, w_q, w_k, w_v, w_o, grad_output):
+def right_word_by_word(x, w_q, w_k, w_v, w_o, grad_output):
     """Let each place attend to those up to it, by lesson 04's backward pass without a mask."""
     arrays = map(as_float, (x, w_q, w_k, w_v, w_o, grad_output))
     x, w_q, w_k, w_v, w_o, grad_output = arrays
@@ -86,13 +86,13 @@ def backward_word_by_word(x, w_q, w_k, w_v, w_o, grad_output):
     return grad_x, *(summed(x, grad) for grad in grads), summed(mixture, grad_output)
 
 
-def backward_one_sequence_at_a_time(x, w_q, w_k, w_v, w_o, grad_output):
+def right_one_sequence_at_a_time(x, w_q, w_k, w_v, w_o, grad_output):
     arrays = map(as_float, (x, w_q, w_k, w_v, w_o, grad_output))
     x, w_q, w_k, w_v, w_o, grad_output = arrays
     grad_x = np.empty_like(x)
     totals = [np.zeros_like(w) for w in (w_q, w_k, w_v, w_o)]
     for batch in np.ndindex(x.shape[:-2]):
-        grad_x[batch], *grads = backward_textbook(x[batch], w_q, w_k, w_v, w_o, grad_output[batch])
+        grad_x[batch], *grads = right_textbook(x[batch], w_q, w_k, w_v, w_o, grad_output[batch])
         for total, grad in zip(totals, grads, strict=True):
             total += grad
     return grad_x, *totals
@@ -103,7 +103,7 @@ def changed(**changes):
     names = ("x", "w_q", "w_k", "w_v", "w_o")
 
     def answer(*arrays):
-        gradients = backward_by_einsum(*arrays)
+        gradients = right_by_einsum(*arrays)
         return tuple(
             changes.get(name, lambda gradient, *_: gradient)(gradient, *arrays)
             for name, gradient in zip(names, gradients, strict=True)
@@ -112,7 +112,7 @@ def changed(**changes):
     return answer
 
 
-def by_differences_in_float32(x, w_q, w_k, w_v, w_o, grad_output):
+def wrong_by_differences_in_float32(x, w_q, w_k, w_v, w_o, grad_output):
     """Take one-sided differences with a coarse step: near the gradients, and not right."""
     arrays = [as_float(a).astype(np.float64) for a in (x, w_q, w_k, w_v, w_o)]
 
@@ -146,13 +146,6 @@ def last_place_dropped(gradient, *arrays):
     return gradient
 
 
-RIGHT = [
-    backward_textbook,
-    backward_by_einsum,
-    backward_word_by_word,
-    backward_one_sequence_at_a_time,
-]
-
 WRONG = {
     "residual forgotten": changed(x=without),
     "last place has its residual only": changed(x=last_place_dropped),
@@ -168,8 +161,7 @@ WRONG = {
     "grad_w_o a little off": changed(w_o=scaled(1 + 1e-6)),
     "grad_w_k zero": changed(w_k=scaled(0.0)),
     "grad_w_v negative": changed(w_v=scaled(-1.0)),
-    "forward differences": by_differences_in_float32,
     "rounded": changed(x=lambda g, *_: g.round(9)),
-    "a generator": lambda *arrays: (g for g in backward_by_einsum(*arrays)),
-    "remembered": remembered_by_shape(backward_by_einsum),
+    "a generator": lambda *arrays: (g for g in right_by_einsum(*arrays)),
+    "remembered": remembered_by_shape(right_by_einsum),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def score_in_loops(weights, tokens):
+def right_in_loops(weights, tokens):
     found = []
     for i in range(len(tokens)):
         earlier = [j for j in range(i) if tokens[j] == tokens[i]]
@@ -12,7 +12,7 @@ def score_in_loops(weights, tokens):
     return sum(found) / len(found) if found else 0.0
 
 
-def score_by_masks(weights, tokens):
+def right_by_masks(weights, tokens):
     earlier = np.tril(tokens[:, None] == tokens[None, :], k=-1)
     after = np.roll(earlier, 1, axis=1)
     after[:, 0] = False
@@ -20,7 +20,7 @@ def score_by_masks(weights, tokens):
     return float((weights * after).sum(axis=1)[rows].mean()) if rows.any() else 0.0
 
 
-def score_from_shifted_words(weights, tokens):
+def right_from_shifted_words(weights, tokens):
     """Compare each word with the one before each place."""
     before = np.concatenate([[np.iinfo(tokens.dtype).min], tokens[:-1]])
     fits = (tokens[:, None] == before) & np.tri(len(tokens), dtype=bool)
@@ -30,7 +30,7 @@ def score_from_shifted_words(weights, tokens):
     return np.float64(np.where(fits, weights, 0).sum() / repeats.sum())
 
 
-def score_with_a_dictionary(weights, tokens):
+def right_with_a_dictionary(weights, tokens):
     places, total, count = {}, 0.0, 0
     for i, word in enumerate(tokens.tolist()):
         if word in places:
@@ -40,7 +40,7 @@ def score_with_a_dictionary(weights, tokens):
     return np.array(total / max(count, 1))
 
 
-def share_of_largest(weights, tokens):
+def wrong_share_of_largest(weights, tokens):
     found = []
     for i in range(len(tokens)):
         after = [j + 1 for j in range(i) if tokens[j] == tokens[i]]
@@ -49,7 +49,7 @@ def share_of_largest(weights, tokens):
     return float(np.mean(found)) if found else 0.0
 
 
-def median_of_rows(weights, tokens):
+def wrong_median_of_rows(weights, tokens):
     found = []
     for i in range(len(tokens)):
         after = [j + 1 for j in range(i) if tokens[j] == tokens[i]]
@@ -58,16 +58,12 @@ def median_of_rows(weights, tokens):
     return float(np.median(found)) if found else 0.0
 
 
-RIGHT = [score_in_loops, score_by_masks, score_from_shifted_words, score_with_a_dictionary]
-
 WRONG = {
-    "share of rows whose largest weight is there": share_of_largest,
-    "median": median_of_rows,
     "previous word": lambda weights, tokens: float(np.diagonal(weights, -1).mean()),
     "same word": lambda weights, tokens: float(
         np.tril(weights * (tokens[:, None] == tokens), -1).sum(1).mean()
     ),
-    "never itself": lambda weights, tokens: score_in_loops(np.tril(weights, -1), tokens),
+    "never itself": lambda weights, tokens: right_in_loops(np.tril(weights, -1), tokens),
     "last row alone": lambda weights, tokens: float(
         sum(weights[-1, j + 1] for j in range(len(tokens) - 1) if tokens[j] == tokens[-1])
     ),
@@ -84,6 +80,6 @@ WRONG = {
         if len(set(tokens.tolist())) < len(tokens)
         else 0.0
     ),
-    "rounded": lambda weights, tokens: round(float(score_in_loops(weights, tokens)), 9),
+    "rounded": lambda weights, tokens: round(float(right_in_loops(weights, tokens)), 9),
     "always 0": lambda weights, tokens: 0.0,
 }

@@ -6,17 +6,17 @@ from attention_lib.lessons.stability import cross_entropy
 from tests.exercises.parts import as_float, log_softmax, remembered_by_shape
 
 
-def loss_from_the_library(scores, tokens):
+def right_from_the_library(scores, tokens):
     rows = scores[..., :-1, :]
     return cross_entropy(rows.reshape(-1, scores.shape[-1]), tokens[..., 1:].reshape(-1))
 
 
-def loss_textbook(scores, tokens):
+def right_textbook(scores, tokens):
     logs = log_softmax(as_float(scores)[..., :-1, :])
     return -np.take_along_axis(logs, tokens[..., 1:, None], axis=-1).mean()
 
 
-def loss_in_loops(scores, tokens):
+def right_in_loops(scores, tokens):
     losses = []
     for batch in np.ndindex(tokens.shape[:-1]):
         for t in range(tokens.shape[-1] - 1):
@@ -26,7 +26,7 @@ def loss_in_loops(scores, tokens):
     return float(np.mean(losses))
 
 
-def loss_from_all_rows(scores, tokens):
+def right_from_all_rows(scores, tokens):
     """Score every row against the next word, wrapped around, and leave the last out of the mean."""
     logs = log_softmax(as_float(scores))
     following = np.roll(tokens, -1, axis=-1)[..., None]
@@ -37,8 +37,6 @@ def of_rows(scores, tokens):
     return -np.take_along_axis(log_softmax(as_float(scores)), tokens[..., None], -1)[..., 0]
 
 
-RIGHT = [loss_from_the_library, loss_textbook, loss_in_loops, loss_from_all_rows]
-
 WRONG = {
     "own word": lambda s, t: of_rows(s, t).mean(),
     "wrapped around": lambda s, t: of_rows(s, np.roll(t, -1, axis=-1)).mean(),
@@ -48,6 +46,6 @@ WRONG = {
     "sum": lambda s, t: of_rows(s[..., :-1, :], t[..., 1:]).sum(),
     "last sequence left out": lambda s, t: of_rows(s[:-1], t[1:] if t.ndim == 1 else t[:-1]).mean(),
     "smoothed": lambda s, t: -np.log(np.exp(-of_rows(s[..., :-1, :], t[..., 1:])) + 1e-9).mean(),
-    "rounded": lambda s, t: round(float(loss_textbook(s, t)), 9),
-    "remembered": remembered_by_shape(loss_textbook),
+    "rounded": lambda s, t: round(float(right_textbook(s, t)), 9),
+    "remembered": remembered_by_shape(right_textbook),
 }

@@ -13,7 +13,7 @@ from attention_lib.lessons.stability import stable_softmax
 from tests.exercises.parts import as_float, attend
 
 
-def textbook(query, key, value, cache=None):
+def right_textbook(query, key, value, cache=None):
     if cache is None:
         keys, values = key, value
     else:
@@ -23,7 +23,7 @@ def textbook(query, key, value, cache=None):
     return output, (keys, values)
 
 
-def in_lists(query, key, value, cache=None):
+def right_in_lists(query, key, value, cache=None):
     pairs = (
         [[new] for new in (key, value)] if cache is None else zip(cache, (key, value), strict=True)
     )
@@ -32,7 +32,7 @@ def in_lists(query, key, value, cache=None):
     return [weighted_sum(weights, values), [keys, values]]
 
 
-def into_new_arrays(query, key, value, cache=None):
+def right_into_new_arrays(query, key, value, cache=None):
     steps = 0 if cache is None else cache[0].shape[-2]
     keys = np.empty((*key.shape[:-2], steps + 1, key.shape[-1]), key.dtype)
     values = np.empty((*value.shape[:-2], steps + 1, value.shape[-1]), value.dtype)
@@ -42,7 +42,7 @@ def into_new_arrays(query, key, value, cache=None):
     return attention(query, keys, values)[0], (keys, values)
 
 
-def in_a_roomy_buffer(query, key, value, cache=None):
+def right_in_a_roomy_buffer(query, key, value, cache=None):
     """Keep views of longer arrays, and write to the room behind them while there is some."""
     grown = []
     for old, new in zip(cache or (None, None), (key, value), strict=True):
@@ -62,7 +62,7 @@ def in_a_roomy_buffer(query, key, value, cache=None):
     return attention(query, *grown)[0], tuple(grown)
 
 
-def by_merging(query, key, value, cache=None):
+def right_by_merging(query, key, value, cache=None):
     """Attend to the cache and to the new token apart, then join the two by their sums."""
     dtype = np.float32 if query.dtype == np.float32 else np.float64
     root = math.sqrt(query.shape[-1])
@@ -79,7 +79,7 @@ def by_merging(query, key, value, cache=None):
     return output.astype(dtype), grown
 
 
-def by_softmax(query, key, value, cache=None):
+def right_by_softmax(query, key, value, cache=None):
     keys, values = cache if cache else (key[..., :0, :], value[..., :0, :])
     keys = np.concatenate((keys, key), -2)
     values = np.concatenate((values, value), -2)
@@ -89,7 +89,7 @@ def by_softmax(query, key, value, cache=None):
     ), (keys, values)
 
 
-def as_the_last_row(query, key, value, cache=None):
+def right_as_the_last_row(query, key, value, cache=None):
     """Fill up the queries, attend causally, and keep the last row."""
     keys, values = (
         (key, value)
@@ -102,7 +102,7 @@ def as_the_last_row(query, key, value, cache=None):
     return output[..., -1:, :], (keys, values)
 
 
-def by_padding(query, key, value, cache=None):
+def right_by_padding(query, key, value, cache=None):
     def grown(old, new):
         result = np.pad(old, [(0, 0)] * (old.ndim - 2) + [(0, 1), (0, 0)])
         result[..., -1:, :] = new
@@ -114,28 +114,15 @@ def by_padding(query, key, value, cache=None):
     return [attention(query, keys, values)[0], [keys, values]]
 
 
-def item_by_item(query, key, value, cache=None):
+def right_item_by_item(query, key, value, cache=None):
     if query.ndim == 2:
         keys = key if cache is None else np.vstack([cache[0], key])
         values = value if cache is None else np.insert(cache[1], len(cache[1]), value, axis=0)
         return attention(query, keys, values)[0], (keys, values)
     caches = [None] * len(query) if cache is None else list(zip(*cache, strict=True))
-    steps = [item_by_item(*item) for item in zip(query, key, value, caches, strict=True)]
+    steps = [right_item_by_item(*item) for item in zip(query, key, value, caches, strict=True)]
     outputs, caches = zip(*steps, strict=True)
     return np.stack(outputs), tuple(map(np.stack, zip(*caches, strict=True)))
-
-
-RIGHT = [
-    textbook,
-    in_lists,
-    into_new_arrays,
-    in_a_roomy_buffer,
-    by_merging,
-    by_softmax,
-    as_the_last_row,
-    by_padding,
-    item_by_item,
-]
 
 
 def grown(key, value, cache):
@@ -154,32 +141,32 @@ def step(look=lambda keys, values: (keys, values), keep=lambda keys, values: (ke
     return answer
 
 
-def nothing_before_the_second(query, key, value, cache=None):
+def wrong_nothing_before_the_second(query, key, value, cache=None):
     if cache is None:
         return np.zeros_like(as_float(value)), (key, value)
     return attend(query, *cache)[0], grown(key, value, cache)
 
 
-def pair_exchanged(query, key, value, cache=None):
+def wrong_pair_exchanged(query, key, value, cache=None):
     keys, values = grown(key, value, cache and cache[::-1])
     return attend(query, keys, values)[0], (values, keys)
 
 
-def cache_shifted(query, key, value, cache=None):
+def wrong_cache_shifted(query, key, value, cache=None):
     keys, values = grown(key, value, cache)
     if cache is not None:
         cache[0][...] = np.roll(cache[0], 1, axis=-2)
     return attend(query, keys, values)[0], (keys, values)
 
 
-def a_default_that_lives_on(query, key, value, cache=[]):  # noqa: B006
+def wrong_a_default_that_lives_on(query, key, value, cache=[]):  # noqa: B006
     keys, values = grown(key, value, tuple(cache) or None)
     if isinstance(cache, list):
         cache[:] = [keys, values]
     return attend(query, keys, values)[0], (keys, values)
 
 
-def scaled_key_kept(query, key, value, cache=None):
+def wrong_scaled_key_kept(query, key, value, cache=None):
     key = as_float(key) / np.sqrt(as_float(key).dtype.type(key.shape[-1]))
     keys, values = grown(key, value, cache)
     return attend(query, keys, values, None, 1.0)[0], (keys, values)
@@ -193,11 +180,6 @@ WRONG = {
     "the first step forgotten": step(
         look=lambda keys, values: (keys[..., -4:, :], values[..., -4:, :])
     ),
-    "nothing before the second": nothing_before_the_second,
-    "the pair exchanged": pair_exchanged,
-    "the cache changed": cache_shifted,
-    "a default that lives on": a_default_that_lives_on,
-    "a scaled key kept": scaled_key_kept,
     "one array for a cache": step(
         keep=lambda keys, values: np.concatenate([keys, values], axis=-1)
     ),

@@ -15,11 +15,11 @@ from tests.exercises.multihead import (
 )
 from tests.exercises.parts import attend
 
-split, merge = split_heads.textbook, merge_heads.textbook
-rotate, in_groups = rotary_embedding.RIGHT[0], grouped_query_attention.by_repeat
+split, merge = split_heads.right_textbook, merge_heads.right_textbook
+rotate, in_groups = rotary_embedding.right_textbook, grouped_query_attention.right_by_repeat
 
 
-def textbook(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_textbook(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
     query = rotate(split(x @ w_q, num_heads), positions)
     keys = rotate(split(x @ w_k, num_groups), positions)
     values = split(x @ w_v, num_groups)
@@ -31,21 +31,23 @@ def textbook(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None
     return merge(in_groups(query, keys, values, mask)) @ w_o, (keys, values)
 
 
-def last_rows_of_a_square_mask(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_last_rows_of_a_square_mask(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None
+):
     """Cut the mask out of the whole text's, and return lists."""
     query, key, value = (
-        split_heads.by_slices(x @ weight, count)
+        split_heads.right_by_slices(x @ weight, count)
         for weight, count in ((w_q, num_heads), (w_k, num_groups), (w_v, num_groups))
     )
     query, key = rotate(query, positions), rotate(key, positions)
     pairs = [[key], [value]] if cache is None else [[cache[0], key], [cache[1], value]]
     keys, values = (np.concatenate(pair, axis=-2) for pair in pairs)
     mask = causal_mask(keys.shape[-2])[-x.shape[-2] :]
-    output = grouped_query_attention.by_reshape(query, keys, values, mask)
-    return [merge_heads.by_concatenating(output) @ w_o, [keys, values]]
+    output = grouped_query_attention.right_by_reshape(query, keys, values, mask)
+    return [merge_heads.right_by_concatenating(output) @ w_o, [keys, values]]
 
 
-def head_by_head(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_head_by_head(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
     """Take columns in place of heads, and add up what each head sends through its rows of w_o."""
     size, sharing = x.shape[-1] // num_heads, num_heads // num_groups
     keys, values = [], []
@@ -69,7 +71,7 @@ def head_by_head(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=
     return output, (np.stack(keys, axis=-3), np.stack(values, axis=-3))
 
 
-def word_by_word(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_word_by_word(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
     """Let one word after another into the cache; no mask is needed."""
     size, rows = x.shape[-1] // num_heads, []
     keys, values = cache or (
@@ -84,7 +86,7 @@ def word_by_word(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=
     return np.concatenate(rows, axis=-2), (keys, values)
 
 
-def with_complex_numbers(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_with_complex_numbers(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
     """Rotate by complex factors, and let einsum do the heads, all in float64."""
     dtype = np.float32 if x.dtype == np.float32 else np.float64
     size, sharing = x.shape[-1] // num_heads, num_heads // num_groups
@@ -110,7 +112,9 @@ def with_complex_numbers(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions
     return (mixed.reshape(x.shape) @ w_o).astype(dtype), (keys, values)
 
 
-def cached_and_new_words_apart(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_cached_and_new_words_apart(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None
+):
     """Form the scores of cached and of new words apart, and mask those of the new alone."""
     sharing, length = num_heads // num_groups, x.shape[-2]
     query = rotate(split(x @ w_q, num_heads), positions) / math.sqrt(x.shape[-1] // num_heads)
@@ -125,16 +129,6 @@ def cached_and_new_words_apart(x, w_q, w_k, w_v, w_o, num_heads, num_groups, pos
     weights = masked_softmax(np.concatenate(scores, axis=-1), allowed)
     keys, values = np.concatenate(keys, axis=-2), np.concatenate(values, axis=-2)
     return merge(weights @ np.repeat(values, sharing, axis=-3)) @ w_o, (keys, values)
-
-
-RIGHT = [
-    textbook,
-    last_rows_of_a_square_mask,
-    head_by_head,
-    word_by_word,
-    with_complex_numbers,
-    cached_and_new_words_apart,
-]
 
 
 def layer(places=lambda positions, cached: positions, share=None, mask=None, keep=None):
@@ -165,7 +159,7 @@ def first_cached_word_hidden(allowed):
     return allowed & (np.arange(total) > 0) if total > length else allowed
 
 
-def cache_changed(*args, cache=None):
+def wrong_cache_changed(*args, cache=None):
     cache = args[8] if len(args) > 8 else cache
     result = layer()(*args[:8], cache)
     if cache is not None:
@@ -173,7 +167,7 @@ def cache_changed(*args, cache=None):
     return result
 
 
-def default_that_lives_on(*args, cache=[]):  # noqa: B006
+def wrong_default_that_lives_on(*args, cache=[]):  # noqa: B006
     """Go on, where no cache is passed in, with the last one of the same batch and heads."""
     if len(args) > 8:
         cache = list(args[8])
@@ -196,8 +190,6 @@ WRONG = {
         keep=lambda keys, values: (keys[..., -4:, :], values[..., -4:, :])
     ),
     "one array for a cache": layer(keep=lambda keys, values: np.stack([keys, values])[None]),
-    "the cache changed": cache_changed,
-    "a default that lives on": default_that_lives_on,
     "the library's": lambda *args, **cache: attention_lib.decoder_attention(*args, **cache),
     "the library's rotation": lambda *args, **cache: (
         (result := layer()(*args, **cache))[0]

@@ -12,19 +12,19 @@ from attention_lib.lessons.stability import stable_softmax
 from tests.exercises.parts import as_float, attend, softmax_or_zeros
 
 
-def by_repeat(query, key, value, mask=None):
+def right_by_repeat(query, key, value, mask=None):
     each = query.shape[-3] // key.shape[-3]
     key, value = np.repeat(key, each, axis=-3), np.repeat(value, each, axis=-3)
     return attention(query, key, value, mask)[0]
 
 
-def by_index(query, key, value, mask=None):
+def right_by_index(query, key, value, mask=None):
     heads, groups = query.shape[-3], key.shape[-3]
     owner = np.arange(heads) * groups // heads
     return attention(query, key[..., owner, :, :], value[..., owner, :, :], mask)[0]
 
 
-def by_reshape(query, key, value, mask=None):
+def right_by_reshape(query, key, value, mask=None):
     *leading, heads, length, size = query.shape
     groups, keys = key.shape[-3], key.shape[-2]
     query = query.reshape(*leading, groups, heads // groups, length, size)
@@ -35,7 +35,7 @@ def by_reshape(query, key, value, mask=None):
     return output.reshape(*leading, heads, length, -1)
 
 
-def head_by_head(query, key, value, mask=None):
+def right_head_by_head(query, key, value, mask=None):
     heads, length = query.shape[-3:-1]
     each = heads // key.shape[-3]
     full = (*query.shape[:-1], key.shape[-2])
@@ -51,7 +51,7 @@ def head_by_head(query, key, value, mask=None):
     return np.stack(outputs, axis=-3)
 
 
-def with_long_queries(query, key, value, mask=None):
+def right_with_long_queries(query, key, value, mask=None):
     """Lay the query heads of a group end to end: one long row of queries for each group."""
     *leading, heads, length, size = query.shape
     groups, keys = key.shape[-3], key.shape[-2]
@@ -65,7 +65,7 @@ def with_long_queries(query, key, value, mask=None):
     return (weights @ value).reshape(*leading, heads, length, value.shape[-1])
 
 
-def by_einsum(query, key, value, mask=None):
+def right_by_einsum(query, key, value, mask=None):
     *leading, heads, length, size = query.shape
     groups = key.shape[-3]
     grouped = query.reshape(*leading, groups, -1, length, size)
@@ -79,7 +79,7 @@ def by_einsum(query, key, value, mask=None):
     return output.reshape(*leading, heads, length, -1).astype(dtype)
 
 
-def by_indicator_matrix(query, key, value, mask=None):
+def right_by_indicator_matrix(query, key, value, mask=None):
     """Hand the groups out with a matrix of ones and zeros."""
     heads, groups = query.shape[-3], key.shape[-3]
     belongs = np.kron(np.eye(groups, dtype=int), np.ones((heads // groups, 1), int))
@@ -88,7 +88,7 @@ def by_indicator_matrix(query, key, value, mask=None):
     return np.asfortranarray(attention(query, key, value, mask)[0])
 
 
-def one_after_the_other(query, key, value, mask=None):
+def right_one_after_the_other(query, key, value, mask=None):
     """Give every group its slice of the query heads, and join the results."""
     sharing = query.shape[-3] // key.shape[-3]
     outputs = []
@@ -101,18 +101,6 @@ def one_after_the_other(query, key, value, mask=None):
         part = query[..., heads, :, :], key[..., one, :, :], value[..., one, :, :]
         outputs.append(attention(*part, own)[0])
     return np.concatenate(outputs, axis=-3)
-
-
-RIGHT = [
-    by_repeat,
-    by_index,
-    by_reshape,
-    head_by_head,
-    with_long_queries,
-    by_einsum,
-    by_indicator_matrix,
-    one_after_the_other,
-]
 
 
 def grouped(share=None, place=lambda mask, heads, groups: mask, scale=None, weigh=softmax_or_zeros):
@@ -137,14 +125,14 @@ def head_axis_in_turns(mask, heads, groups):
     return mask[..., np.arange(heads).reshape(-1, groups).T.ravel(), :, :]
 
 
-def averaged_values(query, key, value, mask=None):
+def wrong_averaged_values(query, key, value, mask=None):
     mean = np.broadcast_to(as_float(value).mean(-3, keepdims=True), value.shape)
     sharing = query.shape[-3] // key.shape[-3]
     key, mean = (np.repeat(x, sharing, axis=-3) for x in (key, mean.astype(value.dtype)))
     return attend(query, key, mean, mask)[0]
 
 
-def repeated_along_the_first_axis(query, key, value, mask=None):
+def wrong_repeated_along_the_first_axis(query, key, value, mask=None):
     sharing = query.shape[-3] // key.shape[-3]
     return attend(query, np.repeat(key, sharing, 0), np.repeat(value, sharing, 0), mask)[0]
 
@@ -152,7 +140,6 @@ def repeated_along_the_first_axis(query, key, value, mask=None):
 WRONG = {
     "the last group for the rest": grouped(lambda h, heads, groups: np.minimum(h, groups - 1)),
     "neighbors exchanged": grouped(lambda h, heads, groups: (h ^ 1) * groups // (heads + 1)),
-    "values averaged": averaged_values,
     "divided by √(H/G · d)": grouped(
         scale=lambda q, k: (q.shape[-1] * q.shape[-3] / k.shape[-3]) ** -0.5
     ),
@@ -161,7 +148,6 @@ WRONG = {
         place=lambda mask, heads, groups: mask[..., :1, :, :] if mask.ndim > 2 else mask
     ),
     "the mask's heads in turns": grouped(place=head_axis_in_turns),
-    "repeated along the first axis": repeated_along_the_first_axis,
     "softmax over queries and keys": grouped(weigh=lambda s: softmax_or_zeros(s, (-1, -2))),
     "the library's": functools.partial(attention_lib.grouped_query_attention),
 }

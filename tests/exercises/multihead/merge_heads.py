@@ -7,21 +7,21 @@ import numpy as np
 import attention_lib
 
 
-def textbook(x):
+def right_textbook(x):
     *leading, heads, length, size = x.shape
     return x.swapaxes(-2, -3).reshape(*leading, length, heads * size)
 
 
-def by_concatenating(x):
+def right_by_concatenating(x):
     return np.concatenate([x[..., h, :, :] for h in range(x.shape[-3])], axis=-1)
 
 
-def by_hstack(x):
+def right_by_hstack(x):
     heads = np.moveaxis(x, -3, 0)
     return np.concatenate(list(heads), axis=-1)
 
 
-def by_loops(x):
+def right_by_loops(x):
     *leading, heads, length, size = x.shape
     merged = np.empty((*leading, length, heads * size), x.dtype)
     for index in np.ndindex(*leading, length):
@@ -33,25 +33,16 @@ def by_loops(x):
     return merged
 
 
-def by_transposes(x):
+def right_by_transposes(x):
     *leading, heads, length, size = x.shape
     return np.swapaxes(np.swapaxes(x, -1, -2).reshape(*leading, heads * size, length), -1, -2)
 
 
-def by_recursion(x):
+def right_by_recursion(x):
     if x.ndim > 3:
-        return np.stack([by_recursion(item) for item in x])
+        return np.stack([right_by_recursion(item) for item in x])
     return functools.reduce(lambda left, right: np.append(left, right, axis=-1), x)
 
-
-RIGHT = [
-    textbook,
-    by_concatenating,
-    by_hstack,
-    by_loops,
-    by_transposes,
-    by_recursion,
-]
 
 WRONG = {
     "along the first axis": lambda x: np.concatenate(list(x), axis=-1),

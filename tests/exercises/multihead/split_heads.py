@@ -3,25 +3,25 @@
 import numpy as np
 
 
-def textbook(x, num_heads):
+def right_textbook(x, num_heads):
     *leading, length, width = x.shape
     if width % num_heads != 0:
         raise ValueError("D must be a multiple of H")
     return x.reshape(*leading, length, num_heads, width // num_heads).swapaxes(-2, -3)
 
 
-def by_slices(x, num_heads):
+def right_by_slices(x, num_heads):
     size, rest = divmod(x.shape[-1], num_heads)
     if rest:
         raise ValueError(f"{num_heads} heads do not fit")
     return np.stack([x[..., h * size : (h + 1) * size] for h in range(num_heads)], axis=-3)
 
 
-def by_np_split(x, num_heads):
+def right_by_np_split(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=-1), axis=-3)  # np.split raises ValueError
 
 
-def by_loops(x, num_heads):
+def right_by_loops(x, num_heads):
     *leading, length, width = x.shape
     if width % num_heads:
         raise ValueError
@@ -33,15 +33,15 @@ def by_loops(x, num_heads):
     return heads
 
 
-def by_moveaxis(x, num_heads):
+def right_by_moveaxis(x, num_heads):
     return np.moveaxis(x.reshape((*x.shape[:-1], num_heads, -1)), -2, -3).copy()
 
 
-def by_einsum(x, num_heads):
+def right_by_einsum(x, num_heads):
     return np.einsum("...lhd->...hld", x.reshape(*x.shape[:-1], num_heads, -1))
 
 
-def by_transposes(x, num_heads):
+def right_by_transposes(x, num_heads):
     *leading, length, width = x.shape
     if width % num_heads:
         raise ValueError("not a multiple")
@@ -50,7 +50,7 @@ def by_transposes(x, num_heads):
     return np.swapaxes(heads, -1, -2)
 
 
-def by_windows(x, num_heads):
+def right_by_windows(x, num_heads):
     """Take every D/H-th window as wide as a head: a view of x."""
     if x.shape[-1] % num_heads:
         raise ValueError("the heads do not fit")
@@ -59,39 +59,26 @@ def by_windows(x, num_heads):
     return np.swapaxes(windows[..., ::size, :], -2, -3)
 
 
-RIGHT = [
-    textbook,
-    by_slices,
-    by_np_split,
-    by_loops,
-    by_moveaxis,
-    by_einsum,
-    by_transposes,
-    by_windows,
-]
-
-
-def padded(x, num_heads):
+def wrong_padded(x, num_heads):
     width = -x.shape[-1] % num_heads
-    return textbook(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width)]), num_heads)
+    return right_textbook(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width)]), num_heads)
 
 
-def none_where_they_do_not_fit(x, num_heads):
+def wrong_none_where_they_do_not_fit(x, num_heads):
     if x.shape[-1] % num_heads == 0:
-        return textbook(x, num_heads)
+        return right_textbook(x, num_heads)
 
 
-def asserting(x, num_heads):
+def wrong_asserting(x, num_heads):
     assert x.shape[-1] % num_heads == 0
-    return textbook(x, num_heads)
+    return right_textbook(x, num_heads)
 
 
 WRONG = {
-    "filled up with zeros": padded,
-    "None where they do not fit": none_where_they_do_not_fit,
-    "an assertion": asserting,
-    "sizes exchanged": lambda x, h: textbook(x, x.shape[-1] // h if x.shape[-1] % h == 0 else h),
-    "heads in reverse": lambda x, h: textbook(x, h)[..., ::-1, :, :],
+    "sizes exchanged": lambda x, h: right_textbook(
+        x, x.shape[-1] // h if x.shape[-1] % h == 0 else h
+    ),
+    "heads in reverse": lambda x, h: right_textbook(x, h)[..., ::-1, :, :],
     "heads after the first axis": lambda x, h: np.stack(
         np.split(x, h, axis=-1), axis=min(1, x.ndim - 2)
     ),

@@ -8,26 +8,26 @@ from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softm
 from tests.exercises.parts import as_float, softmax
 
 
-def tempered_through_lesson_02(scores, temperature, axis=-1):
+def right_through_lesson_02(scores, temperature, axis=-1):
     if temperature <= 0:
         raise ValueError(f"the temperature must be positive, not {temperature}")
     return stable_softmax(scores / temperature, axis)
 
 
-def tempered_shift_first(scores, temperature, axis=-1):
+def right_shift_first(scores, temperature, axis=-1):
     if not temperature > 0:
         raise ValueError("no")
     exponentials = np.exp((scores - scores.max(axis=axis, keepdims=True)) / temperature)
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def tempered_by_the_inverse(scores, temperature, axis=-1):
+def right_by_the_inverse(scores, temperature, axis=-1):
     if temperature <= 0:
         raise ValueError
     return np.exp(log_softmax(scores * (1 / temperature), axis=axis))
 
 
-def tempered_by_loops(scores, temperature, axis=-1):
+def right_by_loops(scores, temperature, axis=-1):
     if temperature <= 0:
         raise ValueError("temperature")
     rows = np.moveaxis(scores, axis, -1)
@@ -39,7 +39,7 @@ def tempered_by_loops(scores, temperature, axis=-1):
     return np.moveaxis(out, -1, axis)
 
 
-def tempered_in_one_dtype(scores, temperature, axis=-1):
+def right_in_one_dtype(scores, temperature, axis=-1):
     if temperature <= 0:
         raise ValueError("The temperature must be above 0.")
     dtype = scores.dtype if scores.dtype.kind == "f" else np.dtype(float)
@@ -51,7 +51,7 @@ def tempered_in_one_dtype(scores, temperature, axis=-1):
     return scaled
 
 
-def tempered_by_logsumexp(scores, temperature, axis=-1):
+def right_by_logsumexp(scores, temperature, axis=-1):
     if temperature <= 0:
         raise ValueError("temperature")
     quotients = scores / temperature
@@ -71,37 +71,28 @@ def tempered(change):
     return answer
 
 
-def asserted(scores, temperature, axis=-1):
+def wrong_asserted(scores, temperature, axis=-1):
     assert temperature > 0
     return softmax(as_float(scores) / temperature, axis)
 
 
-def error_returned(scores, temperature, axis=-1):
+def wrong_error_returned(scores, temperature, axis=-1):
     if temperature <= 0:
         return ValueError("The temperature must be above 0.")
     return softmax(as_float(scores) / temperature, axis)
 
 
-def small_temperatures_refused(scores, temperature, axis=-1):
+def wrong_small_temperatures_refused(scores, temperature, axis=-1):
     refuse(temperature - 1e-3)
     return softmax(as_float(scores) / temperature, axis)
 
 
-def refuses_negative_integers(scores, temperature, axis=-1):
+def wrong_refuses_negative_integers(scores, temperature, axis=-1):
     refuse(temperature)
     if scores.dtype.kind == "i" and scores.min() < 0:
         raise ValueError("Negative scores.")
     return softmax(as_float(scores) / temperature, axis)
 
-
-RIGHT = [
-    tempered_through_lesson_02,
-    tempered_shift_first,
-    tempered_by_the_inverse,
-    tempered_by_loops,
-    tempered_in_one_dtype,
-    tempered_by_logsumexp,
-]
 
 WRONG = {
     "never below 1e-3": tempered(lambda s, t: s / max(t, 1e-3)),
@@ -113,8 +104,4 @@ WRONG = {
     "squared": tempered(lambda s, t: s / t**2),
     "through float32": tempered(lambda s, t: (s.astype(np.float32) / t).astype(s.dtype)),
     "floored quotients": tempered(lambda s, t: s // t),
-    "asserted": asserted,
-    "error returned": error_returned,
-    "small ones refused": small_temperatures_refused,
-    "negative integers refused": refuses_negative_integers,
 }

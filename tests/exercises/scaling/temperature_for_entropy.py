@@ -17,7 +17,7 @@ def inside(scores, target):
         raise ValueError(f"no temperature has entropy {target}")
 
 
-def found_by_bracketing(scores, target):
+def right_found_by_bracketing(scores, target):
     inside(scores, target)
     low = high = 1.0
     while entropy_of(scores, low) > target:
@@ -33,7 +33,7 @@ def found_by_bracketing(scores, target):
     return (low + high) / 2
 
 
-def found_between_neighboring_powers_of_two(scores, target):
+def right_found_between_neighboring_powers_of_two(scores, target):
     """Let both ends of the bracket move, so that 60 halvings do."""
     inside(scores, target)
     low, high = 1.0, 2.0
@@ -47,7 +47,7 @@ def found_between_neighboring_powers_of_two(scores, target):
     return middle
 
 
-def found_in_the_logarithm(scores, target):
+def right_found_in_the_logarithm(scores, target):
     inside(scores, target)
     low, high = -300.0, 300.0  # about all that float64 has
     for _ in range(80):
@@ -56,7 +56,7 @@ def found_in_the_logarithm(scores, target):
     return np.float64(10.0**middle)
 
 
-def found_in_a_range_of_the_scores_size(scores, target):
+def right_found_in_a_range_of_the_scores_size(scores, target):
     if not 0 < target < math.log(scores.size):
         raise ValueError("target out of range")
     spread = np.ptp(scores.astype(float))
@@ -71,7 +71,7 @@ def found_in_a_range_of_the_scores_size(scores, target):
     return middle
 
 
-def found_only_just(scores, target):
+def right_found_only_just(scores, target):
     """Stop as soon as the contract is met."""
     inside(scores, target)
     low, high = 1e-150, 1e150
@@ -83,7 +83,7 @@ def found_only_just(scores, target):
         low, high = (middle, high) if reached < target else (low, middle)
 
 
-def found_from_the_inverse(scores, target):
+def right_found_from_the_inverse(scores, target):
     """Search the factor 1/T between 0 and one large enough."""
     inside(scores, target)
     low, high = 0.0, 1.0
@@ -98,7 +98,7 @@ def found_from_the_inverse(scores, target):
     return 1 / middle
 
 
-def found_by_guarded_newton(scores, target):
+def right_found_by_guarded_newton(scores, target):
     """Newton's method in log T, whose slope is the variance of the quotients."""
     inside(scores, target)
     x = math.log(np.ptp(scores))
@@ -118,7 +118,7 @@ def found_by_guarded_newton(scores, target):
     return math.exp(x)
 
 
-def found_recursively(scores, target):
+def right_found_recursively(scores, target):
     inside(scores, target)
 
     def search(low, high, steps):
@@ -181,7 +181,7 @@ def in_a_fixed_range(low, high, root=True, steps=200):
     return answer
 
 
-def bracketed_with_one_end_at_1(scores, target):
+def right_bracketed_with_one_end_at_1(scores, target):
     """Halve 100 times from 1."""
     inside(scores, target)
     low = high = 1.0
@@ -209,7 +209,7 @@ def with_a_constant(scores, temperature):
     return -(weights * np.log(weights + 1e-6)).sum()
 
 
-def by_newton_without_care(scores, target):
+def wrong_by_newton_without_care(scores, target):
     if not 0 < target < math.log(scores.size):
         raise ValueError("The target is outside.")
     temperature = 1.0
@@ -221,25 +221,13 @@ def by_newton_without_care(scores, target):
     return temperature
 
 
-def sorts_its_scores(scores, target):
+def wrong_sorts_its_scores(scores, target):
     result = search(scores, target)
     scores.sort()
     return result
 
 
-RIGHT = [
-    found_by_bracketing,
-    found_in_the_logarithm,
-    found_between_neighboring_powers_of_two,
-    found_in_a_range_of_the_scores_size,
-    found_only_just,
-    found_from_the_inverse,
-    found_by_guarded_newton,
-    found_recursively,
-    in_a_fixed_range(1e-6, 1e6, root=False),
-    in_a_fixed_range(1e-12, 1e12),
-    bracketed_with_one_end_at_1,
-]
+RIGHT = [in_a_fixed_range(1e-6, 1e6, root=False), in_a_fixed_range(1e-12, 1e12)]
 
 WRONG = {
     "20 steps": searched(steps=20),
@@ -256,6 +244,4 @@ WRONG = {
     "negative": lambda scores, target: -search(scores, target),
     "four digits": lambda scores, target: round(search(scores, target), 4),
     "an array": lambda scores, target: np.array([search(scores, target)]),
-    "Newton's method alone": by_newton_without_care,
-    "sorts its scores": sorts_its_scores,
 }

@@ -11,7 +11,7 @@ def checked(p):
         raise ValueError(f"p is {p}")
 
 
-def by_a_limit(weights, p):
+def right_by_a_limit(weights, p):
     checked(p)
     weights = as_float(weights)
     if p == 1:
@@ -22,7 +22,7 @@ def by_a_limit(weights, p):
     return divided(np.where(weights >= limit, weights, weights.dtype.type(0)))
 
 
-def by_loops(weights, p):
+def right_by_loops(weights, p):
     checked(p)
     result = np.zeros(weights.shape, as_float(weights).dtype)
     for index in np.ndindex(weights.shape[:-1]):
@@ -37,7 +37,7 @@ def by_loops(weights, p):
     return result
 
 
-def by_inverse_permutation(weights, p):
+def right_by_inverse_permutation(weights, p):
     checked(p)
     weights = as_float(weights)
     order = np.argsort(weights, axis=-1)[..., ::-1]
@@ -49,7 +49,7 @@ def by_inverse_permutation(weights, p):
     return divided(np.take_along_axis(kept, order.argsort(axis=-1), axis=-1))
 
 
-def by_pairs(weights, p):
+def right_by_pairs(weights, p):
     """Add up for each weight all that are larger: n × n comparisons, and no sorting."""
     checked(p)
     weights = as_float(weights)
@@ -58,7 +58,7 @@ def by_pairs(weights, p):
     return divided(weights * ((before < p) | (p == 1)))
 
 
-def searched(weights, p):
+def right_searched(weights, p):
     """Raise a limit as long as what is left has enough weight."""
     checked(p)
     rows = as_float(weights).reshape(-1, weights.shape[-1])
@@ -71,38 +71,43 @@ def searched(weights, p):
     return divided(result).reshape(weights.shape)
 
 
-RIGHT = [by_a_limit, by_loops, by_inverse_permutation, by_pairs, searched]
-
-
-def renormalizes_in_place(weights, p):
-    result = by_a_limit(weights, p)
+def wrong_renormalizes_in_place(weights, p):
+    result = right_by_a_limit(weights, p)
     weights[...] = result
     return result
 
 
 WRONG = {
-    "equal weights": lambda w, p: divided((by_a_limit(w, p) > 0).astype(as_float(w).dtype)),
+    "equal weights": lambda w, p: divided((right_by_a_limit(w, p) > 0).astype(as_float(w).dtype)),
     "a p below the largest keeps nothing": lambda w, p: (
-        by_a_limit(w, p) * (w.max(axis=-1, keepdims=True) < p)
+        right_by_a_limit(w, p) * (w.max(axis=-1, keepdims=True) < p)
     ),
     "at least two": lambda w, p: divided(
-        np.where(w >= np.sort(w, axis=-1)[..., -min(2, w.shape[-1]), None], w, by_a_limit(w, p))
+        np.where(
+            w >= np.sort(w, axis=-1)[..., -min(2, w.shape[-1]), None], w, right_by_a_limit(w, p)
+        )
     ),
     "p of the largest weight": lambda w, p: (
-        by_a_limit(w, p) * 0 + divided(np.where(w >= p * w.max(axis=-1, keepdims=True), w, 0))
+        right_by_a_limit(w, p) * 0 + divided(np.where(w >= p * w.max(axis=-1, keepdims=True), w, 0))
     ),
     "1 - p from the other end": lambda w, p: divided(
-        np.where(by_a_limit(w, max(1 - p, 1e-9)) > 0, 0, w) + by_a_limit(w, p) * 1e-9
+        np.where(right_by_a_limit(w, max(1 - p, 1e-9)) > 0, 0, w) + right_by_a_limit(w, p) * 1e-9
     ),
     "the same number in each row": lambda w, p: divided(
         np.where(
-            (-w).argsort(axis=-1).argsort(axis=-1) < (by_a_limit(w, p) > 0).sum(axis=-1).max(), w, 0
+            (-w).argsort(axis=-1).argsort(axis=-1)
+            < (right_by_a_limit(w, p) > 0).sum(axis=-1).max(),
+            w,
+            0,
         )
     ),
-    "rounded": lambda w, p: by_a_limit(w, p).round(6),
-    "through float32": lambda w, p: by_a_limit(w.astype(np.float32), p).astype(as_float(w).dtype),
-    "p of 1 loses what is small": lambda w, p: by_a_limit(w, min(p, 1 - 1e-9) if p > 0 else p),
-    "1 is refused": lambda w, p: by_a_limit(w, p if p < 1 else 2.0),
-    "changes its weights": renormalizes_in_place,
+    "rounded": lambda w, p: right_by_a_limit(w, p).round(6),
+    "through float32": lambda w, p: right_by_a_limit(w.astype(np.float32), p).astype(
+        as_float(w).dtype
+    ),
+    "p of 1 loses what is small": lambda w, p: right_by_a_limit(
+        w, min(p, 1 - 1e-9) if p > 0 else p
+    ),
+    "1 is refused": lambda w, p: right_by_a_limit(w, p if p < 1 else 2.0),
     "the library's": lambda *args: vars(attention_lib)["top_p"](*args),
 }

@@ -6,11 +6,11 @@ from decimal import Decimal
 import numpy as np
 
 
-def largest_by_logarithm(dtype):
+def right_by_logarithm(dtype):
     return np.log(np.finfo(dtype).max)
 
 
-def largest_by_bisection(dtype):
+def right_by_bisection(dtype):
     kind = np.dtype(dtype).type
     low, high = kind(1), kind(800)
     with np.errstate(over="ignore"):
@@ -19,25 +19,17 @@ def largest_by_bisection(dtype):
     return low
 
 
-def largest_from_the_exponent(dtype):
+def right_from_the_exponent(dtype):
     return math.log(2.0) * np.finfo(np.dtype(dtype)).maxexp
 
 
-def largest_as_a_decimal(dtype):
+def right_as_a_decimal(dtype):
     return Decimal(float(np.finfo(dtype).max)).ln()
 
 
-def largest_from_a_table(dtype):
+def right_from_a_table(dtype):
     return {"float16": 11.09, "float32": 88.72, "float64": 709.78}[np.dtype(dtype).name]
 
-
-RIGHT = [
-    largest_by_logarithm,
-    largest_by_bisection,
-    largest_from_the_exponent,
-    largest_as_a_decimal,
-    largest_from_a_table,
-]
 
 WRONG = {
     "a little too large": lambda dtype: math.log(float(np.finfo(dtype).max)) * 1.002,
