@@ -1,11 +1,10 @@
 """Lesson 09's stored tables: measured row by row, tiles beside, and drawn by the lesson."""
 
+import dataclasses
 import itertools
-import json
 import math
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,9 +16,43 @@ from attention_lib.lessons.gpu import launch, variants
 from benchmarks import gpu as benchmark
 from benchmarks import lesson as lesson_benchmark
 
-MADE_UP = Path(__file__).with_name("made_up_tables")  # no measurements: numbers for these tests
 MACHINE = {"device": "NVIDIA H200", "torch": "2.13.0", "triton": "3.7.1", "date": "2026-01-02"}
 CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def made_up(tmp_path):
+    """Store rows that nobody measured, and return their folder."""
+
+    def row(variant, length, speed, is_backward=False, is_causal=False, **more):
+        size = 1, 16, length, 64, is_causal, "bfloat16"
+        one = variants.Row(variant, *size, peak_bytes=2**20, is_backward=is_backward, **more)
+        return dataclasses.replace(one, milliseconds=[one.operations / speed / 1e9])
+
+    def tuned(speed, rows, keys, warps, stages=3, variant=variants.FORWARD, **more):
+        tile = {"rows": rows, "keys": keys, "warps": warps, "stages": stages, "maxnreg": None}
+        return row(variant, 4096, speed, tile=tile, **more)
+
+    rows = [
+        row(variant, length, speed, is_backward)
+        for variant, is_backward, speed in [
+            *[(variants.NAIVE, False, 25), (variants.NAIVE, True, 12.5)],
+            *[(variants.KERNEL, False, 100), (variants.KERNEL, True, 50)],
+        ]
+        for length in (512, 1024, 4096)
+    ]
+    rows += [
+        tuned(100, 128, 128, 8),
+        tuned(80, 128, 64, 8),
+        tuned(125, 128, 64, 4),
+        tuned(90, 128, 64, 4, stages=2),
+        dataclasses.replace(tuned(1, 64, 64, 4), milliseconds=[], problem="failed"),
+        tuned(60, 128, 64, 8, is_causal=True),
+        tuned(70, 128, 64, 8, stages=2, variant=variants.GRAD_QUERY, is_backward=True),
+    ]
+    versions = {"torch": "0.0", "triton": "0.0", "cuda": "none", "date": "2026-01-02"}
+    limits = {"limits": "numbers made up for a test", "peak": "2e14", "bandwidth": "1e12"}
+    return variants.store(rows, {"device": "made-up device", **versions, **limits}, tmp_path).parent
 
 
 def cell_with(text):
@@ -47,8 +80,10 @@ class TestLessonWithStoredTables:
 
         return draw
 
-    def test_speeds_forward_backward_and_by_tile_are_drawn(self, drawn, monkeypatch, capsys):
-        figure, printed, points, printed_of_roof = drawn(MADE_UP, monkeypatch, capsys)
+    def test_speeds_forward_backward_and_by_tile_are_drawn(
+        self, drawn, made_up, monkeypatch, capsys
+    ):
+        figure, printed, points, printed_of_roof = drawn(made_up, monkeypatch, capsys)
         assert printed.startswith("made-up device, torch 0.0, measured 2026-01-02")
         assert [axes.get_title("left") for axes in figure.axes] == [
             "forward",
@@ -78,8 +113,8 @@ class TestLessonWithStoredTables:
     def test_made_up_tables_are_none_of_the_course(self):
         assert all("made" not in machine["device"] for machine, _ in variants.stored())
 
-    def test_tiles_are_compared_without_a_mask_each_with_its_best_stages(self):
-        [(_, rows)] = variants.stored(MADE_UP)
+    def test_tiles_are_compared_without_a_mask_each_with_its_best_stages(self, made_up):
+        [(_, rows)] = variants.stored(made_up)
         speeds = {
             tile: {warps: round(speed) for warps, speed in of_tile.items()}
             for tile, of_tile in variants.speeds_of_tiles(rows).items()
@@ -220,9 +255,3 @@ class TestRowsOfTheBenchmark:
             torch.compiler.reset()
             variants._compiled_naive.cache_clear()
         assert len(compiled) == 9
-
-
-def test_made_up_tables_say_that_they_are():
-    for path in MADE_UP.glob("*.json"):
-        machine = json.loads(path.read_text("utf-8"))["machine"]
-        assert machine["limits"] == "numbers made up for a test"
