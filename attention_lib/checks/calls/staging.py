@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,14 +99,17 @@ def launched(kernel: Any) -> Answer:
 
 @remote_staging
 def launched_without_limit(kernel: Any) -> Answer:
-    """Launch an inner loop on whole blocks, with MASKED False and a limit that hides every key."""
+    """Launch an inner loop in NumPy; where MASKED is False, limit hides every key."""
 
     def flash_attention(query: Any, key: Any, value: Any) -> Any:
-        from attention_lib.lessons.gpu.loops import one_tile_without_limit
+        from attention_lib.lessons.gpu import launch
 
-        tile = (query.shape[-2], 16)
-        [inner] = _on_device(kernel)
-        return _run_program(one_tile_without_limit, (query, key, value), False, tile, inner)
+        def inner(*given: Any) -> Any:
+            hidden = given[7] if given[-1] else 0 * given[7]
+            return launch.in_numpy(kernel)(*given[:7], hidden, *given[8:])
+
+        with unwatched():
+            return launch.flash_attention(query, key, value, kernel=inner, tile=(16, 16))
 
     return flash_attention
 
@@ -126,12 +130,24 @@ def launched_program(program: Any) -> Answer:
 
 @remote_staging
 def counted_program(program: Any) -> Answer:
-    """Launch an outer kernel with a loop that counts the keys it is handed: (heads, L, d)."""
+    """Launch an outer kernel in NumPy with a loop that counts the keys it is handed: (heads, L, d).
+
+    Keys without a mask are counted in component 0, the others in 1.
+    """
 
     def count(query: Any, key: Any, value: Any, is_causal: bool, tile: tuple[int, int]) -> Any:
-        from attention_lib.lessons.gpu.loops import count_keys
+        from attention_lib.lessons.gpu.loops import sum_without_maximum
 
-        return _run_program(program, (query, key, value), is_causal, tile, count_keys)
+        signature = inspect.signature(sum_without_maximum)
+
+        def counting(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).args
+            start, stop, output, total, maximum = *map(operator.index, given[5:7]), *given[9:12]
+            counts = output + 0.0
+            counts.data[:, int(given[-1])] += max(stop - start, 0)
+            return counts, 0.0 * total + 1.0, maximum
+
+        return _run_program(program, (query, key, value), is_causal, tile, counting)
 
     return count
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -292,9 +293,8 @@ def launch_forward(
     def grid(chosen: dict[str, Any]) -> tuple[int]:
         return (-(-query_length // chosen["ROWS"]) * heads * batch,)
 
-    launched = forward.fn if tile else forward  # without the tuning
-    if tile and runs_in_numpy(kernel):
-        launched = in_numpy(launched)
+    tuned = forward.fn if tile else forward
+    launched = in_numpy(forward) if runs_in_numpy(kernel) else tuned
     sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
     on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
     with on_device:
@@ -402,8 +402,8 @@ def _in_four(tensor: Tensor, leading: torch.Size) -> Tensor:
 
 
 def runs_in_numpy(kernel: Any) -> bool:
-    """Tell whether a kernel is not compiled: nowhere off CUDA, and on CUDA if it is made for it."""
-    return INTERPRETED or isinstance(kernel, Kernel)
+    """Tell whether a kernel is not compiled, as off CUDA, or because it is none of Triton's."""
+    return INTERPRETED or isinstance(kernel, (Kernel, types.FunctionType))
 
 
 def width_of(head: int) -> int:

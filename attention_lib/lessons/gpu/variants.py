@@ -258,7 +258,7 @@ def describe(device: torch.device) -> dict[str, str]:
         kind = "Apple GPU" if device.type == "mps" else "CPU"
         threads = torch.get_num_threads()
         name = f"{kind} ({platform.machine()}, {threads} thread{'s'[: threads > 1]})"
-    from attention_lib.lessons.gpu.launch import triton
+    from attention_lib.lessons.gpu.triton import triton
 
     return {
         "device": name,
@@ -413,8 +413,6 @@ def _tried(variant: Variant, device: torch.device, dtype: torch.dtype, head_dim:
 
 
 def _short_reason(error: Exception, device: torch.device) -> str:
-    if isinstance(error, ImportError):
-        return "Triton is not installed here"
     if "No viable backend" in str(error) or "No available kernel" in str(error):
         return f"not there on {device.type}"
     return f"{type(error).__name__}: {str(error).splitlines()[0]:.60}"

@@ -55,7 +55,7 @@ class TestLaunchOnADevice:
 
     def launched(self, monkeypatch, attend):
         """Launch a kernel where there seems to be CUDA; `attend` does the work."""
-        monkeypatch.setattr(launch, "INTERPRETED", False)
+        monkeypatch.setattr(launch, "runs_in_numpy", lambda _: False)
         monkeypatch.setattr(staging, "_on_device", moved)
         monkeypatch.setattr(launch, "flash_attention", attend)
         return staging.launched(lambda: None)
