@@ -494,15 +494,22 @@ from attention_lib.lessons.gpu.backward import (
 )
 from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu.launch import forward, time_or_lose
+from tests.exercises.answers import answers_of
 
 for kernel in forward, grad_query_kernel, grad_key_value_kernel:
     assert kernel.do_bench is time_or_lose
 
-def compiled(dtype, rows, block, is_causal):
+def compiled_program(program):
+    return program.warmup(
+        *[torch.empty(2, 512, 64, dtype=torch.bfloat16)] * 4, 512, 512, 0.18, INNER=flash_kernel,
+        HEAD=64, IS_CAUSAL=True, ROWS=64, BLOCK=64, grid=(1,),
+    )
+
+def compiled(dtype, rows, block, is_causal, inner=flash_kernel):
     tensor = torch.empty(1, 2, 512, 64, dtype=dtype)
     strides = [tensor.stride()] * 4
     return forward.fn.warmup(
-        *[tensor] * 5, *strides, 2, 512, 512, 0.18, 10, INNER=flash_kernel, HEAD=64,
+        *[tensor] * 5, *strides, 2, 512, 512, 0.18, 10, INNER=inner, HEAD=64,
         WIDTH=64, PACKED=True, IS_CAUSAL=is_causal,
         KEEPS_LOGSUMEXP=True, ROWS=rows, BLOCK=block, num_warps=4, num_stages=2,
         allowed_dot_input_precisions=("ieee",), grid=(1,),
@@ -545,10 +552,12 @@ if {capability} == 90:
         PACKED=True, IS_CAUSAL=True, KEEPS_LOGSUMEXP=False, ROWS=64, BLOCK=32, num_warps=4,
         num_stages=3, allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
-program = flash_program.warmup(
-    *[torch.empty(2, 512, 64, dtype=torch.bfloat16)] * 4, 512, 512, 0.18, INNER=flash_kernel, HEAD=64,
-    IS_CAUSAL=True, ROWS=64, BLOCK=64, grid=(1,),
-)
+    # The right answers of the tests, which run in NumPy everywhere else.
+    for inner in answers_of("flash_kernel", "RIGHT"):
+        compiled(torch.float16, 64, 32, True, inner)
+    for program in answers_of("flash_program", "RIGHT"):
+        compiled_program(program)
+program = compiled_program(flash_program)
 print("{instruction}" in program.asm["ptx"], kernel_in_half.metadata.shared)
 """
 

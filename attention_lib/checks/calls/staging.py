@@ -142,9 +142,10 @@ def counted_program(program: Any) -> Answer:
 
         def counting(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs).args
-            start, stop, output, total, maximum = *map(operator.index, given[5:7]), *given[9:12]
+            output, total, maximum = given[9:12]
             counts = output + 0.0
-            counts.data[:, int(given[-1])] += max(stop - start, 0)
+            keys = operator.index(given[6]) - operator.index(given[5])
+            counts.data[:, int(given[13])] += max(keys, 0)
             return counts, 0.0 * total + 1.0, maximum
 
         return _run_program(program, (query, key, value), is_causal, tile, counting)

@@ -1,0 +1,198 @@
+"""What stands for Triton without a GPU, held to Triton's own interpreter."""
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import attention_lib
+from attention_lib.checks.calls import staging
+from attention_lib.exercises import find
+from attention_lib.exercises.parts.kernels import Edited
+from attention_lib.lessons.gpu import kernel as ours
+from attention_lib.lessons.gpu import tile_language as tl
+from attention_lib.lessons.gpu.programs import in_numpy, jit
+from tests.exercises.answers import answers_of
+from tests.exercises.gpu.test_flash_kernel import TOLD
+
+ROOT = Path(attention_lib.__file__).parent.parent
+RUN = {"flash_kernel": staging.launched, "flash_program": staging.launched_program}
+
+
+def kernels():
+    """Yield every right and wrong kernel of the tests, by exercise and name."""
+    for name in RUN:
+        variants = [one for mistake in find(name).mistakes for one in mistake.variants]
+        variants += [Edited(name, change[1:3]) for change in TOLD if change[0] == name]
+        answers = [*answers_of(name, "RIGHT"), *answers_of(name, "WRONG").values(), *variants]
+        for number, one in enumerate(answers):
+            yield name, number, one.kernel if isinstance(one, Edited) else one
+
+
+def outcomes():
+    """Run the kernels on their exercise's cases: numbers, or the words of an error."""
+    done = {}
+    for name, number, kernel in kernels():
+        kernel.fn.__globals__.update(np=np)
+        run, results = RUN[name](kernel), []
+        for case in list(find(name).cases(np.random.default_rng(0)))[::2]:
+            if case.args[0].dtype == torch.bfloat16:
+                continue  # which the interpreter keeps as bare bits
+            try:
+                results.append(run(*case.args, **case.kwargs).double().numpy())
+            except Exception as error:
+                results.append(str(error))
+                break
+        done[name, number] = results
+    return done
+
+
+def innermost(error, _):
+    """Return the error that Triton's are about."""
+    return innermost(error.__cause__, _) if error.__cause__ else error
+
+
+# In a process of its own: Triton is told before it is imported that it is to interpret.
+THROUGH_TRITON = """
+import contextlib, pickle, sys, types
+import triton, triton.language
+name = "attention_lib.lessons.gpu.triton"
+sys.modules[name] = room = types.ModuleType(name)
+room.INTERPRETED, room.triton, room.tl, room.jit = False, triton, triton.language, triton.jit
+room.Config, room.autotune = triton.Config, triton.autotune
+room.readable = lambda function: contextlib.nullcontext(False)
+from attention_lib.checks.calls import staging
+from attention_lib.lessons.gpu import launch
+from tests.lessons import test_tile_language
+staging._on_device, staging._cause = lambda *given: given, test_tile_language.innermost
+launch._require = lambda *given: None
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(test_tile_language.outcomes(), file)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton has no build for this system")
+def test_every_kernel_does_what_it_does_in_triton(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", THROUGH_TRITON, tmp_path / "outcomes"],
+        cwd=ROOT,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    theirs, here = pickle.loads((tmp_path / "outcomes").read_bytes()), outcomes()
+    assert here.keys() == theirs.keys()
+    for key, one in here.items():
+        for mine, other in zip(one, theirs[key], strict=True):
+            assert isinstance(mine, str) == isinstance(other, str), (key, mine, other)
+            if not isinstance(mine, str):
+                np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-3, err_msg=str(key))
+
+
+# What the checks read, or what an interpreter would let pass
+
+
+def launched(body, *arguments, programs=(1,), **constants):
+    kernel = jit(body)
+    kernel[programs](*arguments, **constants)
+    return arguments[-1]
+
+
+def numbers(source, target, N: tl.constexpr):
+    places = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(target + places, 2.0 * tl.load(source + places))
+
+
+def test_a_load_outside_of_memory_names_the_tensor_the_place_and_the_line():
+    source, target = torch.arange(10.0), torch.zeros(12)
+    with pytest.raises(
+        IndexError, match=r"tl\.load reaches outside of `source`: place 10 .* 0 to 9"
+    ):
+        launched(numbers, source, target, programs=(3,), N=4)
+    with pytest.raises(IndexError, match=r"tl\.store reaches outside of `target`") as caught:
+        launched(numbers, torch.arange(12.0), target[4:10], programs=(3,), N=4)
+    assert any("2.0 * tl.load" in str(entry.statement) for entry in caught.traceback)
+
+
+def test_kernels_write_to_tensors_of_every_dtype_with_any_offset():
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int64):
+        source = torch.arange(12).to(dtype)[4:]
+        target = launched(numbers, source, torch.zeros(9, dtype=dtype)[1:], N=8)
+        assert torch.equal(target, 2 * source)
+
+
+BLOCK = tl.Block(np.arange(4.0), tl.float32)
+HALF = tl.Block(np.arange(4.0), tl.float16)
+WHOLE = tl.Block(np.arange(4), tl.int32)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [np.exp2, torch.exp2, math.exp, int, float, np.asarray, list, max, bool,
+     lambda x: max(x, 2 * x), lambda x: 1 if x > 0 else 0, lambda x: x and x],
+)  # fmt: skip
+def test_what_takes_no_block_is_refused(call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(BLOCK)
+    assert str(caught.value) in (tl.OF_TL, tl.AMBIGUOUS, "'Block' object is not iterable")
+
+
+@pytest.mark.parametrize(
+    ("block", "dtype"),
+    [
+        (HALF * 2.0, tl.float16),
+        (HALF * tl.as_block(2.0), tl.float32),
+        (HALF / 2.0, tl.float32),
+        (HALF + BLOCK, tl.float32),
+        (HALF * WHOLE, tl.float16),
+        (WHOLE * 0.5, tl.float32),
+        (WHOLE / 2, tl.float32),
+        (WHOLE // 2, tl.int32),
+        (WHOLE + tl.Block(1, tl.int64), tl.int64),
+        (WHOLE < 2, tl.int1),
+        (tl.max(HALF), tl.float32),
+        (tl.sum(WHOLE < 2), tl.int32),
+        (tl.Block(1.0, tl.bfloat16) * 2.0, tl.bfloat16),
+        (tl.Block(1.0, tl.bfloat16) * HALF, tl.float16),
+    ],
+)
+def test_dtypes_are_promoted_as_in_triton(block, dtype):
+    assert block.dtype is dtype
+
+
+def test_maximum_of_two_keeps_nan_and_that_of_an_axis_does_not():
+    block = tl.Block([1.0, math.nan], tl.float32)
+    assert tl.max(block, axis=0).data == 1.0
+    assert np.isnan(tl.maximum(block, 3.0).data).tolist() == [False, True]
+
+
+def test_whole_numbers_are_divided_towards_zero():
+    assert (tl.Block([-7, 7], tl.int32) // 2).data.tolist() == [-3, 3]
+    assert (tl.Block([-7, 7], tl.int32) % 2).data.tolist() == [-1, 1]
+
+
+def test_bfloat16_is_rounded_to_even():
+    numbers = torch.randn(1000) * 100
+    rounded = tl.Block(numbers.numpy(), tl.bfloat16).data
+    assert np.array_equal(rounded, numbers.bfloat16().float().numpy())
+
+
+@pytest.mark.parametrize("dtype", [tl.float16, tl.int32])
+def test_accumulators_of_other_dtypes_are_refused(dtype):
+    square = tl.full([16, 16], 1.0, tl.float16)
+    with pytest.raises(AssertionError, match="acc must be fp32"):
+        tl.dot(square, square, tl.zeros([16, 16], dtype))
+
+
+def test_kernel_is_called_by_a_launch_alone():
+    with pytest.raises(RuntimeError, match=r"flash_program\[grid\]"):
+        in_numpy(ours.flash_program)(*[0] * 12)
