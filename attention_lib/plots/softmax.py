@@ -211,11 +211,11 @@ def shift_and_scale(
         for column, (label, (amounts, _)) in enumerate(changes.items()):
             panel = axes[row, column]
             _weight_lines(panel, amounts, curves[row][column], scores, keys)
-            panel.set(ylim=(-0.03, 1))
+            panel.set(ylim=(-0.03, 1), title=name)
             panel.grid(axis="y")
             if row == len(names) - 1:
                 panel.set_xlabel(label)
-        axes[row, 0].set(ylabel="weight", title=name)
+        axes[row, 0].set_ylabel("weight")
     axes[0, 1].legend(loc="upper right")
     return figure
 
