@@ -19,6 +19,7 @@ from attention_lib.checks.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.places import Maps, maps_of, places
 from attention_lib.checks.verdict import Report
+from attention_lib.checks.wording import digits_apart
 
 TITLES = {
     "right": "Right",
@@ -33,6 +34,7 @@ REMARK = "A remark:"  # what begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
 MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
+MOST_PAIRS = 50  # of numbers that are told apart
 MOST_LINES = 30  # of an array's text: one with five axes may have two hundred
 
 
@@ -193,17 +195,29 @@ def _results(one: Comparison) -> Iterator[Detail]:
             # A tensor keeps the name of its dtype.
             shown = numbers if numbers.ndim == 0 else part.value
             label = _labelled(f"you returned{which}", shown)
-            yield label, numbers, part.off
+            yield label, _told_apart(numbers, right.values, part.off), part.off
         elif part.value is not None:
             yield f"you returned{which}", _Repr().repr(part.value)[:200], None
         values = right.values if right.device else right.values.astype(right.dtype)
-        yield _labelled(f"right is{which}", values, right.dtype), values, None
+        label = _labelled(f"right is{which}", values, right.dtype)
+        yield label, _told_apart(values, numbers, part.off), None
         if numbers is not None and part.off is not None and (wrong := places(part.off)):
             yield f"wrong{which}", wrong, None
             if maps := maps_of(numbers, right.values, part.off):
                 yield f"yours and right{which}", maps, None
     if unmarked:
         yield "right", ", ".join(unmarked), None
+
+
+def _told_apart(one: Any, other: Any, off: Any) -> Any:
+    """Write numbers with the digits that tell two arrays apart where four do not."""
+    if off is None or not off.any() or one.dtype.kind != "f":
+        return one
+    pairs = list(zip(one[off][:MOST_PAIRS], other[off][:MOST_PAIRS], strict=True))
+    digits = max(digits_apart(*pair) for pair in pairs)
+    if digits == 4 and not any(f"{mine:.4f}" == f"{its:.4f}" for mine, its in pairs):
+        return one
+    return np.vectorize(lambda number: f"{number:.{digits}g}", otypes=[str])(one)
 
 
 def _nothing_like(expected: Any) -> Any:
@@ -266,7 +280,10 @@ class _Repr(reprlib.Repr):
 
 def _array_text(array: np.ndarray) -> str:
     array = array.ravel() if array.ndim > MOST_AXES else array
-    text = np.array2string(array, precision=4, separator=", ", threshold=60, edgeitems=2)
+    as_written: Any = {"numpystr": str}  # numbers whose digits are chosen already
+    text = np.array2string(
+        array, precision=4, separator=", ", threshold=60, edgeitems=2, formatter=as_written
+    )
     lines = text.splitlines()
     if len(lines) <= MOST_LINES:
         return text

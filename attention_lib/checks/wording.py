@@ -33,11 +33,14 @@ def distinguished(got: Any, right: Any) -> tuple[str, str]:
     """Write two numbers with as many digits as it takes to tell them apart."""
     if isinstance(right, (bool, np.bool_)):
         return str(bool(got)), str(bool(right))
-    for digits in range(4, 18):
-        pair = f"{got + 0.0:.{digits}g}", f"{right + 0.0:.{digits}g}"  # + 0.0 writes -0 as 0
-        if pair[0] != pair[1]:
-            break
-    return pair
+    digits = digits_apart(got, right)
+    return f"{got + 0.0:.{digits}g}", f"{right + 0.0:.{digits}g}"  # + 0.0 writes -0 as 0
+
+
+def digits_apart(got: Any, right: Any) -> int:
+    """Return how many digits it takes to tell two numbers apart, at least 4."""
+    apart = (n for n in range(4, 17) if f"{got + 0.0:.{n}g}" != f"{right + 0.0:.{n}g}")
+    return next(apart, 17)
 
 
 def full_name(function: Callable[..., Any]) -> str:

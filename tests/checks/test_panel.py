@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 import attention_lib
 from attention_lib.checks.panel import as_html, as_text, headline
@@ -132,3 +133,13 @@ def test_edit_stands_folded_below_the_fault_and_last_in_plain_text():
     assert panel.index("The axis is wrong.") < panel.index("<details>")
     assert as_text(report).splitlines()[-2:] == ["  The line to change:", "    Write `a < b`."]
     assert headline(report) == "softmax: not right yet. The axis is wrong."
+
+
+@pytest.mark.parametrize("by", [1e-6, 1e-9])
+def test_arrays_that_print_alike_are_written_with_the_digits_that_tell_them_apart(by):
+    report = verdict(lambda scores, axis=-1: right(scores, axis) * (1 + by))
+    text = as_text(report)
+    yours = text.partition("you returned")[2].splitlines()[1]
+    rights = text.partition("right is")[2].splitlines()[1]
+    assert yours != rights
+    assert yours.strip(" [").partition(",")[0] in as_html(report)
