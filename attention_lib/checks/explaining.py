@@ -24,6 +24,7 @@ from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
 
 MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
+FEWEST_CALLS = 3  # in which a known mistake is the same: of a slow answer there may be fewer
 CLOSE = 1e-3  # of a result's size: what is this near is compared with care
 
 
@@ -62,6 +63,8 @@ def known_mistake(attempt: Attempt) -> Report | None:
 
 def known_by_nan(attempt: Attempt) -> Report | None:
     """Name it where every number is NaN or infinite, as several mistakes leave it."""
+    if len(attempt.comparisons) < FEWEST_CALLS:
+        return None
     table, failing = attempt.table, _first_failing(attempt)
     with silenced():
         mistake = table.whole()

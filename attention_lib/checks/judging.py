@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_lib.checks.calls.calling import observe_all
+from attention_lib.checks.calls.measuring import thread_time
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.comparing import Comparison
@@ -36,6 +37,7 @@ FUSED = (  # attention that torch has ready
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
+MOST_SECONDS = 1.0  # of the processor's time: then a wrong answer is called no more
 NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 
 
@@ -95,17 +97,17 @@ def judge(
         )
 
     forbidden = _forbidden_modules(exercise) if not policy.values_only else ()
-    cases = cases_of(exercise, seed)
-    observations = list(observe_all(exercise.on_cases(answer), cases, forbidden))
-    if of_a_stub(observations[0]):
-        return Report(exercise, "unattempted", _unattempted(exercise, observations[0]))
-    comparisons = [
-        Comparison(exercise.name, trial, seen)
-        for trial, seen in zip(trials_of(exercise, seed), observations, strict=False)
-    ]
-    if observations[-1].out_of_time:
-        sentence = out_of_time(exercise, observations[-1])
-        return Report(exercise, "wrong", sentence, comparisons[-1])
+    comparisons, begun = list[Comparison](), thread_time()
+    calls = observe_all(exercise.on_cases(answer), cases_of(exercise, seed), forbidden)
+    for seen, trial in zip(calls, trials_of(exercise, seed), strict=False):
+        if not comparisons and of_a_stub(seen):
+            return Report(exercise, "unattempted", _unattempted(exercise, seen))
+        comparisons.append(Comparison(exercise.name, trial, seen))
+        is_slow = thread_time() - begun > MOST_SECONDS
+        if is_slow and (seen.forbidden or comparisons[-1].failed):
+            break
+    if seen.out_of_time:
+        return Report(exercise, "wrong", out_of_time(exercise, seen), comparisons[-1])
     attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen)
     problem = next(_problems(attempt, policy), None)
     if problem:

@@ -10,12 +10,12 @@ import pytest
 import scipy.special
 
 import attention_lib
-from attention_lib.checks import explaining
+from attention_lib.checks import explaining, judging
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.exercises import find
-from tests.checks.judged import right, sentence_of, verdict
+from tests.checks.judged import VERDICT_ALONE, right, sentence_of, verdict
 from tests.exercises.attention import attention as attention_answers
 
 
@@ -356,3 +356,17 @@ def test_odd_values_are_explained_or_left_alone(exercise, change, monkeypatch):
         warnings.simplefilter("ignore")
         assert judge(find(exercise), odd, 0, GRADER).outcome in ("wrong", "error")
     assert failed == []
+
+
+def test_a_slow_wrong_answer_is_called_no_more_than_decides(monkeypatch):
+    calls = []
+
+    def wrong(scores, axis=-1):
+        calls.append(scores)
+        return scores
+
+    monkeypatch.setattr(judging, "MOST_SECONDS", -1.0)
+    report = judge(find("softmax"), wrong, 0, VERDICT_ALONE)
+    assert report.outcome == "wrong"
+    assert len(calls) == 1
+    assert judge(find("softmax"), right, 0).case_count > 1

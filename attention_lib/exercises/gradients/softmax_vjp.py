@@ -56,7 +56,7 @@ def weighted_mean(grad_weights: NDArray, weights: NDArray) -> NDArray:
     return np.sum(weights * grad_weights, axis=-1, keepdims=True)
 
 
-LONG_ROW = 1024
+LONG_ROW = 256
 
 BYTES_ALLOWED = 64 * 8  # an entry: lists of Python floats fit
 
@@ -92,8 +92,8 @@ def holds_a_matrix(answer: Answer, rng: Generator) -> str | None:
 
 
 def does_quadratic_work(answer: Answer, rng: Generator) -> str | None:
-    shortest = about(rng, 56)
-    sizes = [shortest * 2**power for power in range(10)]
+    shortest = about(rng, 28)
+    sizes = [shortest * 2**power for power in range(11)]
     growth = grows_faster_than_its_input(answer, lambda length: long_rows(rng, 1, length), sizes)
     if growth is None:
         return None
