@@ -52,6 +52,7 @@ def test_tests_run_in_the_locked_environment():
     assert {name for name in needed - here.keys() if not name.startswith(TORCHS_OWN)} == set()
 
 
+@pytest.mark.slow
 def test_installed_packages_have_what_they_need():
     check = [sys.executable, "-m", "pip", "check"]
     result = subprocess.run(check, capture_output=True, text=True)

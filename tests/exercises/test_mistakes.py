@@ -19,9 +19,9 @@ def pytest_generate_tests(metafunc):
         pytest.param(
             *(exercise, mistake, variant, seeds(1 if number or exercise.name in SLOW else 2)),
             id=f"{exercise.name}: {mistake.id}, variant {number}",
-            # Of several variants make quick tries the first, on one seed.
+            # Of several variants make quick tries the first, on one seed, and it measures nothing.
             marks=in_one_worker(exercise.name)
-            + [pytest.mark.slow] * (number > 0 or exercise.name in SLOW),
+            + [pytest.mark.slow] * (number > 0 or mistake.measured or exercise.name in SLOW),
         )
         for exercise in chosen(metafunc.config).values()
         for mistake in exercise.mistakes
