@@ -48,10 +48,10 @@ class Entry:
     lesson: str
     number: int  # among the file's entries for this exercise, from 1 on
     exercise: str
-    faults: int
-    half: str
     answer: str
     teacher: str
+    faults: int = 1
+    half: str = "held"
 
     @property
     def name(self) -> str:
