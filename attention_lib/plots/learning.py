@@ -16,9 +16,6 @@ from attention_lib.plots.style import (
     GRAY,
     GREEN,
     GRID,
-    INK,
-    PAPER,
-    SKY,
     VERMILLION,
     WEIGHT_COLORS,
     LessonFigure,
@@ -30,7 +27,6 @@ __all__ = [
     "hand_set_maps",
     "layer_maps",
     "loss_and_heads",
-    "reading_path",
     "replaced_maps",
     "steps_to_learn",
 ]
@@ -178,61 +174,6 @@ def _smooth(run: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
 def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
     past = np.flatnonzero(np.asarray(values) > 0.5)
     return str(steps[past[0]]) if past.size else "none"
-
-
-@lesson_style
-def reading_path(
-    words: Sequence[str], first: ArrayLike, second: ArrayLike, place: int
-) -> LessonFigure:
-    """Draw which places one place attends to in layer two, and which those attend to in layer one.
-
-    `first` and `second` are the maps of the two layers, (places, places). A line's width is its
-    weight; a weight below 0.05 gets no line.
-    """
-    first, second = np.asarray(first, float), np.asarray(second, float)
-    sources = [key for key in range(place + 1) if second[place, key] >= 0.05]
-    said = ", ".join(
-        f"place {key} ({words[key]}) with {second[place, key]:.2f}, which had read place "
-        f"{first[key].argmax()} ({words[first[key].argmax()]}) with {first[key].max():.2f}"
-        for key in sources
-    )
-    figure, axes = new_figure(
-        f"The words {' '.join(words)} in three rows. In layer 2, place {place} ({words[place]}) "
-        f"reads {said or 'no place with a weight of 0.05 or more'}.",
-        height=2.7,
-    )
-    for key in sources:
-        _line(axes, (place, 2), (key, 1), second[place, key], GREEN)
-        for before in np.flatnonzero(first[key] >= 0.05):
-            weight = second[place, key] * first[key, before]
-            _line(axes, (key, 1), (before, 0), weight, VERMILLION)
-    for row in range(3):
-        for column, word in enumerate(words):
-            active = (row, column) == (2, place) or (row == 1 and column in sources)
-            axes.text(
-                *(column, row, word),
-                ha="center",
-                va="center",
-                color=INK,
-                bbox={
-                    "boxstyle": "circle,pad=0.25",
-                    "facecolor": SKY if active else PAPER,
-                    "edgecolor": GRAY,
-                    "linewidth": 0.8,
-                },
-            )
-    axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-0.45, 2.45), xlabel="place")
-    axes.set_xticks(range(len(words)))
-    axes.set_yticks(range(3), ["words", "after layer 1", "after layer 2"])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    return figure
-
-
-def _line(
-    axes: Any, start: tuple[int, int], end: tuple[int, int], weight: float, color: str
-) -> None:
-    axes.plot(*zip(start, end, strict=True), color=color, linewidth=0.5 + 4.5 * weight, zorder=0.5)
 
 
 @lesson_style

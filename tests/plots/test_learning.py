@@ -2,14 +2,10 @@
 
 from attention_lib import plots
 from tests.plots.samples.learning import (
-    FIRST,
-    SECOND,
-    WORDS,
     by_hand,
     by_layer,
     changes,
     drop,
-    path,
     steps,
 )
 
@@ -19,7 +15,6 @@ def test_alt_texts_hold_the_numbers():
     assert by_layer().alt.startswith("step 20: Attention maps over the words f b e f b.")
     assert "two layers from 3.50 to 1.61" in drop().alt
     assert "on the place before from 0.10 to 0.90, past one half at step 20" in drop().alt
-    assert "reads place 2 (e) with 0.50, which had read place 1 (b) with 1.00" in path().alt
     assert "layer 1: moved by one place 0.1, 0.1, 0.09" in changes().alt
     assert "rate 0.01, not divided: 160, not by 250, not by 250" in steps().alt
 
@@ -42,11 +37,6 @@ def test_framed_cells_lie_where_the_answers_are():
 def test_a_head_that_never_grows_has_no_step():
     figure = plots.loss_and_heads({"one": [3.0, 2.9]}, [0, 2], {"head": [0.1, 0.2]}, {})
     assert "past one half at step none" in figure.alt
-
-
-def test_reading_path_draws_no_line_for_a_weight_below_its_limit():
-    figure = plots.reading_path(WORDS, FIRST, SECOND, 3)
-    assert len(figure.axes[0].lines) == 2  # from place 3 to 1, and from there to 0
 
 
 def test_runs_that_did_not_get_there_are_hollow_and_beyond_the_limit():

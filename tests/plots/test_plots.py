@@ -171,7 +171,6 @@ SAMPLES = {
     "hand_set_maps": learning.by_hand,
     "layer_maps": learning.by_layer,
     "loss_and_heads": learning.drop,
-    "reading_path": learning.path,
     "replaced_maps": learning.changes,
     "steps_to_learn": learning.steps,
     "memory_by_length": lambda: plots.memory_by_length(
@@ -186,7 +185,6 @@ SAMPLES = {
 
 OTHER_SAMPLES = {
     "tile_budget_far_over": gpu.far_over_budget,
-    "reading_path_of_a_long_sequence": learning.path_of_a_long_sequence,
 }
 in_one_worker = [
     pytest.param(draw, marks=[pytest.mark.slow, pytest.mark.xdist_group(f"figure_{name}")], id=name)

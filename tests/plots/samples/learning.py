@@ -36,15 +36,6 @@ def drop():
     return plots.loss_and_heads(losses, [0, 20, 40], heads, {"log 32": 3.47})
 
 
-def path():
-    return plots.reading_path(WORDS, FIRST, SECOND, 4)
-
-
-def path_of_a_long_sequence():
-    weights = np.tri(18) / np.arange(1, 19)[:, None]
-    return plots.reading_path(list("fbekch" * 3), weights, weights, 17)
-
-
 def changes():
     shares = {
         "nothing changed": [0.98, 0.97, 0.98],
