@@ -178,7 +178,9 @@ class _Run:
             self.seconds_alone -= time.monotonic() - begun
             self._receive_run(work, reply, is_last=True)
 
-        self.workers.ask(Call(run_notebook, (self._task(work),), then))
+        task = self._task(work)
+        task = dataclasses.replace(task, seconds=min(task.seconds, self.seconds_alone))
+        self.workers.ask(Call(run_notebook, (task,), then))
 
     def _receive_run(self, work: PreparedWork, reply: Reply, is_last: bool = False) -> None:
         if isinstance(reply.error, NoSandbox):

@@ -10,7 +10,6 @@ import contextlib
 import json
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,6 @@ def converse(channel: Channel, shell: Shell) -> None:
             return
         if "do" not in request:  # a reply to a callback that an interrupt has ended
             continue
-        worked = time.process_time()
         try:
             student.working = True
             reply = student.do(request)
@@ -56,7 +54,6 @@ def converse(channel: Channel, shell: Shell) -> None:
             reply = {"interrupted": True}
         finally:
             student.working = False
-        reply["worked"] = time.process_time() - worked
         try:
             channel.send(reply, None)
         except Malformed as problem:

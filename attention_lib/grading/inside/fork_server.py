@@ -28,7 +28,13 @@ from attention_lib.grading.inside.seccomp import install_filter
 from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.shell import Shell, make_shell
 from attention_lib.grading.inside.usage import PAGE_BYTES, POLL_SECONDS, Usage
-from attention_lib.grading.inside.wire import INTERRUPT, Channel, Closed
+from attention_lib.grading.inside.wire import (
+    CPU_SECONDS,
+    INTERRUPT,
+    SECONDS,
+    Channel,
+    Closed,
+)
 
 FOLDER = "/tmp/work"  # where a student's notebook runs
 NOBODY = 65534  # user and group
@@ -119,11 +125,14 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
     poll = select.poll()
     poll.register(commands, select.POLLIN)
     while os.waitpid(first, os.WNOHANG)[0] == 0:
-        if poll.poll(1000 * POLL_SECONDS):
-            if os.read(commands, 1) != INTERRUPT:
-                break  # the grader has closed its end
-            os.kill(first, signal.SIGINT)
+        command = os.read(commands, 1) if poll.poll(1000 * POLL_SECONDS) else None
         usage.measure(first)
+        if command == INTERRUPT:
+            os.kill(first, signal.SIGINT)
+        elif command == CPU_SECONDS:
+            os.write(commands, SECONDS.pack(usage.cpu_seconds))
+        elif command is not None:
+            break  # the grader has closed its end
         if usage.memory_bytes > settings.memory_bytes or usage.cpu_seconds > settings.cpu_seconds:
             break
     with contextlib.suppress(ProcessLookupError):

@@ -28,7 +28,10 @@ from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.simulated import Work
 from attention_lib.grading import limits
 
-INTERRUPT = b"i"  # command to the supervisor of a student's process
+# Commands to the supervisor of a student's process, which answers the second with SECONDS.
+INTERRUPT = b"i"
+CPU_SECONDS = b"c"
+SECONDS = struct.Struct("d")
 # Without a sandbox: the environment variable with the token that a process identifies itself by.
 CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")

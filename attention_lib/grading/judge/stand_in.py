@@ -66,7 +66,7 @@ class StandIn(RemoteAnswer):
 
     def _note_lost_time(self, *observations: Observation) -> None:
         if any(seen.waited for seen in observations):
-            self.session.waited = self.session.overdue = True
+            self.session.note_stop(4 * timeouts.CALL_SECONDS)
 
     def staged(self, how: str) -> StandIn:
         """Name what is to be made of the answer there before it is called."""

@@ -21,6 +21,7 @@ class Task:
     seed: int  # of the hidden cases
     without_sandbox: bool = False
     cell_seconds: float = field(default_factory=lambda: limits.CELL_SECONDS)
+    seconds: float = field(default_factory=lambda: limits.SUBMISSION_WALL_SECONDS)  # for all passes
     answers: dict[str, str] = field(default_factory=dict)  # the model's, where others need them
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from attention_lib.grading import limits
 from attention_lib.grading.inside.seccomp import unfiltered_processor
 from attention_lib.grading.inside.settings import Settings
-from attention_lib.grading.inside.wire import Channel
+from attention_lib.grading.inside.wire import CPU_SECONDS, INTERRUPT, SECONDS, Channel, Closed
 from attention_lib.grading.sandbox.bubblewrap import (
     bubblewrap_arguments,
     python_folders_in_tmp,
@@ -131,7 +131,7 @@ class Sandbox:
                 channel.close()
                 commands.close()
                 raise self._failure("The sandbox for students' code has ended.") from None
-        return Session(Channel(channel), commands, files, deadline)
+        return Session(Channel(channel), SandboxSupervisor(commands), files, deadline)
 
     def _failure(self, sentence: str) -> NoSandbox:
         """End the server, and return an error with the last line that it has written on stderr."""
@@ -156,6 +156,27 @@ class Sandbox:
             return
         self._process.kill()
         self._process.wait()
+
+
+class SandboxSupervisor:
+    """The supervisor of one submission, at the other end of a socket."""
+
+    def __init__(self, commands: socket.socket) -> None:
+        self._commands = commands
+        commands.settimeout(limits.INTERRUPT_GRACE_SECONDS)
+
+    def interrupt(self) -> None:
+        self._commands.send(INTERRUPT)
+
+    def cpu_seconds(self) -> float:
+        self._commands.send(CPU_SECONDS)
+        reply = self._commands.recv(SECONDS.size)
+        if len(reply) < SECONDS.size:
+            raise Closed
+        return float(SECONDS.unpack(reply)[0])
+
+    def close(self) -> None:
+        self._commands.close()
 
 
 def _settings(modules: list[str]) -> Settings:

@@ -13,7 +13,6 @@ import numpy as np
 from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import (
-    INTERRUPT,
     Channel,
     Closed,
     Malformed,
@@ -26,10 +25,13 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor(Protocol):
-    """What can interrupt a student's process, and end it."""
+    """What can interrupt a student's process, count its time, and end it."""
 
-    def send(self, command: bytes, /) -> Any:
-        """Send a command, of which there is one: INTERRUPT."""
+    def interrupt(self) -> None:
+        """Send SIGINT to the process."""
+
+    def cpu_seconds(self) -> float:
+        """Return the processor's time that it and its children took; raise OSError if it is gone."""
 
     def close(self) -> None:
         """End the process, and all that it has started."""
@@ -59,6 +61,8 @@ class Session:
         self.ended = ""  # the reason, once the process has ended
         self.waited = False  # whether anything was lost to wall-clock time
         self.overdue = False  # whether anything was stopped by it
+        self._asked_seconds = 0.0  # the wall-clock time of all requests
+        self._idle_before = 0.0  # what of it was found idle when something was stopped
         self._wait_until_ready()
         arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
         with contextlib.suppress(SessionEnded):  # the first cell will say so
@@ -95,26 +99,41 @@ class Session:
         callbacks: list[Any] = []
         seconds = min(seconds, self._deadline - time.monotonic())
         if seconds <= 0:
-            self.waited = self.overdue = True
+            self.note_stop(limits.SUBMISSION_WALL_SECONDS)
             self.end("The notebook took too long altogether.")
+        begun = time.monotonic()
         try:
-            self._channel.send(request, seconds, callbacks)
             try:
+                self._channel.send(request, seconds, callbacks)
                 return self._reply(callbacks, seconds)
             except TimeoutError:
-                self.overdue = True
-                self._supervisor.send(INTERRUPT)
+                self._asked_seconds += time.monotonic() - begun
+                begun = time.monotonic()
+                self.note_stop(seconds)
+                self._supervisor.interrupt()
                 reply = self._reply(callbacks, limits.INTERRUPT_GRACE_SECONDS)
-                self.waited |= not _worked(reply, seconds)
                 return {**reply, "interrupted": True}
         except TimeoutError:
-            self.waited = self.overdue = True
             self.end("This did not end in time, and could not be interrupted.")
         except Malformed:  # in words that a submission may have chosen
             log.debug("no message", exc_info=True)
             self.end("What came back from Python was no answer.")
         except OSError:  # Closed among them
             self.end("Python ended while this ran, by itself or for the time or memory it took.")
+        finally:
+            self._asked_seconds += time.monotonic() - begun
+
+    def note_stop(self, seconds: float) -> None:
+        """Note that something was stopped that may take so long, and whether it waited.
+
+        It waited if the processor was idle for a tenth of that, by the supervisor's count. What the
+        student's process says of its time decides nothing.
+        """
+        self.overdue = True
+        with contextlib.suppress(OSError):  # the process is gone
+            idle = self._asked_seconds - self._supervisor.cpu_seconds()
+            self.waited |= idle - self._idle_before > (1 - timeouts.WORKED) * seconds
+            self._idle_before = idle
 
     def _reply(self, callbacks: list[Any], seconds: float) -> Message:
         """Wait for the reply, and serve callbacks meanwhile."""
@@ -136,15 +155,6 @@ class Session:
         """End the process, and all that it has started."""
         self._supervisor.close()
         self._channel.close()
-
-
-def _worked(reply: Message, seconds: float) -> bool:
-    """Tell whether the processor worked for a request all the time, as the student's process says.
-
-    One that lies is run a second time, or not.
-    """
-    worked = reply.get("worked")
-    return isinstance(worked, float) and worked >= timeouts.WORKED * seconds
 
 
 def call_back(callbacks: list[Any], question: Message) -> Message:

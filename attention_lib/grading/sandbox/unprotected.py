@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attention_lib.grading import limits
+from attention_lib.grading.inside.usage import TICKS_PER_SECOND, Process
 from attention_lib.grading.inside.wire import CONNECTION_TOKEN, Channel
 from attention_lib.grading.sandbox.bubblewrap import environment_inside
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -93,10 +94,17 @@ class _PlainProcess:
     process: subprocess.Popen[bytes]
     folder: tempfile.TemporaryDirectory[str]
 
-    def send(self, command: bytes, /) -> None:
+    def interrupt(self) -> None:
         """Interrupt the process, where the system can."""
         if sys.platform != "win32":
             self.process.send_signal(signal.SIGINT)
+
+    def cpu_seconds(self) -> float:
+        """Return the processor's time that the process took, or 0 where there is no /proc."""
+        try:
+            return Process.read(self.process.pid).ticks / TICKS_PER_SECOND
+        except OSError:
+            return 0.0
 
     def close(self) -> None:
         """End the process and remove its folder."""

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import datetime
+import itertools
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import nbformat
 import psutil
@@ -426,9 +428,12 @@ def test_submissions_are_run_alone_only_while_there_is_time_for_it(room, monkeyp
         return dataclasses.replace(run_notebook(task), waited=True)
 
     monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
-    monkeypatch.setattr(limits, "ALONE_SECONDS", 1e-9)  # which the first of the three takes up
+    clock = SimpleNamespace(monotonic=itertools.count(0, 1000).__next__)
+    monkeypatch.setattr(batch, "time", clock)  # the first of the three takes up all seconds
     _, results = quietly(lambda: grade(room.course, LESSON, again=True))
-    assert len(runs) == 3 + 1
+    assert [task.seconds for task in runs] == [limits.SUBMISSION_WALL_SECONDS] * 3 + [
+        limits.ALONE_SECONDS
+    ]
     assert [result.note for result in results] == ["", batch.NOT_AGAIN, batch.NOT_AGAIN]
 
 

@@ -22,7 +22,12 @@ from attention_lib.grading.inside.system_calls import CLONE, FCNTL, MMAP, SOCKET
 from attention_lib.grading.limits import MIB
 from attention_lib.grading.sandbox import bubblewrap, host
 from attention_lib.grading.sandbox.errors import NoSandbox, SessionEnded
-from attention_lib.grading.sandbox.host import Sandbox, missing_protection, require_sandbox
+from attention_lib.grading.sandbox.host import (
+    Sandbox,
+    SandboxSupervisor,
+    missing_protection,
+    require_sandbox,
+)
 from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
 
@@ -292,17 +297,28 @@ def test_time_of_all_cells_together_is_limited(sandbox, monkeypatch):
     assert session.waited
 
 
-@pytest.mark.parametrize(
-    ("cell", "waited"),
-    [
-        ("import time; time.sleep(60)", True),
-        ("import time; time.process_time = lambda: 1e9\nwhile True: pass", False),
-    ],
-)
-def test_interrupted_cell_was_lost_to_wall_clock_time_unless_it_worked(sandbox, cell, waited):
+@pytest.mark.parametrize(("counted", "waited"), [(0.0, True), (60.0, False)])
+def test_supervisor_counts_whether_an_interrupted_cell_waited(
+    sandbox, monkeypatch, counted, waited
+):
+    monkeypatch.setattr(SandboxSupervisor, "cpu_seconds", lambda _: counted)
+    lie = f"import time; time.process_time = lambda: {60 - counted}; time.sleep(60)"
     with contextlib.closing(sandbox.open({})) as session:
-        assert session.ask({"do": "run", "source": cell}, 0.3)["interrupted"]
-        assert session.waited == waited
+        assert session.ask({"do": "run", "source": lie}, 0.3)["interrupted"]
+        assert (session.waited, session.overdue) == (waited, True)
+
+
+def test_supervisor_counts_the_processors_time(sandbox, monkeypatch):
+    counts = []
+    count = SandboxSupervisor.cpu_seconds
+    monkeypatch.setattr(
+        SandboxSupervisor, "cpu_seconds", lambda one: counts.append(count(one)) or counts[-1]
+    )
+    work = "import time\nwhile time.process_time() < 1: pass"
+    with contextlib.closing(sandbox.open({})) as session:
+        session.ask({"do": "run", "source": work}, 30)
+        session.note_stop(1)
+    assert counts[0] > 0.8
 
 
 def test_number_of_processes_is_limited(run):
