@@ -16,7 +16,7 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.explaining_errors import explained
-from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
@@ -28,6 +28,8 @@ from attention_lib.checks.source.search import Search, search
 from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
+
+MOST_ERROR_CHARACTERS = 1000  # of an error's text, which an answer may make as long as it likes
 
 
 @dataclass(frozen=True)
@@ -120,20 +122,25 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
     assert error is not None
     if seen.refused_call:
         sentence = (
-            f"{name} cannot be called this way ({error}); its first line should be "
+            f"{name} cannot be called this way ({_text_of(error)}); its first line should be "
             f"{exercise.first_line}:"
         )
         return Report(exercise, "wrong", sentence, comparison)
     stopped = f"stopped{_place_of(frames, name)} with {type(error).__name__}"
-    explanation = seen.explanation or explained(error)
+    explanation = explanation_of(seen) or explained(error)
     if explanation:
         sentence = f"{name} {stopped}: {explanation}"
         return Report(exercise, "error", sentence, comparison)
-    stopped += f": {error}".rstrip() if str(error) else "."
+    stopped += f": {_text_of(error)}".rstrip() if str(error) else "."
     if raises:
         sentence = f"{name} should raise {raises.__name__} here; it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def _text_of(error: BaseException) -> str:
+    text = str(error)
+    return text if len(text) <= MOST_ERROR_CHARACTERS else f"{text[:MOST_ERROR_CHARACTERS]}…"
 
 
 def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
@@ -239,9 +246,9 @@ def out_of_time(exercise: Exercise, seen: Observation) -> str:
     """Say that a call was stopped, and whether it was slow or may never have ended."""
     sentence = f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was stopped"
     if seen.explanation.startswith("It is slow"):
-        return f"{sentence}. {seen.explanation}"
+        return f"{sentence}. {explanation_of(seen)}"
     look = "look for a loop that never ends, or takes too many steps"
-    return f"{sentence}: {look}. {seen.explanation}".rstrip()
+    return f"{sentence}: {look}. {explanation_of(seen)}".rstrip()
 
 
 def probes(attempt: Attempt) -> Iterator[Report]:
@@ -256,7 +263,9 @@ def probes(attempt: Attempt) -> Iterator[Report]:
         seen = observe(functools.partial(probe, answer, rng), Case(), limit=limit)
         if seen.out_of_time:
             seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
-            sentence = f"{exercise.name} took over {seconds} on a larger input. {seen.explanation}"
+            sentence = (
+                f"{exercise.name} took over {seconds} on a larger input. {explanation_of(seen)}"
+            )
             sentence = sentence.rstrip()
             yield Report(exercise, "wrong", sentence)
         elif isinstance(seen.error, WrongWhereMeasured):
@@ -264,7 +273,7 @@ def probes(attempt: Attempt) -> Iterator[Report]:
         elif seen.error is not None:
             sentence = (
                 f"{exercise.name} stopped on a larger input with "
-                f"{type(seen.error).__name__}: {seen.error}"
+                f"{type(seen.error).__name__}: {_text_of(seen.error)}"
             )
             comparison = Comparison(exercise.name, Trial(Case()), seen)
             yield Report(exercise, "error", sentence, comparison)

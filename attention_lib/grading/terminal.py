@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Iterator
 
 MOST_MARKS = 3  # combining marks on one character, which more would pile up over other lines
 
@@ -18,10 +17,10 @@ def few_marks(text: str) -> str:
     """Return a text with at most three combining marks on each character."""
     if text.isascii():
         return text
-    kept = (itertools.islice(own, MOST_MARKS) if mark else own for mark, own in _by_kind(text))
+    stretches = itertools.groupby(text, _is_mark)
+    kept = (itertools.islice(own, MOST_MARKS) if marks else own for marks, own in stretches)
     return "".join(itertools.chain.from_iterable(kept))
 
 
-def _by_kind(text: str) -> Iterator[tuple[bool, Iterator[str]]]:
-    """Split a text into stretches of combining marks and of other characters."""
-    return itertools.groupby(text, lambda character: unicodedata.combining(character) > 0)
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me")  # drawn above, below or around another

@@ -19,6 +19,7 @@ class Observation:
     error: BaseException | None = None
     frames: list[traceback.FrameSummary] = field(default_factory=list)  # the error's, the learner's
     explanation: str = ""  # of the end of the time, or of an error in another process
+    is_quoted: bool = False  # the explanation is what a submission's own process says
     out_of_time: bool = False
     waited: bool = False  # and the processor worked less for it than the limit
     refused_call: bool = False  # the call itself failed: the answer takes other arguments
@@ -27,6 +28,13 @@ class Observation:
     changed: list[str] = field(default_factory=list)  # arguments, by position or by name
     read_again: bool = False  # an argument that can be read once, after its end
     forbidden: str = ""  # the function called that may not do the answer's work
+
+
+def explanation_of(seen: Observation) -> str:
+    """Return the explanation, between quotes where a submission's own process says it."""
+    if seen.explanation and seen.is_quoted:
+        return f'Its own process says: "{seen.explanation}"'
+    return seen.explanation
 
 
 def of_a_stub(seen: Observation) -> bool:

@@ -92,6 +92,7 @@ def _observation(reply: Message) -> Observation:
         error=error_again(error) if error else None,
         frames=frames[:8],
         explanation=str(reply.get("explanation") or "")[: explaining_errors.MOST_CHARACTERS],
+        is_quoted=True,
         out_of_time=bool(reply.get("out_of_time")),
         waited=bool(reply.get("waited")),
         refused_call=bool(reply.get("refused_call")),

@@ -13,7 +13,7 @@ from traitlets import default
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
-from attention_lib.grading.terminal import few_marks
+from attention_lib.grading.terminal import printable
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -137,11 +137,13 @@ def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:
 def _row(cell: NotebookNode) -> dict[str, Any]:
     """Return what the summary shows of one exercise."""
     marks = cell.metadata.nbgrader
-    sentence = few_marks(_sentence(cell))
+    sentence = printable(_sentence(cell))
     if marks.get("unmarked"):
         sentence = "This answer waits to be read."
     elif marks.get("in_doubt"):
         sentence = f"{sentence} The mark was given for an earlier answer.".strip()
+    elif marks.get("comment"):
+        sentence = f"{sentence} Comment: {printable(' '.join(marks.comment.split()))}".strip()
     if len(sentence) > limits.SUMMARY_CHARACTERS:
         sentence = f"{sentence[: limits.SUMMARY_CHARACTERS]}…"
     return {

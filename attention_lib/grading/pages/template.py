@@ -12,7 +12,7 @@ PAGE = """\
 {%- extends 'nbconvert/templates/classic/base.html.j2' -%}
 
 {% macro points(score, most) -%}
-(Score: {{ score | float | round(2) }} / {{ most | float | round(2) }})
+{{ "%g" | format(score | float | round(2)) }} of {{ "%g" | format(most | float | round(2)) }}
 {%- endmacro %}
 
 {%- block header -%}
@@ -33,6 +33,7 @@ table { border-collapse: collapse }
 th, td { padding: 2px 10px; text-align: left; vertical-align: top }
 .summary { width: 100%; margin: 1rem 0 }
 .summary th, .summary td { border-bottom: 1px solid var(--line); padding: 6px 10px 6px 0 }
+.summary td { overflow-wrap: anywhere }
 .summary td:nth-child(2) { white-space: nowrap }
 .rendered_html th, .rendered_html td { border: 1px solid var(--line) }
 .attention-tex { background: var(--tint); border-radius: 3px; padding: 0 3px }
@@ -61,7 +62,7 @@ summary { cursor: pointer }
   .summary, .summary tbody, .summary tr { display: block }
   .summary tr { border-bottom: 1px solid var(--line); padding: 6px 0 }
   .summary tr:first-child { display: none }
-  .summary td { display: inline-block; border: 0; padding: 0 10px 0 0; overflow-wrap: anywhere }
+  .summary td { display: inline-block; border: 0; padding: 0 10px 0 0 }
   .rendered_html table { display: block; overflow-x: auto }
 }
 @media print { details { border: none } .graded { break-inside: avoid } }

@@ -13,6 +13,7 @@ from attention_lib.exercises.ids import current_id
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
+from attention_lib.grading.terminal import printable
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
 # What differs between two students' sentences of one kind: numbers, and words of their own.
@@ -33,6 +34,10 @@ class Finding:
         return self.mistake or _OWN.sub("…", self.sentence)
 
 
+def _rank(finding: Finding) -> int:
+    return 0 if finding.mistake else 2 if finding.outcome == NOT_CHECKED else 1
+
+
 @dataclass
 class ClassReport:
     """What a class did in a lesson."""
@@ -46,7 +51,11 @@ class ClassReport:
     excused: list[str] = field(default_factory=list)  # by the roster
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
-        """Return who has the same finding in an exercise: the most frequent first, right left out."""
+        """Return who has the same finding in an exercise, right left out.
+
+        Known mistakes come first, then what else a check found, then what was not checked; of each
+        the most frequent first.
+        """
         students = defaultdict(list)
         first: dict[tuple[str, str], Finding] = {}
         for student, findings in self.findings.items():
@@ -55,7 +64,7 @@ class ClassReport:
                 key = finding.outcome, finding.group
                 first.setdefault(key, finding)
                 students[key].append(student)
-        ordered = sorted(students, key=lambda key: (-len(students[key]), key))
+        ordered = sorted(students, key=lambda key: (_rank(first[key]), -len(students[key]), key))
         return [(first[key], students[key]) for key in ordered]
 
     def outcomes(self, exercise: str) -> Counter[str]:
@@ -158,7 +167,7 @@ def _finding(outputs: list[dict[str, Any]]) -> Finding:
     for output in outputs:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:
-            mistake, sentence = (verdict.get(key, "") for key in ("mistake", "sentence"))
-            return Finding(verdict["outcome"], current_id(mistake), sentence)
+            sentence = printable(verdict.get("sentence", ""))
+            return Finding(verdict["outcome"], current_id(verdict.get("mistake", "")), sentence)
     errors = [str(one.get("evalue", "")) for one in outputs if one["output_type"] == "error"]
-    return Finding(NOT_CHECKED, "", errors[0] if errors else "")
+    return Finding(NOT_CHECKED, "", printable(errors[0]) if errors else "")

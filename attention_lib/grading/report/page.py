@@ -15,14 +15,14 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em;
   color: #1a1a1a; background: #fdfdfb }
 table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; text-align: left;
-  vertical-align: top; border-bottom: 1px solid #ddd } td.number { text-align: right }
-svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555; white-space: nowrap }
+  vertical-align: top; border-bottom: 1px solid #ddd; overflow-wrap: anywhere } td.number { text-align: right }
+svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555 }
 @media (prefers-color-scheme: dark) { body { color: #e8e8e8; background: #181818 }
   td, th { border-color: #444 } code { color: #aaa } }
 @media (max-width: 30rem) { body { margin: 1em auto }
   thead { display: none } tr { display: block; border-bottom: 1px solid #888 }
   td { display: block; border: 0 } td.number { text-align: left; font-weight: bold }
-  td.number::before { content: "Students: " } code { white-space: normal } }
+  td.number::before { content: "Students: " } }
 @media print { body { margin: 0; max-width: none } }
 """
 BAR_WIDTH, BAR_HEIGHT = 600, 22

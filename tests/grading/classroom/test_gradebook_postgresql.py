@@ -81,5 +81,5 @@ def test_a_class_is_graded_into_postgresql(url, tmp_path, monkeypatch):
     results = room.grade()
     assert results["ada"].points == {**room.most, "written_softmax": 1.5}
     assert results["bo"].points == room.most
-    assert "(Score: 1.5 / 2.0)" in room.feedback("ada")
+    assert "1.5 of 2" in room.feedback("ada")
     assert rows_of_others(course, "bo", LESSON) == others
