@@ -16,8 +16,8 @@ from attention_lib.checks.exercise import Exercise
 FEW = 2  # as many right calls show that what they lack matters
 MOST_FEATURES = 2  # that divide the calls in the same way: with more, none is telling
 
-# How plain a feature is: an argument that is given, a kind of argument, what it holds, its sizes.
-GIVEN, KIND, CONTENT, NUMBERS, SIZES = range(5)
+# How plain a feature is: an argument that is given, a kind of argument, what it holds, its numbers.
+GIVEN, KIND, CONTENT, NUMBERS = range(4)
 
 
 class Feature(NamedTuple):
@@ -35,7 +35,7 @@ class Feature(NamedTuple):
         return self.text.format(f"{', '.join(first)} and {last}" if first else last)
 
 
-def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: int = SIZES) -> str:
+def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: int = NUMBERS) -> str:
     """Say in one sentence which calls are wrong, if a feature of the call divides them.
 
     Features of a higher rank than `plainest` are left out, and so are calls that should raise.
@@ -60,8 +60,7 @@ def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: in
         return f"{who} {exact} {_are(total)} wrong; the other {right} {_are(right)} right."
     if total > right:
         negated = [not one for one in wrong]
-        plain = [one for one in table if one.row == negated and one.rank < SIZES]
-        opposite = _telling(plain, right)
+        opposite = _telling([one for one in table if one.row == negated], right)
         if opposite:
             return f"Only the {right} calls {opposite} are right; the other {total} are wrong."
     return _one_sided(table, wrong)
@@ -77,12 +76,7 @@ def contrast_of(
 
 
 def _telling(features: Sequence[Feature], count: int) -> str:
-    """Return the words of the plainest features, unless too many divide the calls alike.
-
-    One call has much that the others lack: what it lacks by its sizes tells nothing.
-    """
-    if count == 1:
-        features = [one for one in features if one.rank < SIZES]
+    """Return the words of the plainest features, unless too many divide the calls alike."""
     texts = [one.words for one in features if one.rank == features[0].rank]
     if not features or len(texts) > MOST_FEATURES or (count == 1 and len(features) > MOST_FEATURES):
         return ""
@@ -90,10 +84,7 @@ def _telling(features: Sequence[Feature], count: int) -> str:
 
 
 def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
-    """Say of which calls all wrong ones are, though some of these are right.
-
-    What random numbers have by themselves, such as some below 0, is no such feature.
-    """
+    """Say of which calls all wrong ones are, though some of these are right."""
     total = sum(wrong)
     best, share = None, 0.6
     for one in table:
@@ -101,7 +92,7 @@ def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
         covers = all(has for has, failed in zip(one.row, wrong, strict=True) if failed)
         if covers and total > 1 and len(wrong) - within > FEW and total / within > share:
             best, share = one, total / within
-    if best is None or best.rank >= NUMBERS:
+    if best is None or best.rank == NUMBERS:
         return ""
     within = sum(best.row)
     return (
@@ -157,9 +148,6 @@ def _features(arguments: dict[str, Any], defaults: dict[str, Any]) -> Iterator[T
         elif isinstance(value, (int, float, np.generic)):
             yield from _features_of_number(name, value, arguments)
         elif isinstance(value, Stream):
-            lengths = {item.shape[-1] for item in value.items if item.ndim}
-            yield NUMBERS, "with one block in {}", name, len(value.items) == 1
-            yield NUMBERS, "with blocks of different sizes in {}", name, len(lengths) > 1
             for item in value.items:
                 yield from _contents(name, item)
         elif isinstance(value, (tuple, list)):
@@ -168,11 +156,10 @@ def _features(arguments: dict[str, Any], defaults: dict[str, Any]) -> Iterator[T
                 if isinstance(item, np.ndarray):
                     yield from _contents(name, item)
                     yield CONTENT, "with more than 2 axes in {}", name, item.ndim > 2
-    yield from _features_of_sizes(arrays, arguments)
+    yield from _features_of_blocks(arrays, arguments.get("block_size"))
 
 
 def _features_of_array(name: str, value: np.ndarray, dtype: str) -> Iterator[Told]:
-    axes = "1 axis" if value.ndim == 1 else f"{value.ndim} axes"
     if value.dtype.kind == "f" and dtype != "float64":
         yield KIND, f"with {dtype.removeprefix('torch.')} numbers in {{}}", name, True
     yield KIND, "with booleans in {}", name, value.dtype == bool
@@ -180,7 +167,6 @@ def _features_of_array(name: str, value: np.ndarray, dtype: str) -> Iterator[Tol
     yield CONTENT, "with more than 2 axes in {}", name, value.ndim > 2
     yield CONTENT, "with more than 1 axis in {}", name, value.ndim > 1
     yield CONTENT, "with more than 3 axes in {}", name, value.ndim > 3
-    yield NUMBERS, f"with {axes} in {{}}", name, True
     yield from _contents(name, value)
 
 
@@ -196,13 +182,9 @@ def _contents(name: str, value: np.ndarray) -> Iterator[Told]:
         yield CONTENT, "with NaN in {}", name, bool(np.isnan(value).any())
         size = np.max(np.abs(value), where=np.isfinite(value), initial=0.0)
         yield CONTENT, "with numbers beyond ±700 in {}", name, bool(size > 700)
-        yield NUMBERS, "with numbers beyond ±88 in {}", name, bool(size > 88)
     yield NUMBERS, "with a 0 in {}", name, bool((value == 0).any())
-    with np.errstate(invalid="ignore"):
-        yield NUMBERS, "with numbers below 0 in {}", name, bool((value < 0).any())
-    if value.dtype.kind in "iu" and value.size:
-        repeats = len(np.unique(value)) < value.size
-        yield NUMBERS, "with a number that repeats in {}", name, repeats
+    if value.dtype.kind in "iu":
+        yield NUMBERS, "with a number that repeats in {}", name, len(np.unique(value)) < value.size
 
 
 def _features_of_number(name: str, value: Any, arguments: dict[str, Any]) -> Iterator[Told]:
@@ -217,14 +199,8 @@ def _features_of_number(name: str, value: Any, arguments: dict[str, Any]) -> Ite
     yield CONTENT, "with {} above 1", name, value > 1
 
 
-def _features_of_sizes(arrays: dict[str, np.ndarray], arguments: dict[str, Any]) -> Iterator[Told]:
-    block = arguments.get("block_size")
+def _features_of_blocks(arrays: dict[str, np.ndarray], block: Any) -> Iterator[Told]:
     for name, value in arrays.items():
-        shape = value.shape
-        if len(shape) > 1:
-            yield SIZES, "with as many rows as columns in {}", name, shape[-2] == shape[-1]
-        if shape:
-            yield NUMBERS, "with one column in {}", name, shape[-1] == 1
-        if isinstance(block, int) and block > 0 and len(shape) > 1:
-            yield CONTENT, "with a short last block of {}", name, shape[-2] % block != 0
-            yield CONTENT, "with more than one block of {}", name, shape[-2] > block
+        if isinstance(block, int) and block > 0 and value.ndim > 1:
+            yield CONTENT, "with a short last block of {}", name, value.shape[-2] % block != 0
+            yield CONTENT, "with more than one block of {}", name, value.shape[-2] > block

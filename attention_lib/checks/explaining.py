@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.contrasts import GIVEN, SIZES, contrast, contrast_of
+from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
 from attention_lib.checks.hypotheses import Hypothesis, contradict
 from attention_lib.checks.problems import Attempt, left_after
-from attention_lib.checks.relations import Related, related, related_here
+from attention_lib.checks.relations import Related, related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
@@ -348,7 +348,7 @@ def _with_advice(attempt: Attempt, advice: str) -> Report | None:
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
     """Say where the results are wrong, and what the wrong calls have that the others lack."""
     return _related(
-        attempt, related(attempt.exercise, attempt.table.wrong, attempt.table.right), SIZES
+        attempt, related(attempt.exercise, attempt.table.wrong, attempt.table.right), NUMBERS
     )
 
 
@@ -358,7 +358,7 @@ def _related(attempt: Attempt, relation: Related | None, plainest: int) -> Repor
     if not first.problem:
         return None
     explained = [
-        relation.sentence if relation else related_here(attempt.exercise, first),
+        relation.sentence if relation else "",
         contrast(attempt.exercise, attempt.comparisons, plainest),
     ]
     if not any(explained):

@@ -127,22 +127,6 @@ def _pairs(wrong_parts: Sequence[dict[str, Pair]], which: str) -> list[Pair]:
     return [parts[which] for parts in wrong_parts if which in parts]
 
 
-def related_here(exercise: Exercise, wrong: Comparison) -> str:
-    """Say how the result of one call comes from the right one, if many numbers show it.
-
-    Other calls may have another fault as well.
-    """
-    parts = _parts(exercise, wrong)
-    for which, pair in parts.items():
-        for relation in IN_ONE_CALL:
-            with np.errstate(all="ignore"):
-                shown = [one for one in relation(pair) if one.shown_by > ENOUGH]
-            if shown:
-                holds = _with_rivals(shown)
-                return f"In this call{f', in {which}' if which else ''}, {holds.clause}."
-    return ""
-
-
 def _holds_on_all(
     relation: Relation, pairs: Sequence[Pair], refuted: Collection[tuple[Any, ...]] = ()
 ) -> Holds | None:
@@ -295,17 +279,6 @@ def _constant_factor(pair: Pair) -> Iterator[Holds]:
     yield Holds(("factor", f"{factor:.5g}"), what, shown_by - 1)
 
 
-def _factor_for_each_call(pair: Pair) -> Iterator[Holds]:
-    for holds in _constant_factor(pair):
-        if holds.label == ("factor", holds.label[1]):
-            yield Holds(
-                ("a factor for each call",),
-                f"{holds.clause}: in each call all numbers are off by one factor, which differs "
-                "from call to call",
-                holds.shown_by,
-            )
-
-
 def _constant_offset(pair: Pair) -> Iterator[Holds]:
     if not pair.fits or not pair.right.size:
         return
@@ -454,38 +427,6 @@ def _shape_advice(pair: Pair) -> str:
     return "look at where axes are joined or cut"
 
 
-def _of_a_part_of_the_batch(pair: Pair) -> Iterator[Holds]:
-    right, varied = pair.right, min(_distinct(pair.right), pair.telling)
-    if right.ndim < 2 and pair.fits:
-        return
-    for axis in range(-right.ndim, 0):
-        if right.shape[axis] < 2:
-            continue
-        for text, reduced in (
-            ("the first item", np.take(right, 0, axis)),
-            ("the last item", np.take(right, -1, axis)),
-            ("the sum", right.sum(axis)),
-            ("the mean", right.mean(axis)),
-            ("the maximum", right.max(axis)),
-        ):
-            kept = np.expand_dims(reduced, axis)
-            if _distinct(reduced) < 2:
-                continue
-            if not pair.fits and (pair.is_now(reduced) or pair.is_now(kept)):
-                yield Holds(
-                    ("reduced", text, axis),
-                    f"these are {text} of the right numbers along axis {axis}: keep all of them",
-                    varied,
-                )
-            elif pair.fits and pair.is_now(np.broadcast_to(kept, right.shape)):
-                yield Holds(
-                    ("repeated", text, axis),
-                    f"{text} of the right numbers along axis {axis} stands at every place of that "
-                    "axis: each place has its own",
-                    varied,
-                )
-
-
 def _one_number(pair: Pair) -> Iterator[Holds]:
     if pair.got.size < 3 or not pair.fits:
         return
@@ -498,7 +439,7 @@ def _one_number(pair: Pair) -> Iterator[Holds]:
 
 def _region(pair: Pair) -> Iterator[Holds]:
     if pair.fits:
-        for label, clause, shown_by in region_clauses(pair.off, pair.arguments):
+        for label, clause, shown_by in region_clauses(pair.off):
             yield Holds(("region", label), clause, shown_by)
 
 
@@ -510,14 +451,7 @@ RELATIONS: tuple[Relation, ...] = (
     _rounded,
     _few_digits,
     _another_order,
-    _of_a_part_of_the_batch,
-    _factor_for_each_call,
     _one_number,
     _region,
 )
-TELL_WHERE = (
-    _factor_for_each_call,
-    _one_number,
-    _region,
-)  # but not what to change
-IN_ONE_CALL = (_opposite_sign, _another_order, _of_a_part_of_the_batch)  # seldom by chance
+TELL_WHERE = (_one_number, _region)  # but not what to change

@@ -81,7 +81,6 @@ def rotated(query, key, value, grad_output):
             lambda *arguments: tuple(-one for one in backward(*arguments)),
             ". Every number is right but for its sign",
         ),
-        ("softmax", lambda s, axis=-1: np.where(s < 0, 0.5, 1) * right(s, axis), "below 0"),
         (
             "attention_layer",
             lambda x, w_q, w_k, w_v, w_o: (
@@ -197,7 +196,6 @@ def test_factor_that_two_calls_disagree_on_is_not_named():
 
     sentence = said_of_numbers(answer, "dot_product_scores")
     assert "divide by it once" not in sentence
-    assert "differs from call to call" in sentence
 
 
 def _tiled_backward_with(factor):
