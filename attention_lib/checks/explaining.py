@@ -24,7 +24,7 @@ from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
 
 MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
-FEWEST_CALLS = 3  # in which a known mistake is the same: of a slow answer there may be fewer
+FEWEST_CALLS = 3  # of a slow answer, in which a known mistake is the same
 CLOSE = 1e-3  # of a result's size: what is this near is compared with care
 
 
@@ -63,7 +63,7 @@ def known_mistake(attempt: Attempt) -> Report | None:
 
 def known_by_nan(attempt: Attempt) -> Report | None:
     """Name it where every number is NaN or infinite, as several mistakes leave it."""
-    if len(attempt.comparisons) < FEWEST_CALLS:
+    if attempt.is_cut and len(attempt.comparisons) < FEWEST_CALLS:
         return None
     table, failing = attempt.table, _first_failing(attempt)
     with silenced():

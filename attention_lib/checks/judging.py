@@ -108,7 +108,8 @@ def judge(
             break
     if seen.out_of_time:
         return Report(exercise, "wrong", out_of_time(exercise, seen), comparisons[-1])
-    attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen)
+    is_cut = len(comparisons) < len(trials_of(exercise, seed))
+    attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen, is_cut)
     problem = next(_problems(attempt, policy), None)
     if problem:
         return problem

@@ -40,6 +40,7 @@ class Attempt:
     answer: Answer
     comparisons: Sequence[Comparison]
     seed: int = 0  # what the probes draw from
+    is_cut: bool = False  # it was slow, and wrong before it was called on all cases
 
     @functools.cached_property
     def table(self) -> Table:
