@@ -29,7 +29,7 @@ REMEDIES = {
 TRITON = {
     "make_shape_compatible": "The shapes of two blocks do not fit in this line. A block of one axis becomes a "
     "column with [:, None], one number for each row, and a row with [None, :].",
-    "has no attribute 'to_tensor'": "A kernel takes operations from tl alone: tl.exp2, tl.maximum and "
+    "Unsupported function referenced": "A kernel takes operations from tl alone: tl.exp2, tl.maximum and "
     "tl.where, not np's, torch's or math's.",
     "equal reduction dimensions": "tl.dot(a, b) sums over the last axis of a and the first of b, which must "
     "have one length: the keys (BLOCK, d) need tl.trans for the scores.",

@@ -31,11 +31,16 @@ def answers_in(module: ModuleType, kind: Kind) -> Any:
         function.removeprefix(prefix).replace("_", " "): value
         for function, value in vars(module).items()
         if function.startswith(prefix)
-        and getattr(value, "pyfunc", value).__module__ == module.__name__  # of np.vectorize
+        and _function_of(value).__module__ == module.__name__
     }
     if kind == "RIGHT":
         return [*named.values(), *getattr(module, kind, [])]
     return named | getattr(module, kind, {})
+
+
+def _function_of(value):
+    """Return the function that np.vectorize, or Triton, has been given."""
+    return getattr(value, "pyfunc", None) or getattr(value, "fn", value)
 
 
 def write_answers(name: str, which: str) -> str:

@@ -59,9 +59,9 @@ class Kernel:
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        kinds = self.fn.__annotations__
+        kinds = {n: str(getattr(k, "__name__", k)) for n, k in self.fn.__annotations__.items()}
         return {
-            name: _constant(value) if _is_constexpr(kinds.get(name)) else _argument(name, value)
+            name: _constant(value) if "constexpr" in kinds.get(name, "") else _argument(name, value)
             for name, value in bound.arguments.items()
         }
 
@@ -111,10 +111,6 @@ def _constant(value: Any) -> Any:
     if isinstance(value, types.ModuleType):
         return tile_language
     return in_numpy(value) if hasattr(value, "fn") else value.value
-
-
-def _is_constexpr(annotation: Any) -> bool:
-    return str(getattr(annotation, "__name__", annotation)).endswith("constexpr")
 
 
 def _argument(name: str, value: Any) -> Any:

@@ -82,8 +82,6 @@ class Block:
         self.shape, self.memory = self.data.shape, memory
         self.dtype = self.type = dtype
 
-    T = property(lambda self: trans(self))
-
     def like(self, data: Any) -> Block:
         """Return other data of the same dtype, in the same memory."""
         return Block(data, self.dtype, self.memory)
@@ -139,9 +137,6 @@ def cast(input: Any, dtype: dtype) -> Block:
     if "p" in (block.dtype.kind, dtype.kind):
         raise TypeError(f"cannot cast {block.dtype} to {dtype}")
     return Block(block.data, dtype)
-
-
-# Operators
 
 
 def _common(a: Any, b: Any, divides: bool) -> dtype:
@@ -211,21 +206,15 @@ OPERATORS = {
     "mod": _operator(np.fmod, divides=True),  # with the sign of a, as in C
     "floordiv": _operator(lambda a, b: (a - np.fmod(a, b)) // b, "ui", divides=True),
     **{"and": _operator(np.bitwise_and, "bui"), "or": _operator(np.bitwise_or, "bui")},
-}
-COMPARISONS = {
-    **{"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal},
-    **{"eq": np.equal, "ne": np.not_equal},
+    **{"lt": _operator(np.less, result=int1), "le": _operator(np.less_equal, result=int1)},
+    **{"gt": _operator(np.greater, result=int1), "ge": _operator(np.greater_equal, result=int1)},
+    **{"eq": _operator(np.equal, result=int1), "ne": _operator(np.not_equal, result=int1)},
 }
 for _name, _operation in OPERATORS.items():
     setattr(Block, f"__{_name}__", _operation)
     setattr(Block, f"__r{_name}__", lambda b, a, _operation=_operation: _operation(a, b))
-for _name, _function in COMPARISONS.items():
-    setattr(Block, f"__{_name}__", _operator(_function, result=int1))
 Block.__neg__ = lambda self: _sub(0, self)
 Block.__invert__ = lambda self: self.like(~self.data)
-
-
-# Memory
 
 
 def load(pointer: Any, mask: Any = None, other: Any = None, **_: Any) -> Block:
@@ -272,9 +261,6 @@ def _places(pointer: Any, mask: Any, value: Any, what: str) -> Sequence[NDArray[
     return memory.numbers, places, wanted, values
 
 
-# Making blocks, and turning them over
-
-
 def program_id(axis: int) -> Block:
     return Block(running.place[axis], int32)
 
@@ -318,9 +304,6 @@ def expand_dims(input: Block, axis: Any) -> Block:
 
 def broadcast_to(input: Any, shape: Sequence[int]) -> Block:
     return as_block(input).like(_applied(lambda x: np.broadcast_to(x, shape), as_block(input).data))
-
-
-# Arithmetic
 
 
 def dot(input: Block, other: Block, acc: Any = None, out_dtype: dtype = float32, **_: Any) -> Block:
@@ -399,10 +382,7 @@ for _name in (
 ):
     setattr(Block, _name, globals()[_name])
 Block.to = Block.cast = cast
-
-
-# What a compiler would look at
-
+Block.T = property(trans)
 
 range = static_range = lambda *sizes, **_: builtins.range(*sizes)
 multiple_of = max_contiguous = max_constancy = lambda input, values: input
