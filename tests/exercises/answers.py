@@ -30,8 +30,7 @@ def answers_in(module: ModuleType, kind: Kind) -> Any:
     named = {
         function.removeprefix(prefix).replace("_", " "): value
         for function, value in vars(module).items()
-        if function.startswith(prefix)
-        and _function_of(value).__module__ == module.__name__
+        if function.startswith(prefix) and _function_of(value).__module__ == module.__name__
     }
     if kind == "RIGHT":
         return [*named.values(), *getattr(module, kind, [])]

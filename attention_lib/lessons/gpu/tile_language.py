@@ -121,13 +121,12 @@ def as_block(value: Any) -> Block:
     """Return a block as it is, and a number as one without axes."""
     if isinstance(value, Block):
         return value
-    if isinstance(value, bool):
-        return Block(value, int1)
-    if isinstance(value, int):
-        return Block(value, int32 if -(2**31) <= value < 2**31 else int64)
+    if not isinstance(value, (bool, int, float)):
+        raise TypeError(f"cannot convert {value} of type {type(value)} to tensor")
     if isinstance(value, float):
         return Block(value, float32)
-    raise TypeError(f"cannot convert {value} of type {type(value)} to tensor")
+    wide = int32 if -(2**31) <= value < 2**31 else int64
+    return Block(value, int1 if isinstance(value, bool) else wide)
 
 
 def cast(input: Any, dtype: dtype) -> Block:
@@ -369,16 +368,8 @@ def _reduction(function: Callable[..., Any], widened: str) -> Callable[..., Bloc
 sum = _reduction(np.sum, "bui")
 max, min = _reduction(np.fmax.reduce, "buif"), _reduction(np.fmin.reduce, "buif")  # without NaN
 for _name in (
-    "trans",
-    "expand_dims",
-    "broadcast_to",
-    "exp",
-    "log",
-    "sqrt",
-    "abs",
-    "sum",
-    "max",
-    "min",
+    *("trans", "expand_dims", "broadcast_to", "sum", "max", "min"),
+    *("exp", "log", "sqrt", "abs"),
 ):
     setattr(Block, _name, globals()[_name])
 Block.to = Block.cast = cast
