@@ -286,17 +286,17 @@ def roofline(
             f" A dotted level line, {name}, at {most / 1e9:.3g} billion operations a second."
             for name, most in ceilings.items()
         ),
-        height=3.6,
+        height=4.0 + 0.1 * len(points),
     )
     everywhere = [x for x, _ in points.values()]
     reach = np.array([min(1.0, *everywhere) / 2, max(2 * ridge, *everywhere) * 4])
     fine = np.geomspace(*reach, 200)
     axis.plot(fine, np.minimum(peak, bandwidth * fine) / 1e9, color=INK, label="the roof")
     for name, most in ceilings.items():
-        axis.axhline(most / 1e9, color=GRAY, linewidth=2, linestyle=":", label=name)
+        axis.axhline(most / 1e9, color=ORANGE, linewidth=2.5, linestyle=":", label=name)
     axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
-    axis.annotate("waiting for memory", (ridge, 1), (-8, 4), ha="right", **_BY_THE_AXIS)
-    axis.annotate("busy computing", (ridge, 1), (8, 4), ha="left", **_BY_THE_AXIS)
+    axis.annotate("waiting for memory", (ridge, 0), (-6, 5), ha="right", **_BY_THE_AXIS)
+    axis.annotate("busy computing", (ridge, 0), (6, 5), ha="left", **_BY_THE_AXIS)
     for (name, (x, y)), color, mark in zip(
         points.items(),
         itertools.cycle((VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY)),
@@ -314,11 +314,12 @@ def roofline(
     axis.set_yscale("log")
     axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.8g}")
-    lowest = min(bandwidth * reach[0], *(y for _, y in points.values()))
-    axis.set(xlim=reach, ylim=(lowest / 3e9, 3 * max(peak, *ceilings.values(), 0) / 1e9))
+    lowest = min(peak / 8, *(y for _, y in points.values()))
+    highest = max(peak, *ceilings.values(), 0)
+    axis.set(xlim=reach, ylim=(lowest / 2.5e9, 2 * highest / 1e9))
     axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
     axis.grid()
-    axis.legend(loc="upper left")
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
