@@ -638,6 +638,7 @@ class TestVariants:
         assert row.operations == 5 * 2 * 2 * 64 * 64 * 64
         assert "back" in variants.text_table([row])
 
+    @pytest.mark.slow
     def test_compiled_backward_pass_can_be_repeated(self, monkeypatch):
         """As torch compiles it by default, its buffers are given away to the first repetition."""
         compiler = functools.partial(torch.compile, backend="aot_eager")

@@ -12,7 +12,9 @@ FUNCTIONS = [exercise for exercise in EXERCISES.values() if exercise.kind == "fu
 # The first mistakes of each, and all that are measured.
 MISTAKES = [
     pytest.param(
-        *(exercise, mistake), id=f"{exercise.name}-{number}", marks=in_one_worker(exercise.name)
+        *(exercise, mistake),
+        id=f"{exercise.name}-{number}",
+        marks=in_one_worker(exercise.name) + [pytest.mark.slow] * mistake.measured,
     )
     for exercise in FUNCTIONS
     for number, mistake in enumerate(exercise.mistakes)
