@@ -90,11 +90,11 @@ site: $(SITE_READY) ## make the lessons as web pages in build/site
 	@$(VENV_PYTHON) -m website
 
 # FROM: what Moodle or Canvas exported for the lesson, a zip archive or a folder. AGAIN=1: where
-# another notebook was collected before, set that aside.
+# another notebook was collected before, set that aside. LATE: when those came whom Canvas calls late.
 collect: $(CLASS_READY) ## sort what was handed in: make collect LESSON=01_softmax FROM=export.zip
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)" $(if $(FROM),--from "$(FROM)") \
-	    $(if $(AGAIN),--again)
+	    $(if $(AGAIN),--again) $(if $(LATE),--late "$(LATE)")
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
 # tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed since it was graded.

@@ -140,7 +140,7 @@ def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Resul
     with warnings.catch_warnings(), course.gradebook() as gradebook:
         warnings.simplefilter("ignore")  # nbgrader's way with its database
         students = {student.id: student for student in class_list(course, gradebook)}
-    whole = []
+    whole, refused = [], course.not_collected(lesson)
     for result in results:
         student = students.pop(result.student, None)
         note = ""
@@ -153,7 +153,9 @@ def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Resul
     for student in students.values():
         if course.autograded(lesson, student.id).is_file():
             continue  # what was graded before has been taken away since
-        note = "excused" if lesson in student.excused else "handed in nothing"
+        why = refused.get(student.id)
+        note = f"what was handed in was not collected: {why}" if why else "handed in nothing"
+        note = "excused" if lesson in student.excused else note
         whole.append(Result(student.id, note=note, absent=True))
     return sorted(whole, key=lambda result: result.student)
 

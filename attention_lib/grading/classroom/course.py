@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 import os
 import re
 import stat
@@ -227,6 +228,19 @@ class Course:
     def downloaded(self, lesson: str) -> Path:
         """The folder of what an instructor downloaded, to be collected."""
         return self._own / "downloaded" / lesson / "archive"
+
+    def not_collected(self, lesson: str) -> dict[str, str]:
+        """Return, by student, why what was handed in was not collected."""
+        path = self._own / f"{lesson}.refused"
+        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+
+    def note_not_collected(self, lesson: str, reasons: dict[str, str | None]) -> None:
+        """Keep these reasons for the table of marks; None: it was collected after all."""
+        known = self.not_collected(lesson).items()
+        kept = {student: why for student, why in known if student not in reasons}
+        kept |= {student: why for student, why in reasons.items() if why is not None}
+        self._own.mkdir(mode=0o700, exist_ok=True)
+        (self._own / f"{lesson}.refused").write_text(json.dumps(kept), encoding="utf-8")
 
     def autograded(self, lesson: str, student: str) -> Path:
         """A submission as it was run and graded."""

@@ -10,6 +10,7 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.collecting import collect, collect_export
 from attention_lib.grading.intake.folder import NotTaken
+from attention_lib.grading.intake.timestamps import parse_time
 from attention_lib.grading.terminal import printable
 
 
@@ -26,17 +27,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--again", action="store_true", help="set aside another notebook that was collected before"
     )
+    parser.add_argument(
+        "--late", metavar="TIME", help="when late hand-ins came, such as 2026-12-01 17:30 UTC"
+    )
     options = parser.parse_args(arguments)
     try:
         course = Course.here()
         lesson = course.require(options.lesson)
+        if options.late and parse_time(options.late) is None:
+            raise CourseError(f"{options.late!r} is no time: write it as 2026-12-01 17:30 UTC.")
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
     place = options.export or course.downloaded(lesson)
     try:
         if options.export:
-            result = collect_export(course, lesson, options.export, options.again)
+            result = collect_export(course, lesson, options.export, options.again, options.late)
         else:
             result = collect(course, lesson, again=options.again)
     except NotTaken as reason:

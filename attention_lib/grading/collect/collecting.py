@@ -80,8 +80,12 @@ def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | 
         raise NotCollected(str(why)) from None
 
 
-def collect_export(course: Course, lesson: str, path: Path, again: bool = False) -> Collected:
+def collect_export(
+    course: Course, lesson: str, path: Path, again: bool = False, late: str | None = None
+) -> Collected:
     """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
+
+    `late` is the time to write down for those who are late, of whom Canvas does not say when.
 
     Without a roster nobody is known: then each sentence has the line that would add a student.
 
@@ -93,7 +97,7 @@ def collect_export(course: Course, lesson: str, path: Path, again: bool = False)
     roster = read_roster(course) or Roster((), course.shown(course.roster))
     with open_export(path) as export:
         hand_ins, refused = find_hand_ins(export, roster)
-        return _collect_each(course, lesson, hand_ins, refused, again)
+        return _collect_each(course, lesson, hand_ins, refused, again, late)
 
 
 def _collect_each(
@@ -102,20 +106,27 @@ def _collect_each(
     downloads: Sequence[Collectable],
     refused: list[str],
     again: bool,
+    late: str | None = None,
 ) -> Collected:
     result = Collected(refused=refused)
+    reasons: dict[str, str | None] = {}  # by student, why nothing was collected
     for download in downloads:
+        reasons[download.student] = None
         try:
             sentence = _collect(course, lesson, download, again)
-            late = [_late(course, lesson, download.student)] if download.late else []
-            sentence = "; ".join([sentence, *late, *download.remarks])
+            if download.late:
+                sentence = f"{sentence}; {_late(course, lesson, download.student, late)}"
+            sentence = "; ".join([sentence, *download.remarks])
             result.collected.append(f"{download.name}: {sentence}.")
         except NotCollected as why:
             result.refused.append(not_collected(download.name, str(why)))
+            reasons[download.student] = str(why)
         except Exception as problem:  # whatever it is, the other downloads are collected
             log.debug("%s is not collected", download.name, exc_info=True)
             sentence = not_collected(download.name, f"it could not be read ({problem!r})")
             result.refused.append(sentence)
+            reasons[download.student] = "it could not be read"
+    course.note_not_collected(lesson, reasons)
     return result
 
 
@@ -145,12 +156,15 @@ def _collect(course: Course, lesson: str, download: Collectable, again: bool) ->
     return f"collected for {download.student}{beside}{_without(work.left_out)}{aside}"
 
 
-def _late(course: Course, lesson: str, student: str) -> str:
-    """Say that a hand-in is late, and where to write when it came, which Canvas does not say."""
+def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
+    """Say that a hand-in is late, and write down when it came, or say where to."""
     path = course.submission(lesson, student) / TIMESTAMP
     if path.is_file():
         return "late"
-    return f"late (if that costs something, write when it came into {course.shown(path)})"
+    if time:
+        path.write_text(f"{time}\n", encoding="utf-8")
+        return f"late, {time}"
+    return f'late (if that costs something, add LATE="2026-12-01 17:30 UTC" or write {course.shown(path)})'
 
 
 def _without(paths: list[str]) -> str:

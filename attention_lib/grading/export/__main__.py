@@ -37,6 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write_grades(course: Course, format_name: str) -> list[str]:
+    if format_name not in FORMATS:
+        raise CourseError(
+            f"Grades are written for {' or '.join(FORMATS)}, not for {format_name!r}."
+        )
     grades = read_grades(course)
     text, left_out = FORMATS[format_name](grades)
     target = course.returned / f"grades-{format_name}.csv"
@@ -70,7 +74,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="export", description=__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
     grades = commands.add_parser("grades", help="a CSV file with the grades of all lessons")
-    grades.add_argument("format", choices=sorted(FORMATS))
+    grades.add_argument("format", metavar="FORMAT", help=" or ".join(FORMATS))
     feedback = commands.add_parser("feedback", help="a zip archive with the pages of a lesson")
     feedback.add_argument("lesson", metavar="LESSON", help="such as 01_softmax")
     feedback.add_argument(

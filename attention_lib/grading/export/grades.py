@@ -37,7 +37,7 @@ class Grades:
     most: dict[str, float]  # points by lesson
     totals: dict[str, dict[str, float | None]]  # by lesson and student; None waits for a human
     strangers: list[str]  # who was graded, and is not in the class
-    unread: list[str] = field(default_factory=list)  # sentences on zeros for what is no notebook
+    unread: list[str] = field(default_factory=list)  # sentences on what is no notebook
 
     def cell(self, student: Student, lesson: str, excused: str = "") -> str:
         """Return what stands in a student's cell for a lesson."""
@@ -67,6 +67,12 @@ def read_grades(course: Course) -> Grades:
         for lesson, by_student in standings.items()
     }
     totals = {lesson: by_student for lesson, by_student in totals.items() if by_student}
+    refused = [
+        f"{name} has no grade for {lesson}: what was handed in was not collected, since {why}."
+        for lesson, by_student in totals.items()
+        for name, why in course.not_collected(lesson).items()
+        if name not in by_student
+    ]
     if not totals:
         raise CourseError(
             f"Nobody has been graded for any lesson yet: {course.command('grade')} does that."
@@ -74,7 +80,9 @@ def read_grades(course: Course) -> Grades:
     known = {student.id for student in students}
     graded = {name for by_student in totals.values() for name in by_student}
     most = {lesson: sum(points_of_lesson(course, lesson).values()) for lesson in totals}
-    return Grades(students, most, totals, sorted(graded - known), unread_zeros(course, totals))
+    return Grades(
+        students, most, totals, sorted(graded - known), refused + unread_zeros(course, totals)
+    )
 
 
 def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> list[str]:

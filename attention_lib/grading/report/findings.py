@@ -47,6 +47,7 @@ class ClassReport:
     standings: dict[str, Standing]  # by student, of those who were graded
     findings: dict[str, dict[str, Finding]]  # by student and exercise
     missing: list[str] = field(default_factory=list)  # students who handed in nothing
+    refused: list[str] = field(default_factory=list)  # whose hand-in was not collected
     ungraded: list[str] = field(default_factory=list)  # who handed in, and were not graded
     excused: list[str] = field(default_factory=list)  # by the roster
 
@@ -86,6 +87,7 @@ class ClassReport:
         reasons = (
             (self.ungraded, "not graded yet"),
             (self.excused, "excused"),
+            (self.refused, "not collected"),
             (self.missing, "handed in nothing"),
         )
         return {
@@ -131,12 +133,15 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         )
     known = {student.id for student in students}
     excused = {student.id for student in students if lesson in student.excused}
+    absent = known - excused - submitted - graded.keys()
+    refused = absent & course.not_collected(lesson).keys()
     return ClassReport(
         lesson,
         worth=points_of_lesson(course, lesson),
         standings=graded,
         findings={student: _findings(course, lesson, student) for student in graded},
-        missing=sorted(known - excused - submitted - graded.keys()),
+        missing=sorted(absent - refused),
+        refused=sorted(refused),
         ungraded=sorted(submitted - graded.keys()),
         excused=sorted(excused),
     )

@@ -39,6 +39,7 @@ def attendance(report: ClassReport) -> str:
     parts = [f"{report.lesson}: {len(report.standings)} graded"]
     for students, words in (
         (report.ungraded, "not graded yet"),
+        (report.refused, "handed in what was not collected"),
         (report.missing, "handed in nothing"),
         (report.excused, "excused"),
         (report.late, "late"),

@@ -11,8 +11,9 @@ from attention_lib.grading.collect.__main__ import main
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.collecting import collect, collect_export
 from attention_lib.grading.collect.exports import read_name
+from attention_lib.grading.grade import add_absent
 from tests.grading.collect.zips import zipped
-from tests.grading.sample_class import LESSONS, make_course
+from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]
 NOTEBOOK = f"{LESSON}.ipynb"
@@ -138,11 +139,37 @@ def test_export_of_canvas_is_collected_and_of_repeated_hand_ins_the_latest(cours
     }
     (of_ada,) = (one for one in result.collected if "ada" in one)
     assert of_ada == (
-        "lovelaceada_12345: collected for ada, with 2 more files; late (if that costs "
-        f"something, write when it came into classroom/submitted/ada/{LESSON}/timestamp.txt); "
+        "lovelaceada_12345: collected for ada, with 2 more files; late (if that costs something, add "
+        f'LATE="2026-12-01 17:30 UTC" or write classroom/submitted/ada/{LESSON}/timestamp.txt); '
         "lovelaceada_12345_901_01_softmax.ipynb is of an earlier hand-in; "
         "lovelaceada_LATE_12345_902_01_softmax-9.ipynb is of an earlier hand-in."
     )
+
+
+def test_time_of_late_hand_ins_is_said_once_for_all(course, monkeypatch, capsys):
+    path = course.root / "export.zip"
+    path.write_bytes(
+        zipped(
+            (f"lovelaceada_LATE_12345_903_{NOTEBOOK}", "1"), (f"oharabo_23456_904_{NOTEBOOK}", "2")
+        )
+    )
+    monkeypatch.chdir(course.root)
+    assert main([LESSON, "--from", str(path), "--late", "tomorrow"]) == 1
+    assert "'tomorrow' is no time" in capsys.readouterr().err
+    assert main([LESSON, "--from", str(path), "--late", "2026-12-01 17:30 UTC"]) == 0
+    stamps = [name for name in submitted(course) if name.endswith("timestamp.txt")]
+    assert stamps == [f"ada/{LESSON}/timestamp.txt"]
+    assert submitted(course)[stamps[0]] == b"2026-12-01 17:30 UTC\n"
+
+
+def test_who_handed_in_a_pdf_has_not_handed_in_nothing(export, course):
+    export((f"Ada Lovelace_12345_assignsubmission_file_{LESSON}.pdf", "%PDF"))
+    assert "no notebook" in course.not_collected(LESSON)["ada"]
+    notes = {one.student: one.note for one in quietly(add_absent, course, LESSON, [])}
+    assert notes["ada"].startswith("what was handed in was not collected: ")
+    assert notes["bo"] == "handed in nothing"
+    export((f"Ada Lovelace_12345_assignsubmission_file_{NOTEBOOK}", "{}"))
+    assert course.not_collected(LESSON) == {}
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

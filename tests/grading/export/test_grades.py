@@ -8,6 +8,7 @@ import pytest
 
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.roster import Student
+from attention_lib.grading.export.__main__ import main
 from attention_lib.grading.export.grades import (
     Grades,
     as_canvas,
@@ -57,6 +58,13 @@ def test_zero_for_a_hand_in_that_could_not_be_graded_is_named(tmp_path):
     assert sentence == (
         f"bo has 0 for {LESSON}, since the hand-in could not be graded: it is empty."
     )
+
+
+def test_format_that_there_is_not_is_answered_in_a_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(make_course(tmp_path).root)
+    assert main(["grades", "blackboard"]) == 1
+    said = "Grades are written for canvas or moodle, not for 'blackboard'.\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.slow
