@@ -40,6 +40,7 @@ from attention_lib.exercises.parts.attention import (
     softmax_or_zeros,
     zeroed,
 )
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import (
@@ -160,25 +161,15 @@ def scaled_by(number: float) -> Answer:
     return attention_with(default_scale=lambda query, key, value: number)
 
 
-def mask_scaled(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    mask: NDArray | None = None,
-    scale: float | None = None,
-) -> tuple[NDArray, NDArray]:
+@by_name(attention)
+def mask_scaled(query, key, value, mask, scale):
     by = inverse_root(query, key, value) if scale is None else scale
     weights = softmax_or_zeros(masked_scores(dot_products(query, key), mask) * by)
     return weights @ value, weights
 
 
-def weights_scaled(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    mask: NDArray | None = None,
-    scale: float | None = None,
-) -> tuple[NDArray, NDArray]:
+@by_name(attention)
+def weights_scaled(query, key, value, mask, scale):
     _, weights = attention(query, key, value, mask, 1.0)
     weights = weights * (inverse_root(query, key, value) if scale is None else scale)
     return weights @ value, weights

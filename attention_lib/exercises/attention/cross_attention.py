@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
@@ -22,6 +21,7 @@ from attention_lib.exercises.parts.attention import (
     projected,
     scaled_by_width,
 )
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import (
     draw_projections,
     in_float32,
@@ -84,14 +84,8 @@ def cross_attention_with(**parts: Callable[..., Any]) -> Answer:
 def made_from(queries: str, keys: str, values: str) -> Answer:
     """Make queries, keys and values from the sequences named."""
 
-    def answer(
-        x: NDArray,
-        context: NDArray,
-        w_q: NDArray,
-        w_k: NDArray,
-        w_v: NDArray,
-        mask: NDArray | None = None,
-    ) -> NDArray:
+    @by_name(cross_attention)
+    def answer(x, context, w_q, w_k, w_v, mask):
         sequences = {"x": x, "context": context}
         arrays = sequences[queries] @ w_q, sequences[keys] @ w_k, sequences[values] @ w_v
         return attention(*arrays, mask)[0]

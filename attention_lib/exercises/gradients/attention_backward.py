@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import (
     plain_softmax,
@@ -112,13 +113,8 @@ def weigh_by_softmax(scores: NDArray, mask: NDArray | None) -> NDArray:
     return softmax(scores) if mask is None else masked_softmax(scores, mask)
 
 
-def magnitude(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    grad_output: NDArray,
-    mask: NDArray | None = None,
-) -> Gradients:
+@by_name(attention_backward)
+def magnitude(query, key, value, grad_output, mask):
     """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
     scale = 1 / math.sqrt(query.shape[-1])
     products = np.abs(query) @ transposed(np.abs(key)) * scale
@@ -199,13 +195,8 @@ def times_power_of_d_k(which: int, power: float = 0.5) -> Answer:
     )
 
 
-def transposed_whole(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    grad_output: NDArray,
-    mask: NDArray | None = None,
-) -> Gradients:
+@by_name(attention_backward)
+def transposed_whole(query, key, value, grad_output, mask):
     root = math.sqrt(query.shape[-1])
     weights = weigh_by_softmax(query @ key.T / root, mask)
     grad_scores = softmax_vjp(weights, grad_output @ value.T)
@@ -217,13 +208,8 @@ def combined(
 ) -> Answer:
     """Make an answer from the arguments, the weights, dS and the scale, combined wrongly."""
 
-    def answer(
-        query: NDArray,
-        key: NDArray,
-        value: NDArray,
-        grad_output: NDArray,
-        mask: NDArray | None = None,
-    ) -> Gradients:
+    @by_name(attention_backward)
+    def answer(query, key, value, grad_output, mask):
         scale = 1 / math.sqrt(query.shape[-1])
         weights = weigh_by_softmax(query @ transposed(key) * scale, mask)
         grad_scores = softmax_vjp(weights, grad_output @ transposed(value))

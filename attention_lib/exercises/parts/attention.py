@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
+from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.softmax import filled
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.stability import masked_softmax
@@ -64,13 +65,8 @@ def attention_with(
     and `result` the output, the weights and the masked scores.
     """
 
-    def answer(
-        query: NDArray,
-        key: NDArray,
-        value: NDArray,
-        mask: NDArray | None = None,
-        scale: float | None = None,
-    ) -> Any:
+    @by_name(attention)
+    def answer(query, key, value, mask, scale):
         by = choose_scale(default_scale(query, key, value), scale)
         scores = masked(dot(query, key) * by, mask)
         weights = after_softmax(weigh(scores), mask)
@@ -87,13 +83,8 @@ def output_with(**parts: Callable[..., Any]) -> Answer:
 attend = output_with()
 
 
-def attend_by_library(
-    query: NDArray,
-    key: NDArray,
-    value: NDArray,
-    mask: NDArray | None = None,
-    scale: float | None = None,
-) -> NDArray:
+@by_name(attention)
+def attend_by_library(query, key, value, mask, scale):
     """Attend as `attend` does; where shapes do not fit, the error is in the library's words."""
     return attention(query, key, value, mask, scale)[0]
 
