@@ -90,7 +90,7 @@ site: $(SITE_READY) ## make the lessons as web pages in build/site
 	@$(VENV_PYTHON) -m website
 
 # FROM: what Moodle or Canvas exported for the lesson, a zip archive or a folder. AGAIN=1: where
-# another notebook was collected before, set that aside. LATE: when those came whom Canvas calls late.
+# another notebook was collected before, set that aside. LATE: the time of late hand-ins.
 collect: $(CLASS_READY) ## sort what was handed in: make collect LESSON=01_softmax FROM=export.zip
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make collect LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.collect "$(LESSON)" $(if $(FROM),--from "$(FROM)") \

@@ -85,7 +85,7 @@ def collect_export(
 ) -> Collected:
     """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
 
-    `late` is the time to write down for those who are late, of whom Canvas does not say when.
+    `late` becomes the timestamp of late hand-ins: Canvas marks them, and gives no time.
 
     Without a roster nobody is known: then each sentence has the line that would add a student.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
-from attention_lib.grading.export.feedback import pack_feedback
+from attention_lib.grading.export.feedback_archive import pack_feedback
 from attention_lib.grading.export.grades import FORMATS, read_grades
 from attention_lib.grading.terminal import printable
 

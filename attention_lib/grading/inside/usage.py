@@ -34,10 +34,10 @@ class Process:
 class Usage:
     """What the descendants of a process have used until now.
 
-    A descendant that came and went between two measurements is not seen. It is counted all the
-    same, by the numbers that the kernel has given out, as half the time between them: otherwise
-    the work of many short processes would cost nothing. Threads have such numbers too, and all that
-    are not seen cannot take more than all processors in that time.
+    A descendant that came and went between two measurements is not seen. The PIDs that the kernel
+    has given out tell how many there were. Each counts as half the time between the measurements,
+    or many short processes would cost nothing. Threads have PIDs too. Together they count at most
+    what all processors can do in that time.
     """
 
     def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:

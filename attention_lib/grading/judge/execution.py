@@ -65,11 +65,10 @@ _one_at_a_time = threading.Lock()  # checking captures what this process prints
 def run_notebook(task: Task) -> Ran:
     """Run a submission in a process of its own, and check its answers from this one.
 
-    Most of a lesson's cells show something. Of them only those tagged `setup` are run. After a
-    NameError all are, from the start. Where an answer fails beside one that it is built on, the
-    submission is run again with the model answer in place of that one, of which nothing is taken
-    but that the answer is right. All passes share one deadline, and after a stop for the time it
-    took there is no other pass.
+    Of the lesson's own cells only those tagged `setup` are run. After a NameError the submission
+    is run again with all of them. Where an answer fails beside one that it is built on, it is run
+    again with the model answer in place of that one. Of that pass only *right* is taken. All passes
+    share one deadline. After a stop by the time limit there is no other pass.
 
     Raises
     ------

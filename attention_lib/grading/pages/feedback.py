@@ -19,7 +19,7 @@ from nbformat.v4 import new_markdown_cell, new_output
 from traitlets import Bool, default
 
 from attention_lib.grading import limits
-from attention_lib.grading.pages import template
+from attention_lib.grading.pages import page_template
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class _TemplateCache(BytecodeCache):
         self._bytecode[bucket.key] = bucket.bytecode_to_string()
 
 
-# Compiled code passes a filter the context or not, as the filter asks: a cache for each such choice.
+# Jinja compiles filters that take the context in another way: one cache for each set of them.
 _template_caches: defaultdict[frozenset[str], _TemplateCache] = defaultdict(_TemplateCache)
 
 
@@ -68,7 +68,7 @@ class FeedbackExporter(HTMLExporter, _PageKeeper):
 
     @default("extra_loaders")
     def _default_extra_loaders(self) -> list[DictLoader]:
-        return [DictLoader({template.NAME: template.PAGE})]
+        return [DictLoader({page_template.NAME: page_template.PAGE})]
 
     @property
     def environment(self) -> Environment:

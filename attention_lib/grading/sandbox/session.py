@@ -177,7 +177,7 @@ def call_back(callbacks: list[Any], question: Message) -> Message:
 
 
 def _is_small(argument: Any) -> bool:
-    """Return whether calculating takes little time; with huge integers of Python's it does not."""
+    """Tell whether arithmetic on an argument is cheap. With huge integers it is not."""
     if _count(argument) > limits.CALLBACK_ARGUMENT_NUMBERS:
         return False
     return np.asarray(argument).dtype.kind in "biufc"
