@@ -106,17 +106,24 @@ def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, 
     assert course.released(lesson).read_bytes() == before
 
 
-@pytest.mark.slow
-def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkeypatch, capsys):
-    lesson = LESSONS[0]
-    course = make_course(tmp_path, lesson)
+def marked_by_hand(folder, lesson, of_check):
+    """Release a lesson, and give a student marks for words and code, and a comment."""
+    course, place = make_course(folder, lesson), (lesson, lesson, "ada")
     quietly(release, course, [lesson])
     with course.gradebook() as gradebook:
         gradebook.update_or_create_student("ada")
         quietly(gradebook.update_or_create_submission, lesson, "ada")
-        gradebook.find_grade("written_softmax", lesson, lesson, "ada").manual_score = 1.5
-        gradebook.find_grade("check_softmax", lesson, lesson, "ada").manual_score = 2.0
+        gradebook.find_grade("written_softmax", *place).manual_score = 1.5
+        gradebook.find_grade("check_softmax", *place).manual_score = of_check
+        gradebook.find_comment("written_softmax", *place).manual_comment = "Why?"
         gradebook.db.commit()
+    return course
+
+
+@pytest.mark.slow
+def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkeypatch, capsys):
+    lesson = LESSONS[0]
+    course = marked_by_hand(tmp_path, lesson, 2.0)
     source = nbformat.read(course.source(lesson), as_version=4)
     cell_of(source, "written_softmax").metadata.nbgrader.points = 1
     monkeypatch.setattr(command, "read_lesson", lambda *_: source)
@@ -147,15 +154,7 @@ def test_points_that_change_on_purpose_keep_marks_given_by_hand(tmp_path, monkey
 @pytest.mark.slow
 def test_exercises_that_come_and_go_keep_marks_of_the_others(tmp_path, monkeypatch, capsys):
     lesson = LESSONS[0]
-    course = make_course(tmp_path, lesson)
-    quietly(release, course, [lesson])
-    with course.gradebook() as gradebook:
-        gradebook.update_or_create_student("ada")
-        quietly(gradebook.update_or_create_submission, lesson, "ada")
-        gradebook.find_grade("written_softmax", lesson, lesson, "ada").manual_score = 1.5
-        gradebook.find_grade("check_softmax", lesson, lesson, "ada").manual_score = 0.5
-        gradebook.find_comment("written_softmax", lesson, lesson, "ada").manual_comment = "Why?"
-        gradebook.db.commit()
+    course = marked_by_hand(tmp_path, lesson, 0.5)
     source = nbformat.read(course.source(lesson), as_version=4)
     new, check = cell_of(source, "softmax"), cell_of(source, "check_softmax")
     new.metadata.nbgrader.grade_id, check.metadata.nbgrader.grade_id = "smooth", "check_smooth"

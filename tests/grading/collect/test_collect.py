@@ -10,7 +10,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.collect.__main__ import main
 from attention_lib.grading.collect.collecting import collect
 from attention_lib.grading.collect.downloads import by_name
-from tests.grading.collect.zips import zipped
+from tests.grading.collect.zips import submitted, zipped
 from tests.grading.sample_class import LESSONS, make_course
 
 LESSON = LESSONS[0]
@@ -32,16 +32,6 @@ def put(course):
         path.write_bytes(content)
 
     return put
-
-
-def submitted(course):
-    """Return what was collected, by path below the folder of submissions."""
-    top = course.submission(LESSON, "x").parent.parent
-    return {
-        path.relative_to(top).as_posix(): path.read_bytes()
-        for path in sorted(top.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.collecting import collect, collect_export
 from attention_lib.grading.collect.exports import read_name
 from attention_lib.grading.grade import add_absent
-from tests.grading.collect.zips import zipped
+from tests.grading.collect.zips import submitted, zipped
 from tests.grading.sample_class import LESSONS, make_course, quietly
 
 LESSON = LESSONS[0]
@@ -44,16 +44,6 @@ def export(course):
         return collect_export(course, LESSON, path)
 
     return export
-
-
-def submitted(course):
-    """Return what was collected, by path below the folder of submissions."""
-    top = course.submission(LESSON, "x").parent.parent
-    return {
-        path.relative_to(top).as_posix(): path.read_bytes()
-        for path in sorted(top.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_name_in_moodles_export_is_never_read_as_canvas_would(export, course):

@@ -1,7 +1,9 @@
-"""Make zip archives in memory."""
+"""Make zip archives in memory, and read what was collected from them."""
 
 import io
 import zipfile
+
+from tests.grading.sample_class import LESSONS
 
 
 def zipped(*entries, method=zipfile.ZIP_DEFLATED):
@@ -15,3 +17,10 @@ def zipped(*entries, method=zipfile.ZIP_DEFLATED):
             info = zipfile.ZipInfo(name) if isinstance(name, str) else name
             archive.writestr(info, content, compress_type=method)
     return buffer.getvalue()
+
+
+def submitted(course):
+    """Return what was collected of the first lesson, by path below the folder of submissions."""
+    top = course.submission(LESSONS[0], "x").parent.parent
+    files = (path for path in sorted(top.rglob("*")) if path.is_file())
+    return {path.relative_to(top).as_posix(): path.read_bytes() for path in files}
