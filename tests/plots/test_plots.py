@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
-from tests.plots.samples import gpu, gradients, learning, scaling
+from tests.plots.samples import gpu, gradients, learning, scaling, stability
 
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
@@ -53,30 +53,17 @@ SAMPLES = {
         ["inside", "outside"],
         [[0.5, 0.25, 0.25], [-1, 1, 1]],
     ),
-    # lesson 02; tests/test_plots_stability.py holds these to their numbers
-    "exponential_cliffs": lambda: plots.exponential_cliffs(
-        {"float64": (np.arange(9.0), np.exp(np.arange(9.0)))}, {"float64": 8.0}
-    ),
-    "shifted_scores": lambda: plots.shifted_scores(
-        np.float32([200, 400, 400]), {0: [np.nan] * 3, 400: [0, 0.5, 0.5]}, KEYS, -104, 88.7
-    ),
-    "reach_of_a_maximum": lambda: plots.reach_of_a_maximum({"a": [200.0, 400], "b": [1.0, 0]}, 104),
-    "two_softmaxes": lambda: plots.two_softmaxes(
-        KEYS, SCORES[1], {"one": SHARES[0], "two": [np.nan] * 3}
-    ),
-    "errors_by_weight": lambda: plots.errors_by_weight([1e-9, 0.5], {"theirs": [6, 0.4]}),
-    "soft_maximum": lambda: plots.soft_maximum([-1, 0, 1], [0.3, 0.7, 1.3]),
-    "log_weight_cliffs": lambda: plots.log_weight_cliffs(
-        [0, 1, 2], {"straight": [0, -1, -2], "ends": [0, -1, -np.inf]}
-    ),
-    "losses_by_row": lambda: plots.losses_by_row(SCORES, [0, 1], [0.75, 5.25], KEYS),
-    "masked_rows": lambda: plots.masked_rows(
-        SCORES, [[True, False, True], [False] * 3], SHARES, ["here", "there"], KEYS
-    ),
-    "merged_halves": lambda: plots.merged_halves(
-        [1.0, 3.0], [5.0, 4.0], [[0.25, 1], [1, 0.5]], [[0.125, 0.5], [1, 0.5]]
-    ),
-    # lessons 03, 04 and 09, drawn as their own tests do
+    # lessons 02, 03, 04 and 09, drawn as their own tests do
+    "exponential_cliffs": stability.cliffs,
+    "shifted_scores": stability.shifted,
+    "reach_of_a_maximum": stability.reach,
+    "two_softmaxes": stability.softmaxes,
+    "errors_by_weight": stability.errors,
+    "soft_maximum": stability.rounded_corner,
+    "log_weight_cliffs": stability.logarithms,
+    "losses_by_row": stability.losses,
+    "masked_rows": stability.masked,
+    "merged_halves": stability.merged,
     "queries_and_keys": scaling.arrows,
     "growth_with_size": scaling.growth,
     "rare_scores": scaling.rare,
