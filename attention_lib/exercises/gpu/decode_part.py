@@ -204,6 +204,8 @@ MISTAKES = known_mistakes(
     "maximum first.",
     part_with(sums=naive, weigh=naive_weights),
     part_with(sums=naive),
+    part_with(sums=naive, weigh=softmax_of),
+    part_with(sums=naive, weigh=lambda scores, total: naive_weights(scores, total).nan_to_num()),
     f"wrong-device: {WRONG_DEVICE}",
     on_the_cpu,
     f"output-in-float32: {OTHER_DTYPE}",
