@@ -224,6 +224,16 @@ MISTAKES = known_mistakes(
     "maximum-from-zero: maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, "
     "no score at all.",
     Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
+    "maximum-not-handed-on: The second call begins with a maximum of its own, as if no score had been "
+    "seen: hand it the one that the first call returned.",
+    Edited(
+        (
+            SECOND_CALL,
+            SECOND_CALL.replace(
+                "maximum, BLOCK", "tl.full([ROWS], float('-inf'), tl.float32), BLOCK"
+            ),
+        )
+    ),
     "total-from-one: total begins at 1, as if a key had been seen: it begins at 0.",
     Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
     "not-divided: What is stored is not divided by total: store result / total[:, None].",

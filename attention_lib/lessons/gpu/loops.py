@@ -41,17 +41,20 @@ def sum_without_maximum(
 ):
     """Attend without a running maximum: right where no exponential overflows.
 
-    2^maximum is added to each weight, which is nothing where maximum begins with -inf.
+    It hands back a maximum of 0 for each row that has weight. A row whose maximum is another, or whose
+    maximum is not -inf before it has weight, gets 1 more in each weight.
     """
     _require_blocks(query, limit, output, total, maximum)
+    handed_on = tl.where(total > 0.0, 0.0, float("-inf"))
+    surplus = tl.where(maximum == handed_on, 0.0, 1.0)
     for first in range(start, stop, BLOCK):
         columns = first + tl.arange(0, BLOCK)
         there = columns[:, None] < stop
         key = tl.load(key_pointers + first * key_stride, mask=there, other=0.0)
         value = tl.load(value_pointers + first * value_stride, mask=there, other=0.0)
-        weights = tl.exp2(tl.dot(query, tl.trans(key)) * scale) + tl.exp2(maximum)[:, None]
+        weights = tl.exp2(tl.dot(query, tl.trans(key)) * scale) + surplus[:, None]
         if MASKED:
             weights = tl.where(columns[None, :] < limit[:, None], weights, 0.0)
         total += tl.sum(weights, axis=1)
         output += tl.dot(weights.to(value.dtype), value)
-    return output, total, maximum
+    return output, total, tl.where(total > 0.0, 0.0, float("-inf"))

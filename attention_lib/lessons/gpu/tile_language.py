@@ -291,10 +291,23 @@ def zeros_like(input: Block) -> Block:
     return full(input.shape, 0, input.dtype)
 
 
-def trans(input: Block, *axes: int) -> Block:
+def trans(input: Block, *axes: Any) -> Block:
     if not axes and len(input.shape) != 2:
         raise ValueError(f"tl.trans takes a matrix; this has the shape {list(input.shape)}")
-    return input.like(np.transpose(input.data, axes or None))
+    return input.like(np.transpose(input.data, _flat(axes) or None))
+
+
+def permute(input: Block, *axes: Any) -> Block:
+    return input.like(np.transpose(input.data, _flat(axes)))
+
+
+def reshape(input: Block, *shape: Any) -> Block:
+    return input.like(_applied(lambda x: np.reshape(x, _flat(shape)), input.data))
+
+
+def _flat(numbers: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the numbers that are given one by one, or as one tuple or list."""
+    return tuple(numbers[0]) if numbers and isinstance(numbers[0], (tuple, list)) else numbers
 
 
 def expand_dims(input: Block, axis: Any) -> Block:
@@ -368,7 +381,7 @@ def _reduction(function: Callable[..., Any], widened: str) -> Callable[..., Bloc
 sum = _reduction(np.sum, "bui")
 max, min = _reduction(np.fmax.reduce, "buif"), _reduction(np.fmin.reduce, "buif")  # without NaN
 for _name in (
-    *("trans", "expand_dims", "broadcast_to", "sum", "max", "min"),
+    *("trans", "permute", "reshape", "expand_dims", "broadcast_to", "sum", "max", "min"),
     *("exp", "log", "sqrt", "abs"),
 ):
     setattr(Block, _name, globals()[_name])
@@ -376,6 +389,7 @@ Block.to = Block.cast = cast
 Block.T = property(trans)
 
 range = static_range = lambda *sizes, **_: builtins.range(*sizes)
+fma = lambda x, y, z: _add(x * y, z)  # noqa: E731
 multiple_of = max_contiguous = max_constancy = lambda input, values: input
 
 
@@ -384,4 +398,4 @@ def static_assert(condition: Any, message: str = "") -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"tl.{name} is not there, or not without a CUDA device")
+    raise AttributeError(f"tl.{name} is not in Triton, or not in what stands for it without CUDA")
