@@ -16,6 +16,7 @@ from attention_lib.plots.style import (
     GRAY,
     GREEN,
     GRID,
+    SKY,
     VERMILLION,
     WEIGHT_COLORS,
     LessonFigure,
@@ -154,10 +155,11 @@ def loss_and_heads(
         )
     above.set(ylabel="loss (nats a word)", ylim=(0, None))
     above.legend(loc="lower left")
-    for (name, values), color, mark in zip(heads.items(), (GREEN, VERMILLION), "os", strict=False):
+    looks = zip((GREEN, SKY, VERMILLION), "osD", strict=True)
+    for (name, values), (color, mark) in zip(heads.items(), looks, strict=False):
         below.plot(steps, values, color=color, marker=mark, markersize=3.5, label=name)
     below.set(ylabel="attention weight", xlabel="training step", ylim=(-0.03, 1.03))
-    below.legend(loc="lower right")
+    below.legend(loc="upper left")
     for panel in (above, below):
         panel.grid()
     return figure
