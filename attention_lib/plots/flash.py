@@ -117,7 +117,7 @@ def tile_by_tile(
     """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
 
     `exponentials` are those of the scores read, each row under its maximum. `outputs` (L,) are the
-    outputs so far. Only the scores of the present block are shown, beside maximum, total and output.
+    undivided sums so far. Only the scores of the present block are shown, beside what is kept.
     """
     scores, values = np.asarray(scores, float), np.asarray(values, float)
     exponentials, output = np.asarray(exponentials, float), np.asarray(outputs, float)
@@ -130,7 +130,7 @@ def tile_by_tile(
     said = "; ".join(
         f"{name}: maximum {_short_or_infinite(maximum[i])}, factor {factors[i]}, "
         f"total {total[i]:.3f}, "
-        f"output {output[i]:.3f}"
+        f"sum {output[i]:.3f}"
         for i, name in enumerate(queries)
     )
     figure, (grid, kept) = new_figure(
@@ -162,8 +162,8 @@ def tile_by_tile(
         "maximum": [_short_or_infinite(entry) for entry in maximum],
         "factor\nfor old": factors,
         "total": [f"{entry:.3f}" for entry in total],
-        "output": [f"{entry:.3f}" for entry in output],
-        "output\n÷ total": [f"{entry:.3f}" for entry in output / np.where(total, total, np.nan)],
+        "sum": [f"{entry:.3f}" for entry in output],
+        "sum\n÷ total": [f"{entry:.3f}" for entry in output / np.where(total, total, np.nan)],
     }
     for place, entries in enumerate(columns.values()):
         for row, text in enumerate(entries):
