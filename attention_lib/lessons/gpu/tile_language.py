@@ -389,8 +389,11 @@ Block.to = Block.cast = cast
 Block.T = property(trans)
 
 range = static_range = lambda *sizes, **_: builtins.range(*sizes)
-fma = lambda x, y, z: _add(x * y, z)  # noqa: E731
 multiple_of = max_contiguous = max_constancy = lambda input, values: input
+
+
+def fma(x: Any, y: Any, z: Any) -> Block:
+    return _add(x * y, z)
 
 
 def static_assert(condition: Any, message: str = "") -> None:
