@@ -29,10 +29,8 @@ def test_block_that_takes_too_much_cpu_time_is_stopped():
 
 @needs_timers
 def test_regular_expression_that_backtracks_is_stopped():
-    begin = time.process_time()
     with pytest.raises(TooSlow), cpu_limit(0.05):
-        re.match(r"(a+)+b", "a" * 40)
-    assert time.process_time() - begin < 2
+        re.match(r"(a+)+b", "a" * 40)  # hours
 
 
 @needs_timers

@@ -45,7 +45,6 @@ def test_every_entry_is_refused_with_the_sentence_that_is_stored(file, monkeypat
     of_file = [e for e in entries(lesson=file.stem) if e.writer == file.parent.name]
     stored, said = stored_ratings(), {entry: checked(entry) for entry in of_file}
     # On a machine with other work a search may have ended early: once more, with time enough.
-    monkeypatch.setattr(search, "WALL_SECONDS", 20.0)
     monkeypatch.setattr(search, "BUDGET_SECONDS", 5.0)
     for entry, (_, sentence) in said.items():
         if not is_stored(entry, sentence, stored):

@@ -21,6 +21,7 @@ from attention_lib.checks.calls.remote import FUNCTIONS, remote_measurement
 MIB = 1 << 20
 FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between two sizes that are compared
 ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
+LONG_ENOUGH_TO_TRUST = 0.25  # seconds of CPU time; what takes longer is measured again only once
 
 
 @remote_measurement
@@ -141,13 +142,12 @@ def grows_faster_than_its_input(
 ) -> tuple[int, int, float] | None:
     """Find a size whose call took far longer than in proportion to a smaller size.
 
-    `arguments(size)` makes what the function is called with; `sizes` double from one to the next, and
+    `arguments(size)` makes what the function is called with. Sizes double from one to the next. They
     are compared over four doublings at least, and six at most: what each step costs by itself hides
-    quadratic work for a while. CPU time is compared, so a busy machine changes little, and only
-    once it is long enough to be measured well. What looks slow is measured again, several times,
-    beside as many calls of the smaller size as would take as long if the work were linear, however
-    coarse the clock is. Over six doublings linear work shows a factor of 64, quadratic work up to
-    4096.
+    quadratic work for a while. CPU time is compared once it is long enough to be measured well, so
+    a busy machine changes little. What looks slow is measured again, beside as many calls of the
+    smaller size as would take as long if the work were linear, however coarse the clock is. Over six
+    doublings linear work shows a factor of 64, quadratic work up to 4096.
 
     Returns
     -------
@@ -162,7 +162,8 @@ def grows_faster_than_its_input(
         before = max(0, number - MOST_DOUBLINGS)
         in_proportion = 2 ** (number - before)
         small = seconds[before]
-        for _ in range(3):  # a busy machine may have slowed it down
+        # A busy machine may have slowed a short call down.
+        for _ in range(3 if seconds[-1] < LONG_ENOUGH_TO_TRUST else 1):
             if seconds[-1] <= in_proportion * tolerance * small:
                 break
             seconds[-1] = min(seconds[-1], cpu_seconds(function, *arguments(size)))

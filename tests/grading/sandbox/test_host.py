@@ -278,10 +278,8 @@ def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
     monkeypatch.setattr(limits, "SUBMISSION_CPU_SECONDS", 3)
     with contextlib.closing(Sandbox("01_softmax")) as sandbox:
         session = sandbox.open({})
-        begun = time.monotonic()
         with pytest.raises(SessionEnded, match="the time or memory it took"):
-            session.ask({"do": "run", "source": BUSY[kind] + "time.sleep(60)"}, 30)
-    assert time.monotonic() - begun < 25
+            session.ask({"do": "run", "source": BUSY[kind] + "time.sleep(60)"}, 50)
 
 
 @pytest.mark.slow
