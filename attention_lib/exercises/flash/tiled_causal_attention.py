@@ -88,7 +88,7 @@ def magnitude(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> 
     return output_magnitude(query, key, value, block_size, causal_mask(query.shape[-2]))
 
 
-SHORT, LONG, BLOCK = 192, 320, 64
+SHORT, LONG, BLOCK = 128, 256, 64
 BYTES_ALLOWED_A_POSITION = 8 * 60  # several copies of a query, a key, a value and an output
 STRIPS = "Form the scores of one block of queries with one block of keys at a time."
 
