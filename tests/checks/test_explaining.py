@@ -24,7 +24,7 @@ def by_root_of_keys_and_a_scale_that_may_not_be_0(query, key, scale=None):
 
 def test_mistake_that_gives_most_wrong_numbers_is_named_with_the_call_that_has_another():
     sentence = said_of_numbers(by_root_of_keys_and_a_scale_that_may_not_be_0, "scaled_scores")
-    assert sentence.startswith("This is the square root of the number of keys, S: take that of d_k")
+    assert sentence.startswith("This is the root of S, the number of keys: d_k is query.shape[-1]")
     assert "in 6 of the 7 wrong calls, and not in the 1 with scale=0: look there next." in sentence
 
 

@@ -272,8 +272,7 @@ def mixing(choose: Callable[[NDArray, NDArray], NDArray]) -> Answer:
 MISTAKES = known_mistakes(
     "default-scale-missing: The scores are not scaled when scale is None: multiply them by 1/√d_k.",
     scaled_by(1.0),
-    "never-scaled: The scores are not scaled at all: multiply them by scale, or by 1/√d_k when it "
-    "is None.",
+    "never-scaled: The scores are never scaled: multiply by scale, or by 1/√d_k when it is None.",
     attention_with(choose_scale=lambda default, scale: 1.0),
     "scaled-twice: The scale is taken twice: multiply by it once.",
     attention_with(choose_scale=lambda default, scale: (default if scale is None else scale) ** 2),
@@ -308,16 +307,13 @@ MISTAKES = known_mistakes(
         choose_scale=lambda default, scale: default if scale is None else 1 / np.float64(scale)
     ),
     attention_with(choose_scale=lambda default, scale: 1 / scale if scale else default),
-    "scaled-after-softmax: The weights are scaled after softmax: the scale belongs on the scores, "
-    "before it.",
+    "scaled-after-softmax: The weights are scaled after softmax: scale the scores before it.",
     weights_scaled,
-    "float-mask-scaled: A float mask is scaled along with the scores: scale the scores first, "
-    "then add it.",
+    "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",
     mask_scaled,
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
     attention_with(masked=lambda scores, mask: scores),
-    "mask-inverted: The boolean mask is read the wrong way around: True is where attention is "
-    "allowed.",
+    "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
     *zeros_or_nan(masked=masked_by(inverted)),
     "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
     attention_with(masked=only_booleans),
@@ -388,8 +384,7 @@ MISTAKES = known_mistakes(
         masked=only_floats,
         after_softmax=lambda weights, mask: np.nan_to_num(renormalized(weights, mask)),
     ),
-    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
-    "last axis.",
+    "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
     attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
     attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
     "softmax-over-early-axis: Softmax runs along axis 0 or 1, which is right for some shapes "
@@ -422,8 +417,7 @@ MISTAKES = known_mistakes(
     ),
     "softmax-twice: Softmax is applied twice: the weights are the softmax of the scores, once.",
     attention_with(weigh=lambda scores: stable_softmax(softmax_or_zeros(scores))),
-    "no-softmax: There is no softmax: the weights are the softmax of the scores, along the last "
-    "axis.",
+    "no-softmax: There is no softmax: weights are the softmax of the scores, along the last axis.",
     attention_with(weigh=lambda scores: scores),
     attention_with(weigh=divided_by_sum),
     "only-largest: The key with the largest score takes all the weight: softmax gives every "
@@ -444,11 +438,9 @@ MISTAKES = known_mistakes(
     attention_with(result=lambda output, weights, scores: weights),
     "pair-reversed: The pair is reversed: return (output, weights).",
     attention_with(result=lambda output, weights, scores: (weights, output)),
-    "scores-for-weights: Scores are returned in place of the weights: the second result is their "
-    "softmax.",
+    "scores-for-weights: The second result is the scores: return their softmax, the weights.",
     attention_with(result=lambda output, weights, scores: (output, scores)),
-    "weights-transposed: The weights are transposed before they meet the values: use weights @ "
-    "value.",
+    "weights-transposed: The weights are transposed before the product: use weights @ value.",
     attention_with(mix=lambda weights, value: weights.mT @ value),
     attention_with(
         mix=lambda weights, value: weights.mT @ value,
@@ -456,11 +448,9 @@ MISTAKES = known_mistakes(
     ),
     "product-reversed: The product is reversed: use weights @ value.",
     attention_with(mix=lambda weights, value: value @ weights),
-    "entry-by-entry: The values are multiplied entry by entry: weights @ value also sums over the "
-    "keys.",
+    "entry-by-entry: Values are multiplied entry by entry: weights @ value sums over the keys.",
     attention_with(mix=lambda weights, value: weights * value),
-    "query-or-key-mixed: The queries are mixed, or the keys, in place of the values: use weights "
-    "@ value.",
+    "query-or-key-mixed: The queries or the keys are mixed, not the values: use weights @ value.",
     mixing(lambda query, key: key),
     mixing(lambda query, key: query),
     "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
@@ -472,8 +462,7 @@ MISTAKES = known_mistakes(
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
     attention_with(dot=lambda query, key: query @ key.T),
-    "scores-transposed: The scores are transposed: queries are their rows and keys their columns, "
-    "(..., L, S).",
+    "scores-transposed: The scores are transposed: queries are their rows, keys their columns.",
     attention_with(dot=lambda query, key: key @ query.mT),
     "cosines: The scores are cosines: dot products keep the lengths of the vectors.",
     attention_with(

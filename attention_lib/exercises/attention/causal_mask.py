@@ -34,14 +34,12 @@ MISTAKES = known_mistakes(
     "transposed: Rows and columns are exchanged: queries are the rows, so True belongs on and "
     "below the diagonal.",
     lambda length: np.tri(length, dtype=bool).T,
-    "inverted: The mask is inverted: True is where attention is allowed, and the future is "
-    "forbidden.",
+    "inverted: The mask is inverted: True allows attention, and the future is forbidden.",
     lambda length: ~np.tri(length, dtype=bool),
     "no-diagonal: The diagonal is missing: a position may attend to itself, so the key may be "
     "equal to the query.",
     lambda length: np.tri(length, k=-1, dtype=bool),
-    "one-step-ahead: Each position sees one step into the future: the last key it may see is its "
-    "own.",
+    "one-step-ahead: Each position sees one step ahead: the last key it may see is its own.",
     lambda length: np.tri(length, k=1, dtype=bool),
     "nothing-forbidden: Nothing is forbidden: keys after the query must be False.",
     lambda length: np.ones((length, length), bool),

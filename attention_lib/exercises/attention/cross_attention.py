@@ -98,13 +98,11 @@ MISTAKES = known_mistakes(
     lambda x, context, w_q, w_k, w_v, mask=None: attention(
         x @ w_q, context @ w_k, context @ w_v, mask
     ),
-    "context-ignored: context is ignored: this is the self-attention of x. Keys and values come "
-    "from context.",
+    "context-ignored: context is ignored: keys and values come from it, queries from x.",
     made_from("x", "x", "x"),
     "x-ignored: x is ignored: this is the self-attention of context. Queries come from x.",
     made_from("context", "context", "context"),
-    "sequences-exchanged: The sequences are exchanged: queries come from x, keys and values from "
-    "context.",
+    "sequences-exchanged: The sequences are exchanged: x makes queries, context keys and values.",
     made_from("context", "x", "x"),
     "values-from-x: The values come from x: keys and values both come from context.",
     made_from("x", "context", "x"),
@@ -114,13 +112,11 @@ MISTAKES = known_mistakes(
     lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_q, w_k, w_v),
     "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
     lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_k, w_q, w_v, mask),
-    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, the width of the "
-    "queries.",
+    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
     scaled_by_width,
     "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
     cross_attention_with(default_scale=lambda query, key, value: 1.0),
-    "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use your "
-    "attention.",
+    "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
     cross_attention_with(weigh=plain_softmax),
     cross_attention_with(weigh=plain_softmax_or_zeros),
     "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "

@@ -59,8 +59,7 @@ MISTAKES = known_mistakes(
     "tell documents apart, so compare with ==.",
     lambda documents: documents[:, None] >= documents,
     lambda documents: documents[:, None] <= documents,
-    "neighboring-documents-allowed: Documents whose numbers differ by 1 are allowed as well: compare "
-    "with ==.",
+    "neighboring-documents-allowed: Numbers that differ by 1 are allowed as well: compare with ==.",
     lambda documents: np.abs(documents[:, None] - documents) <= 1,
     "nothing-forbidden: Nothing is forbidden: keys of other documents must be False.",
     lambda documents: np.ones((documents.size,) * 2, bool),

@@ -51,8 +51,7 @@ MISTAKES = known_mistakes(
     lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
     "transposed: The mask is transposed: one row for each sequence, one column for each position.",
     lambda lengths, max_length: (np.arange(max_length) < lengths[:, None]).T,
-    "one-position: Only one position in each row is marked: every position before the length is a "
-    "real token.",
+    "one-position: Only one position a row is marked: each position before the length is real.",
     lambda lengths, max_length: np.arange(max_length) == lengths[:, None],
     lambda lengths, max_length: np.arange(max_length) == lengths[:, None] - 1,
     "mask-per-query: This is a mask for the scores of every query: here one row for each sequence "

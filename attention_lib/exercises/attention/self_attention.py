@@ -101,8 +101,7 @@ MISTAKES = known_mistakes(
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
     "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
-    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, the width of the "
-    "queries.",
+    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
     within_one_sequence(scaled_by_width),
     "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
     lambda x, w_q, w_k, w_v, mask=None: attention(
@@ -110,21 +109,17 @@ MISTAKES = known_mistakes(
     )[0],
     "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
     self_attention_with(default_scale=lambda query, key, value: 1.0),
-    "matrices-transposed: The projections are transposed: x (..., L, d) times w_q (d, d_k), as "
-    "they are.",
+    "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
     lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, mask)[0],
-    "residual-added: x is added to the output (a residual connection): here the output alone is "
-    "asked for.",
+    "residual-added: x is added to the output (a residual connection): return the output alone.",
     lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
     "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
     "lib.masked_softmax, can see to that.",
     self_attention_with(weigh=stable_softmax),
-    "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use your "
-    "attention.",
+    "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
     self_attention_with(weigh=plain_softmax),
     self_attention_with(weigh=plain_softmax_or_zeros),
-    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
-    "last axis.",
+    "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
     self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
     self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
 )

@@ -50,8 +50,7 @@ MISTAKES = known_mistakes(
     "future-allowed: The window reaches into the future as well: a key after the query is forbidden.",
     lambda length, window: np.abs(distances(length)) < window,
     lambda length, window: distances(length) < window,
-    "window-ignored: This is the causal mask: keys that lie window or more positions back are "
-    "forbidden too.",
+    "window-ignored: This is the causal mask: keys window or more places back are forbidden too.",
     lambda length, window: causal_mask(length),
     "only-far-keys: The window is inverted: these are the keys of the past that lie outside it.",
     lambda length, window: distances(length) >= window,
@@ -59,8 +58,7 @@ MISTAKES = known_mistakes(
     lambda length, window: ~sliding_window_mask(length, window),
     "transposed: Rows and columns are exchanged: queries are the rows, and a query sees keys before it.",
     lambda length, window: sliding_window_mask(length, window).T,
-    "one-diagonal: Only the key at the far end of the window is allowed: all from there to the query "
-    "are.",
+    "one-diagonal: Only the window's farthest key is allowed: all from there to the query are.",
     lambda length, window: distances(length) == window - 1,
     lambda length, window: distances(length) == window,
     "blocks: These are blocks of window positions: the window moves on with each query.",

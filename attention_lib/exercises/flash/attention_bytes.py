@@ -93,8 +93,7 @@ MISTAKES = known_mistakes(
     "naive-scores-too-few: Naive moves four arrays of length × length numbers: the scores are "
     "written and read, and the weights are written and read.",
     *(counted((4, squares), (4, 0)) for squares in (1, 2, 3, 5, 6)),
-    "naive-scores-missing: Naive also moves the scores and the weights, arrays of length × length "
-    "numbers.",
+    "naive-scores-missing: Naive also moves scores and weights, of length × length numbers.",
     counted((4, 0), (4, 0)),
     "naive-inputs-too-few: Naive moves Q, K, V and the output besides the scores and weights: "
     "four arrays of length × head_dim numbers.",
@@ -108,8 +107,7 @@ MISTAKES = known_mistakes(
     "block-rows-ignored: block_rows is ignored: where it is given, K and V are read once for each "
     "tile of block_rows queries.",
     counted((4, 4), (4, 0), passes=0),
-    "short-tile-lost: The last tile may be short, and reads K and V as well: round the number of "
-    "tiles up.",
+    "short-tile-lost: A short last tile reads K and V as well: round the number of tiles up.",
     counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows if rows else 1),
     counted((4, 4), (4, 0), tiles=lambda n, rows: n / rows if rows else 1),
     counted((4, 4), (4, 0), tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
@@ -132,8 +130,7 @@ MISTAKES = known_mistakes(
     "one-of-two: Only one of the two is returned: return the pair (naive, tiled).",
     lambda *sizes, **named: attention_bytes(*sizes, **named)[0],
     lambda *sizes, **named: attention_bytes(*sizes, **named)[1],
-    "operations-counted: These are numbers of operations: count the bytes that are read and "
-    "written.",
+    "operations-counted: These are numbers of operations: count the bytes read and written.",
     lambda length, head_dim, itemsize, block_rows=None: (4 * length**2 * head_dim,) * 2,
 )
 

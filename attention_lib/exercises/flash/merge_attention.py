@@ -177,15 +177,13 @@ MISTAKES = known_mistakes(
     "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
     "logsumexp - the joined one).",
     shares_of_log_sums,
-    "exp-overflows: exp(logsumexp) overflows, or vanishes: use differences only, as np.logaddexp "
-    "does.",
+    "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
     by_overflowing_sums,
     lambda left, right: (by_overflowing_sums(left, right)[0], merge_attention(left, right)[1]),
     merging(join=overflowing_join),
     merging(join=overflowing_join, anchor=no_anchor),
-    "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is the "
-    "logarithm of one, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of "
-    "the two.",
+    "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
+    "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
     sums_for_logarithms,
     lambda left, right: (sums_for_logarithms(left, right)[0], left[1] + right[1]),
     "shares-under-maximum: The output is not an average: its shares add up to 1 when both are "
@@ -201,8 +199,7 @@ MISTAKES = known_mistakes(
     "one-side-alone: Only one side comes back: the result is over the keys of both.",
     lambda left, right: left,
     lambda left, right: right,
-    "cut-to-integers: For integers the output is cut to whole numbers: make a floating array for "
-    "it.",
+    "cut-to-integers: For integers the output is cut to whole numbers: make a float array for it.",
     cut_to_integers,
 )
 

@@ -236,8 +236,7 @@ MISTAKES = known_mistakes(
             t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
         )
     ),
-    "last-maximum: The maximum is that of the last block: keep the larger one of the old and the "
-    "new.",
+    "last-maximum: The maximum is that of the last block: keep the larger of the old and the new.",
     one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
     one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
     "last-total: The total is that of the last block: add to what the blocks before it have left.",
@@ -254,8 +253,7 @@ MISTAKES = known_mistakes(
     "exp-overflows: The exponentials overflow: subtract the maximum before you take them.",
     without_a_maximum,
     of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
-    "plain-exponentials: The total is the plain sum of exponentials: it is that of exp(score − "
-    "maximum).",
+    "plain-exponentials: The total is a plain sum of exponentials: sum exp(score − maximum).",
     of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
     "total-is-logarithm: The total is a logarithm: return the sum of exponentials itself.",
     reshaped(lambda pair: (pair[0], np.log(pair[1]))),
@@ -273,8 +271,7 @@ MISTAKES = known_mistakes(
     of_rows(lambda s: (np.full(s.shape[:-1], s.max()), np.exp(s - s.max()).sum(axis=-1))),
     of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum())),
     of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum(axis=-1))),
-    "axis-kept: The last axis is still there: maximum and total have shape (...), one number a "
-    "row.",
+    "axis-kept: The last axis is still there: maximum and total have shape (...), a number a row.",
     reshaped(lambda pair: (pair[0][..., None], pair[1][..., None])),
     "total-averaged: The total is an average: add the exponentials up.",
     one_by_one(

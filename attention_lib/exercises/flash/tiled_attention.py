@@ -262,14 +262,12 @@ MISTAKES = known_mistakes(
     lambda query, key, value, block_size: attention(
         query, key, value, np.tri(query.shape[-2], key.shape[-2], dtype=bool)
     )[0],
-    "values-not-weighted: The values are averaged without their weights: multiply each by its "
-    "exponential.",
+    "values-not-weighted: The values are averaged unweighted: multiply each by its exponential.",
     lambda query, key, value, block_size: np.broadcast_to(
         value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
     ),
     *first_item_only(tiled_attention),
-    "cut-to-integers: For integers the output is cut to whole numbers: make a floating array for "
-    "it.",
+    "cut-to-integers: For integers the output is cut to whole numbers: make a float array for it.",
     cut_to_integers(tiled_attention),
     measured=(
         "whole-matrix",

@@ -290,11 +290,9 @@ MISTAKES = known_mistakes(
     ),
     "d-added: D is added: the gradient of the scores is weights * (grad_weights - D).",
     backward(back=lambda weights, grad_weights, terms: weights * (grad_weights + terms)),
-    "sign-reversed: The sign of grad_query and grad_key is reversed: it is weights * "
-    "(grad_weights - D).",
+    "sign-reversed: grad_query and grad_key are negated: it is weights * (grad_weights - D).",
     backward(back=lambda weights, grad_weights, terms: weights * (terms - grad_weights)),
-    "d-over-queries: D is summed over the queries, too: each query has its own, along the last "
-    "axis.",
+    "d-over-queries: D is summed over queries too: each query has its own, along the last axis.",
     backward(row_terms=lambda output, grad: (grad * output).sum()),
     backward(row_terms=lambda output, grad: (grad * output).sum(axis=(-2, -1), keepdims=True)),
     "d-averaged: D is a mean: it is the sum of grad_output * output over the last axis.",
@@ -311,11 +309,9 @@ MISTAKES = known_mistakes(
     "softmax-per-block: Each block has a softmax of its own here: a weight is exp(score - "
     "logsumexp), with the logsumexp of the whole row.",
     backward(weigh=lambda scores, lse: softmax(scores)),
-    "logsumexp-not-subtracted: The logsumexp is not subtracted: a weight is exp(score - "
-    "logsumexp).",
+    "logsumexp-not-subtracted: logsumexp is not subtracted: a weight is exp(score - logsumexp).",
     backward(weigh=lambda scores, lse: np.exp(scores)),
-    "exp-overflows: exp(scores) overflows: subtract the logsumexp before the exponential, not "
-    "after it.",
+    "exp-overflows: exp(scores) overflows: subtract logsumexp before the exponential, not after.",
     backward(weigh=lambda scores, lse: np.exp(scores) / np.exp(lse)[..., None]),
     "divided-by-logsumexp: The scores are divided by logsumexp: subtract it, np.exp(scores - "
     "logsumexp[..., None]).",
@@ -326,8 +322,7 @@ MISTAKES = known_mistakes(
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",
     backward(scale_back=lambda scale: (1.0, 1.0)),
-    "scale-on-one: grad_query and grad_key carry the factor 1/√d_k both, and here only one of "
-    "them does.",
+    "scale-on-one: grad_query and grad_key both carry the factor 1/√d_k: here only one does.",
     backward(scale_back=lambda scale: (1.0, scale)),
     backward(scale_back=lambda scale: (scale, 1.0)),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
@@ -338,20 +333,17 @@ MISTAKES = known_mistakes(
     unscaled_scores_alone,
     "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.",
     backward(scale=lambda query, value: 1 / query.shape[-1]),
-    "root-of-d-v: The scores are divided by √d_v: divide them by √d_k, the width of queries and "
-    "keys.",
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of queries and keys.",
     backward(scale=lambda query, value: 1 / math.sqrt(value.shape[-1])),
     "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "
     "divide their number.",
     backward(blocks=lambda keys, size: block_slices(keys, size)[: keys // size]),
-    "first-values-always: Every block of keys meets the first values: slice value as you slice "
-    "key.",
+    "first-values-always: Every block of keys meets the first values: slice value like key.",
     backward(value_block=lambda block: slice(0, block.stop - block.start)),
     "value-from-scores: grad_value comes from the gradient of the scores: the output is weights @ "
     "value, so it takes the weights.",
     backward(value_weights=lambda weights, grad_scores: grad_scores),
-    "gradients-reordered: The three gradients are in another order: return grad_query, grad_key, "
-    "grad_value.",
+    "gradients-reordered: The gradients are reordered: return grad_query, grad_key, grad_value.",
     *(
         returned(lambda grads, order=order: tuple(grads[i] for i in order))
         for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))

@@ -292,8 +292,7 @@ MISTAKES = known_mistakes(
     masked(lambda length: np.tri(length, dtype=bool).T),
     tiled_over_queries(to_the_diagonal, lambda row, column: column < row),
     tiled_over_queries(to_the_diagonal, lambda row, column: column <= row),
-    "hidden-scores-zero: Hidden scores are set to 0, which is a score like any other: put -inf "
-    "there.",
+    "hidden-scores-zero: Hidden scores are set to 0, a score like any other: put -inf there.",
     tiled_over_queries(to_the_diagonal, fill=0.0),
     "hidden-after-exp: Keys are hidden after the exponentials, and a large hidden score still "
     "sets the maximum: put -inf into the scores before it is taken.",
@@ -307,8 +306,7 @@ MISTAKES = known_mistakes(
     "diagonal-block-left-out: The block on the diagonal is left out: its queries see the keys in "
     "it up to their own.",
     tiled_over_queries(lambda start, stop, length: start),
-    "own-block-only: Each block of queries sees its own block of keys alone: the blocks before it "
-    "count too.",
+    "own-block-only: A block of queries sees its own block of keys alone: earlier ones count too.",
     own_block_alone,
     "positions-from-block: The positions in the mask are counted from the start of each block, so "
     "blocks of the past are masked as well: compare positions in the whole sequence.",

@@ -45,14 +45,12 @@ def flops(factor: float, causal: float = 0.5, length: float = 2, extra: float = 
 
 
 MISTAKES = known_mistakes(
-    "half: Half of it: there are two products, and a multiplication and an addition are two "
-    "operations.",
+    "half: Half of it: there are two products, and a multiply and an add are two operations.",
     flops(2),
     "quarter: A quarter of it: there are two products, and each of their steps is a "
     "multiplication and an addition.",
     flops(1),
-    "double: Twice the count: two products, of two operations a step, make 4 · head_dim for a "
-    "pair.",
+    "double: Twice the count: two products of two operations a step make 4 · head_dim for a pair.",
     flops(8),
     "causal-ignored: is_causal is ignored: it leaves half of the pairs.",
     flops(4, causal=1.0),
@@ -64,11 +62,9 @@ MISTAKES = known_mistakes(
     lambda b, h, n, d, is_causal=False: flops(4)(1, h, n, d, is_causal),
     lambda b, h, n, d, is_causal=False: flops(4)(b, 1, n, d, is_causal),
     lambda b, h, n, d, is_causal=False: flops(4)(1, 1, n, d, is_causal),
-    "length-not-squared: This grows with the length and not with its square: every query meets "
-    "every key.",
+    "length-not-squared: This grows with the length, not its square: every query meets every key.",
     flops(4, length=1),
-    "softmax-counted: The operations of the softmax are counted as well: only the two matrix "
-    "products count.",
+    "softmax-counted: Softmax's operations are counted as well: only the matrix products count.",
     *(flops(4, extra=extra) for extra in (1, 2, 3, 4, 5)),
     "causal-diagonal-counted: The causal pairs are counted one by one, the diagonal included: "
     "here causal counts as exactly half.",

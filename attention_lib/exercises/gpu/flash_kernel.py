@@ -150,8 +150,7 @@ MISTAKES = known_mistakes(
     "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
     "the exponent.",
     Edited((LARGER, "larger = tl.zeros_like(maximum)")),
-    "block-maximum: larger is this block's maximum alone: take the larger of it and the maximum "
-    "so far.",
+    "block-maximum: larger is this block's maximum: take the larger of it and the maximum so far.",
     Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
     "maximum-never-updated: maximum is never updated, so every block forgets the ones before: end "
     "the turn with maximum = larger.",
@@ -162,8 +161,7 @@ MISTAKES = known_mistakes(
     "mask-missing: Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
     Edited((f"tl.where({MASK})", "scores")),
     Edited(changed(MASK, "limit[:, None]", "stop")),
-    "masked-scores-zero: Masked keys get the score 0, which is a weight like any other: put -inf "
-    "there.",
+    "masked-scores-zero: Masked keys get the score 0, a score like any other: put -inf there.",
     Edited(changed(MASK, 'float("-inf")', "0.0")),
     "one-key-too-many: One key too many is seen: row i may see the keys below limit[i], limit[i] "
     "not among them.",
@@ -194,15 +192,12 @@ MISTAKES = known_mistakes(
     "start-ignored: The keys are read from number 0 on, whatever start is: before the loop, move "
     "the pointers on by start * key_stride and start * value_stride.",
     Edited((START_OF_KEYS, "pass"), (START_OF_VALUES, "pass")),
-    "loads-past-end: NaN: the loads read on behind the last key. Give tl.load mask=there, "
-    "other=0.0.",
+    "loads-past-end: NaN: the loads read past the last key. Give tl.load mask=there, other=0.0.",
     Edited((GUARD, "")),
-    "divided-too-early: output is divided by total: leave that to the launch, which divides once, "
-    "at the end.",
+    "divided-too-early: output is divided by total: the launch does that, once, at the end.",
     Edited(changed(RESULTS, "output,", "output / total[:, None],")),
     Edited((OUTPUT, f"{OUTPUT.replace('= ', '= (')}) / total[:, None]")),
-    "begins-anew: The loop begins anew and loses what was handed in: go on from output, total and "
-    "maximum.",
+    "begins-anew: The loop begins anew: go on from the output, total and maximum handed in.",
     Edited(
         (
             LOOP,

@@ -175,8 +175,7 @@ MISTAKES = known_mistakes(
         (FIRST_CALL, FIRST_CALL.replace("HEAD, HEAD", "1, 1")),
         (SECOND_CALL, SECOND_CALL.replace("HEAD, HEAD", "1, 1")),
     ),
-    "causal-ignored: IS_CAUSAL changes nothing: with it, row i sees the keys below limit[i] = i + "
-    "1.",
+    "causal-ignored: IS_CAUSAL changes nothing: with it row i sees keys below limit[i] = i + 1.",
     Edited((CAUSAL, "    if False:")),
     "own-key-missed: Each row misses its own key: limit is the first key that a row does not see, "
     "so it is rows + 1.",
@@ -184,8 +183,7 @@ MISTAKES = known_mistakes(
     "one-key-ahead: Each row sees one key of the future: limit is the first key that a row does "
     "not see, rows + 1.",
     Edited(changed(LIMIT, "rows + 1", "rows + 2")),
-    "limit-from-tile: limit counts the rows of the tile from 0: they are numbered from tile * "
-    "ROWS.",
+    "limit-from-tile: limit counts the rows of a tile from 0: they are numbered from tile * ROWS.",
     Edited(changed(LIMIT, "rows + 1", "tl.arange(0, ROWS) + 1")),
     "limit-past-end: limit goes beyond the last key, whose successors are loaded as 0 and get a "
     "weight: it is at most key_length.",
@@ -215,8 +213,7 @@ MISTAKES = known_mistakes(
             ),
         )
     ),
-    "keys-taken-twice: Keys are taken twice: the second call begins where the first ended, at "
-    "unmasked.",
+    "keys-taken-twice: Keys come twice: the second call begins where the first ended, at unmasked.",
     Edited((SECOND_CALL, SECOND_CALL.replace("unmasked, stop", "0, stop"))),
     "last-call-unmasked: The last call has MASKED False, so that limit is not looked at: its last "
     "argument is True.",
@@ -245,8 +242,7 @@ MISTAKES = known_mistakes(
     ),
     "scale-twice: scale counts double: INNER multiplies by it, so leave the queries as they are.",
     Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
-    "keys-values-exchanged: Keys and values are exchanged: INNER takes the keys' pointers before "
-    "the values'.",
+    "keys-values-exchanged: Keys and values are exchanged: INNER takes the keys' pointers first.",
     Edited(
         (FIRST_CALL, FIRST_CALL.replace("key + key_places, value", "value + key_places, key")),
         (

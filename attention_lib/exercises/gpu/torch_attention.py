@@ -233,8 +233,7 @@ MISTAKES = known_mistakes(
     attention_with(mask=lambda scores: lower_triangle(scores, -1)),
     "one-key-ahead: Each query sees one key of the future: the last one it may see is its own.",
     attention_with(mask=lambda scores: lower_triangle(scores, 1)),
-    "masked-scores-zero: Masked scores are set to 0, which softmax turns into a weight: fill in "
-    "-inf.",
+    "masked-scores-zero: Masked scores are set to 0, which softmax gives a weight: fill in -inf.",
     attention_with(fill=0.0),
     "masked-after-softmax: The mask comes after the softmax: fill -inf into the scores before it, "
     "so that what is hidden takes no part in the sum.",
@@ -246,12 +245,10 @@ MISTAKES = known_mistakes(
     lambda query, key, value, is_causal=False: right_answer(query, key, value, True),
     "softmax-over-queries: The softmax runs over the queries: it must run over the keys, dim=-1.",
     attention_with(dim=-2),
-    "exp-overflows: NaN: the exponentials overflow. torch.softmax subtracts each row's maximum "
-    "first.",
+    "exp-overflows: NaN: exponentials overflow. torch.softmax subtracts each row's maximum first.",
     attention_with(shift=False),
     "root-in-float32: The square root has the 7 digits of float32, and float64 inputs lose the "
-    "others: torch.tensor(6) becomes float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all "
-    "digits.",
+    "others: torch.tensor(6) is float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all digits.",
     attention_with(scale=root_in_float32),
     "computed-in-float32: float64 inputs are computed in float32, and half of their digits are "
     "lost: keep the inputs' dtype, or a wider one.",

@@ -225,8 +225,7 @@ MISTAKES = known_mistakes(
     "never-scaled: The factor 1/√d_k is missing: scores are query times key transposed, over "
     "√d_k, and grad_query and grad_key carry it too.",
     with_step(scale=1.0),
-    "scale-missing-forward: The weights are computed without 1/√d_k: scale the scores before "
-    "softmax.",
+    "scale-missing-forward: The weights are made without 1/√d_k: scale the scores before softmax.",
     lambda *args, **mask: backward(
         *args, **mask, scale=1.0, scale_back=1 / math.sqrt(args[0].shape[-1])
     ),
@@ -240,12 +239,10 @@ MISTAKES = known_mistakes(
     with_scale(lambda query, key, value: 1 / query.shape[-1]),
     "multiplied-by-root: You multiply by √d_k: divide by it.",
     with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
-    "scale-on-one: grad_query and grad_key carry the factor 1/√d_k both, and here only one of "
-    "them does.",
+    "scale-on-one: grad_query and grad_key both carry the factor 1/√d_k: here only one does.",
     times_power_of_d_k(0),
     times_power_of_d_k(1),
-    "value-scaled: grad_value is divided by √d_k as well: the values were not scaled on the way "
-    "forward.",
+    "value-scaled: grad_value is divided by √d_k too: forward, the values were not scaled.",
     times_power_of_d_k(2, power=-0.5),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
     lambda *args, **mask: backward(*args, **mask, scale_back=1 / args[0].shape[-1]),
@@ -258,8 +255,7 @@ MISTAKES = known_mistakes(
     "only-diagonal: In the step through softmax only the diagonal p (1 − p) is used: a score "
     "moves the other weights too. It is p (g − Σ p g).",
     with_step(through_softmax=lambda p, g: p * (1 - p) * g),
-    "plain-mean: In the step through softmax the plain mean is subtracted: weigh the gradients, Σ "
-    "p g.",
+    "plain-mean: The step through softmax subtracts the plain mean: weigh the gradients, Σ p g.",
     with_step(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
     "sum-over-wrong-axis: In the step through softmax the sum must run over the keys, the last "
     "axis, with keepdims=True.",
@@ -271,8 +267,7 @@ MISTAKES = known_mistakes(
     with_softmax(lambda scores: softmax_or_nan(scores, -2)),
     with_softmax(lambda scores: softmax_or_nan(scores, 0)),
     with_softmax(lambda scores: softmax_or_nan(scores, None)),
-    "gradients-reordered: The three gradients are in another order: return grad_query, grad_key, "
-    "grad_value.",
+    "gradients-reordered: The gradients are reordered: return grad_query, grad_key, grad_value.",
     *(
         afterward(lambda gradients, query, order=order: tuple(gradients[i] for i in order))
         for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
@@ -307,8 +302,8 @@ MISTAKES = known_mistakes(
     "t-reverses-batch: .T reverses the batch dimensions as well: swap the last two axes only, "
     "np.swapaxes(key, -1, -2).",
     transposed_whole,
-    "value-not-transposed: value is not transposed in grad_weights: entry [i, j] is "
-    "grad_output[i] · value[j].",
+    "value-not-transposed: value is not transposed in grad_weights: entry [i, j] is grad_output[i] "
+    "· value[j].",
     lambda query, key, value, *others, **mask: backward(
         query, key, transposed(value), *others, **mask
     ),
@@ -327,8 +322,7 @@ MISTAKES = known_mistakes(
     "divided-by-queries: The gradients are divided by the number of queries: grad_output is all "
     "there is to carry back.",
     afterward(lambda gradients, query: tuple(g / query.shape[-2] for g in gradients)),
-    "exp-overflows: exp overflows for large scores: use a softmax that subtracts each row's "
-    "maximum.",
+    "exp-overflows: exp overflows: use a softmax that subtracts each row's maximum.",
     with_softmax(plain_softmax),
     with_softmax(plain_softmax_or_zeros),
     "mask-ignored: The mask is ignored: the weights are those of the forward pass, 0 where it forbids.",
@@ -360,8 +354,7 @@ MISTAKES = known_mistakes(
     "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "
     "0/0: use a softmax that subtracts each row's own.",
     with_softmax(softmax_with_one_maximum),
-    "constant-in-sum: A small constant is added to the sum in softmax: leave it out, the sum is "
-    "never 0.",
+    "constant-in-sum: A small constant is added to softmax's sum, which is never 0: leave it out.",
     *(
         with_softmax(lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
         for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)

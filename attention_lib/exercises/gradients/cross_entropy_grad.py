@@ -71,18 +71,15 @@ def overflowing(scores: NDArray, targets: NDArray) -> NDArray:
 MISTAKES = known_mistakes(
     "not-divided-by-n: The division by N is missing: the loss is the mean over the examples.",
     lambda scores, targets: softmax(scores) - one_hot(scores, targets),
-    "divided-by-entries: You divide by the number of all entries, N × C: divide by N, the number "
-    "of examples.",
+    "divided-by-entries: You divide by N × C, all entries: divide by N, the number of examples.",
     lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
     lambda scores, targets: cross_entropy_grad(scores, targets) / scores.shape[1],
-    "divided-by-classes: You divide by C, the number of classes: divide by N, the number of "
-    "examples.",
+    "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
     lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
     "sign-reversed: The sign is reversed: it is the weights minus 1 at the right class.",
     lambda scores, targets: (one_hot(scores, targets) - softmax(scores)) / len(targets),
     lambda scores, targets: one_hot(scores, targets) - softmax(scores),
-    "one-not-subtracted: These are the weights divided by N: subtract 1 at the right class of "
-    "each example.",
+    "one-not-subtracted: These are the weights over N: subtract 1 at each example's right class.",
     lambda scores, targets: softmax(scores) / len(targets),
     "weights-missing: Only the score of the right class counts here: the log-sum-exp of the row "
     "depends on every score, and its derivatives are the weights.",
@@ -92,17 +89,14 @@ MISTAKES = known_mistakes(
     lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
     "no-softmax: 1 is subtracted from the scores: take softmax of each row first.",
     lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
-    "logarithms-of-weights: These come from the logarithms of the weights: use the weights "
-    "themselves.",
+    "logarithms-of-weights: These come from the weights' logarithms: use the weights themselves.",
     lambda scores, targets: (np.log(softmax(scores)) - one_hot(scores, targets)) / len(targets),
-    "gradient-of-weights: This is the gradient with respect to the weights, −1/p: carry it back "
-    "to the scores.",
+    "gradient-of-weights: This is the gradient of the weights, −1/p: carry it back to the scores.",
     lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
     lambda scores, targets: np.where(
         one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
     ),
-    "divided-too-early: The weights are divided by N before 1 is subtracted: subtract first, and "
-    "divide both.",
+    "divided-too-early: The weights are divided by N before 1 is subtracted: subtract 1 first.",
     lambda scores, targets: softmax(scores) / len(targets) - one_hot(scores, targets),
     "through-one-over-p: 1/p has no answer where a weight has underflowed to 0. On paper p "
     "cancels: what is left is the weights minus 1 at the right class.",
@@ -118,15 +112,13 @@ MISTAKES = known_mistakes(
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
     rows_of_targets,
-    "one-subtracted-everywhere: 1 is subtracted everywhere: only at the right class of each "
-    "example.",
+    "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
     lambda scores, targets: (softmax(scores) - 1) / len(targets),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
     lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
     lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
-    "exp-overflows: exp overflows for large scores: subtract each row's maximum first, or use "
-    "lib.softmax.",
+    "exp-overflows: exp overflows: subtract each row's maximum first, or use lib.softmax.",
     overflowing,
     "cut-to-integers: For integer scores the gradient is cut to whole numbers: np.zeros_like "
     "copies the integer dtype. Make a float array.",

@@ -207,8 +207,7 @@ MISTAKES = known_mistakes(
     "eps and x − eps.",
     differences(lambda f, here, eps: (f(here + eps) - f(here)) / eps),
     differences(lambda f, here, eps: (f(here) - f(here - eps)) / eps),
-    "twice-too-large: These are twice too large: from x − eps to x + eps is 2 * eps, so divide by "
-    "2 * eps.",
+    "twice-too-large: These are twice too large: from x − eps to x + eps is 2 * eps. Divide by it.",
     differences(lambda f, here, eps: (f(here + eps) - f(here - eps)) / eps),
     "one-sided-and-halved: These are half too small: from x to x + eps is one eps, and one-sided. "
     "Take f(x + eps) − f(x − eps) and divide by 2 * eps.",
@@ -239,16 +238,14 @@ MISTAKES = known_mistakes(
     "flat-copy-moved: The flat array of a transposed x is a copy, and moving its entries leaves x "
     "as it is: move x[index], for index in np.ndindex(x.shape).",
     through_flat_array,
-    "one-entry-passed: f is called with one entry of x: it takes the whole array, with that entry "
-    "moved.",
+    "one-entry-passed: f is called with one entry of x: it takes all of x, with that entry moved.",
     entry_by_entry,
     "eps-ignored: You always take the same step: use the eps you are given.",
     *(
         lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
         for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
     ),
-    "default-of-eps: The default of eps is not 1e-6: the first line is def numerical_gradient(f, "
-    "x, eps=1e-6).",
+    "default-of-eps: The default of eps is not 1e-6: begin def numerical_gradient(f, x, eps=1e-6).",
     *(
         lambda f, x, eps=default: numerical_gradient(f, x, eps)
         for default in (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)

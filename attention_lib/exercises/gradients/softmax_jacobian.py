@@ -54,21 +54,17 @@ def outer(weights: NDArray) -> NDArray:
 
 
 MISTAKES = known_mistakes(
-    "only-diagonal: Only the diagonal is filled: raising one score lowers the other weights too, "
-    "by p_i p_k.",
+    "only-diagonal: Only the diagonal is filled: raising a score lowers other weights, by p_i p_k.",
     lambda weights: diagonal(weights * (1 - weights)),
     "diagonal-as-vector: These are the derivatives of each weight by its own score alone, p (1 − "
     "p): the answer has one for every pair, shape (..., n, n).",
     lambda weights: weights * (1 - weights),
-    "sign-reversed: The sign is reversed: raising a score raises its own weight, so the diagonal "
-    "is positive.",
+    "sign-reversed: The sign is reversed: a score raises its own weight, and lowers the others.",
     lambda weights: outer(weights) - diagonal(weights),
-    "off-diagonal-sign: Off the diagonal the sign is wrong: raising one score lowers the other "
-    "weights.",
+    "off-diagonal-sign: Off the diagonal the sign is wrong: raising a score lowers other weights.",
     lambda weights: diagonal(weights) + outer(weights),
     lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
-    "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal p_i is added, where δ_ik "
-    "is 1.",
+    "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal, where δ_ik is 1, add p_i.",
     lambda weights: -outer(weights),
     "delta-missing: These are p_i p_k: the formula is p_i (δ_ik − p_k).",
     outer,

@@ -124,8 +124,7 @@ MISTAKES = known_mistakes(
     lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(axis=-1),
     f"row-by-row: {NO_ROW_BY_ROW}",
     row_by_row,
-    "mean-not-subtracted: This is p_k g_k alone: subtract the weighted mean Σ p_i g_i from each "
-    "g_k first.",
+    "mean-not-subtracted: This is p_k g_k: first subtract the weighted mean Σ p_i g_i from g_k.",
     lambda p, g: p * g,
     "plain-mean: The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
     lambda p, g: p * (g - g.mean(axis=-1, keepdims=True)),
@@ -140,8 +139,7 @@ MISTAKES = known_mistakes(
     lambda p, g: p * (1 - p) * g,
     "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
     lambda p, g: p * (g - np.sum(p * g)),
-    "keepdims-missing: The sums have lost their axis, so they do not line up with the rows: use "
-    "keepdims=True.",
+    "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     lambda p, g: p * (g - np.sum(p * g, axis=-1)),
     lambda p, g: p * (g - (p * g).sum(-1)),
     "axis-0: The sum runs along axis 0: each row has its own, axis=-1.",
@@ -157,8 +155,7 @@ MISTAKES = known_mistakes(
     lambda p, g: p * (weighted_mean(g, p) - g),
     "mean-added: The weighted mean is added: it is subtracted.",
     lambda p, g: p * (g + weighted_mean(g, p)),
-    "arguments-exchanged: Weights and gradients have changed places: the result is p_k (g_k − Σ "
-    "p_i g_i).",
+    "arguments-exchanged: Weights and gradients are exchanged: it is p_k (g_k − Σ p_i g_i).",
     lambda p, g: g * (p - weighted_mean(g, p)),
     "weights-squared: The squares of the weights are in the sum: it is Σ p_i g_i.",
     lambda p, g: p * (g - np.sum(p * p * g, axis=-1, keepdims=True)),

@@ -172,8 +172,7 @@ MISTAKES = known_mistakes(
     "epsilon-before-correction: epsilon is added to the root before the correction: correct "
     "square first, then take the root and add epsilon.",
     epsilon_before_correction,
-    "gradient-not-squared: The gradient is not squared in square: it is the running mean of "
-    "gradient**2.",
+    "gradient-not-squared: The gradient is not squared in square, the running mean of gradient**2.",
     stepped(
         square_of=lambda v, g, b: b * v + (1 - b) * g,
         divisor=lambda v, e: root_or_nan(v) + e,
@@ -209,8 +208,7 @@ MISTAKES = known_mistakes(
     ),
     "betas-exchanged: beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
     betas_exchanged,
-    "defaults-always: rate, beta1, beta2 or epsilon has its default whatever is passed: use the "
-    "arguments.",
+    "defaults-always: rate, beta1, beta2 or epsilon is always its default: use the argument.",
     *(
         with_defaults(**{name: value})
         for name, value in (

@@ -116,13 +116,11 @@ MISTAKES = known_mistakes(
     "masked-after-softmax: The mask is applied after softmax: later places still took their share "
     "of the sum. Mask the scores.",
     layer(allowed=None, after_softmax=lambda weights: weights * past(weights)),
-    "later-scores-zero: A score of 0 in place of a later one still gets weight: use −inf, or "
-    "attention's mask.",
+    "later-scores-zero: A later score set to 0 still gets weight: use −inf, or attention's mask.",
     layer(fill=0.0),
     "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
     layer(scale=lambda x, w_q, w_v: 1.0),
-    "root-of-d: The scores are divided by √D, the width of x: divide by √d_k, the width of the "
-    "queries.",
+    "root-of-d: The scores are divided by √D, the width of x: divide by √d_k, that of the queries.",
     layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
     "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
     layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
@@ -146,8 +144,7 @@ MISTAKES = known_mistakes(
     "lesson 05's attention.",
     layer(weigh=plain_softmax),
     layer(weigh=softmax_with_one_maximum),
-    "softmax-over-queries: The weights sum to 1 over the queries: softmax runs over the keys, the "
-    "last axis.",
+    "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
     layer(weigh=lambda scores: stable_softmax(scores, -2)),
 )
 

@@ -209,23 +209,19 @@ MISTAKES = known_mistakes(
     ),
     "own-place-missed: A place does not see itself here: the causal mask allows the diagonal too.",
     backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=zero_for_empty),
-    "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
-    "grad_weights).",
+    "no-softmax-step: Softmax's step is missing: grad_scores = softmax_vjp(weights, grad_weights).",
     backward(through_softmax=lambda p, g: g),
     backward(through_softmax=lambda p, g: g * forward.past(g)),
     "weighted-mean-missing: In the step through softmax the weighted mean is missing: it is p (g "
     "− Σ p g), not p g.",
     backward(through_softmax=lambda p, g: p * g),
-    "only-diagonal: In the step through softmax only the diagonal p (1 − p) is used: it is p (g − "
-    "Σ p g).",
+    "only-diagonal: Only the diagonal p (1 − p) of softmax's step is used: it is p (g − Σ p g).",
     backward(through_softmax=lambda p, g: p * (1 - p) * g),
-    "plain-mean: In the step through softmax the plain mean is subtracted: weigh the gradients, Σ "
-    "p g.",
+    "plain-mean: The step through softmax subtracts the plain mean: weigh the gradients, Σ p g.",
     backward(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
     "w-o-missing: The way back through w_o is missing: grad_mixture is grad_output @ w_o.T.",
     backward(into_mixture=lambda g, w_o: g),
-    "w-o-not-transposed: w_o is not transposed on the way back: grad_mixture is grad_output @ "
-    "w_o.T.",
+    "w-o-not-transposed: w_o is not transposed going back: grad_mixture is grad_output @ w_o.T.",
     backward(into_mixture=lambda g, w_o: g @ w_o),
     "matrices-not-transposed: The matrices are not transposed in grad_x: query is x @ w_q, so its "
     "gradient goes back as grad_query @ w_q.T.",
@@ -249,8 +245,7 @@ MISTAKES = known_mistakes(
     "there is one, is in the loss and so in grad_output.",
     backward(collect=lambda a, b: summed(a, b) / math.prod(a.shape[:-2])),
     backward(collect=lambda a, b: summed(a, b) / len(rows(a))),
-    "one-sequence-alone: The matrices' gradients come from one sequence alone: sum over all of "
-    "them.",
+    "one-sequence-alone: The matrices' gradients come from one sequence alone: sum over all.",
     backward(collect=lambda a, b: one_matrix_each(a, b)[(0,) * (a.ndim - 2)]),
     backward(collect=lambda a, b: one_matrix_each(a, b)[(-1,) * (a.ndim - 2)]),
     "gradients-transposed: The matrices' gradients are transposed: for query = x @ w_q it is x "
@@ -270,8 +265,7 @@ MISTAKES = known_mistakes(
     reordered(1, 2, 3, 4, 0),
     reordered(0, 3, 1, 2, 4),
     reordered(0, 1, 2, 4, 3),
-    "sign-reversed: The sign of grad_scores is reversed: in the step through softmax it is p (g − "
-    "Σ p g).",
+    "sign-reversed: grad_scores has the wrong sign: the step through softmax is p (g − Σ p g).",
     backward(through_softmax=lambda p, g: -softmax_vjp(p, g)),
     "grad-output-unused: grad_output is not used: these are the gradients of the output's sum.",
     lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer_backward(

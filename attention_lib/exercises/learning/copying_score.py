@@ -88,8 +88,7 @@ MISTAKES = known_mistakes(
     of_circuit(lambda circuit: own(np.abs(circuit).argmax(axis=1))),
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
     of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > 0))),
-    "above-the-mean: Words whose own entry is above the mean of the row are counted: it must be the "
-    "largest.",
+    "above-the-mean: An own entry above the row's mean counts here: it must be the row's largest.",
     of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > circuit.mean(axis=1)))),
     "count: This is how many words are copied: divide by V, or take the mean.",
     of_circuit(lambda circuit: int((circuit.argmax(axis=1) == np.arange(len(circuit))).sum())),
@@ -99,8 +98,7 @@ MISTAKES = known_mistakes(
     of_circuit(lambda circuit: 1 - own(circuit.argmax(axis=1))),
     "weights: This is a mean of softmax weights: ask for each word whether its own entry is the largest.",
     of_circuit(lambda circuit: float(np.diag(softmax_of(circuit)).mean())),
-    "mean-of-diagonal: This is the mean of the words' own entries: ask whether each is the largest of its "
-    "row.",
+    "mean-of-diagonal: This is the mean of words' own entries: ask if each is its row's largest.",
     of_circuit(lambda circuit: float(np.diag(circuit).mean())),
     of_circuit(lambda circuit: float(np.trace(circuit))),
     "head-left-out: The head is left out: embedding @ w_v @ w_o @ unembedding, with w_v and w_o.",

@@ -46,8 +46,7 @@ def magnitude(tokens: NDArray, embedding: NDArray, positions: NDArray) -> NDArra
 
 
 MISTAKES = known_mistakes(
-    "places-missing: The places are missing: add positions[:L], a row for each place, to the "
-    "words' vectors.",
+    "places-missing: The places are missing: add positions[:L] to the words' vectors.",
     lambda tokens, embedding, positions: embedding[tokens],
     "words-missing: The words are missing: embedding[tokens] looks up a vector for each of them.",
     lambda tokens, embedding, positions: (

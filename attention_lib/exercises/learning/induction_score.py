@@ -89,13 +89,11 @@ MISTAKES = known_mistakes(
     "place-of-word: This is the weight on the earlier places of the word itself: the place after "
     "each of them counts, j + 1.",
     scored(places=lambda found, i: found),
-    "place-before: This is the weight on the places before the earlier ones: the place after "
-    "counts, j + 1.",
+    "place-before: These are the places before the earlier ones: the place after counts, j + 1.",
     scored(places=lambda found, i: [j - 1 for j in found]),
     "latest-only: Only the latest earlier place counts here: add the weights of all places j + 1.",
     scored(places=lambda found, i: [j + 1 for j in found[-1:]]),
-    "first-only: Only the first place of the word counts here: add the weights of all places j + "
-    "1.",
+    "first-only: Only the word's first place counts here: add the weights of all places j + 1.",
     scored(places=lambda found, i: [j + 1 for j in found[:1]]),
     "largest-weight: The largest of the weights on the places j + 1 is taken: add them up.",
     scored(of_row=lambda row, places: float(max(row[places], default=0.0))),
@@ -116,21 +114,18 @@ MISTAKES = known_mistakes(
     scored(
         equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i]],
     ),
-    "later-places: Later places of the word are counted as earlier ones: j runs over the places "
-    "before i.",
+    "later-places: Later places of the word are counted too: j runs over the places before i.",
     scored(
         equal=lambda i, tokens: [j for j in range(len(tokens)) if j != i and tokens[j] == tokens[i]]
     ),
-    "transposed: Rows and columns have changed places: weights[i, j] is what place i gives to "
-    "place j.",
+    "transposed: Rows and columns are exchanged: weights[i, j] is what place i gives to place j.",
     scored(transpose=True),
     "nan-without-repeats: Where no word repeats, there is nothing to take a mean of, and the "
     "score is 0: ask before you divide.",
     scored(end=lambda found: sum(found) / np.float64(len(found))),
     scored(end=lambda found: np.mean(found)),
     scored(end=lambda found: None if not found else np.mean(found)),
-    "summed-over-rows: The weights are added up over the rows: take the mean over the rows that "
-    "count.",
+    "summed-over-rows: Weights are added up over the rows: take the mean over those that count.",
     scored(end=lambda found: float(sum(found))),
     "row-before: The place before each row is scored: row i asks for its own word, tokens[i].",
     scored(

@@ -73,8 +73,7 @@ def probability(weigh: object = softmax) -> object:
 
 
 MISTAKES = known_mistakes(
-    "own-word: Each row is compared with its own word, which it has seen: row t is a guess at "
-    "word t + 1.",
+    "own-word: Each row is compared with its own word, which it saw: row t guesses word t + 1.",
     lambda scores, tokens: losses(scores, tokens).mean(),
     lambda scores, tokens: losses(scores[..., :-1, :], tokens[..., :-1]).mean(),
     lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., 1:]).mean(),
@@ -88,11 +87,9 @@ MISTAKES = known_mistakes(
     ).mean(),
     "word-before: Each row is compared with the word before: row t is a guess at word t + 1.",
     lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., :-1]).mean(),
-    "first-row-left-out: The first row is left out as well: row 0 is a guess at word 1, and it "
-    "counts.",
+    "first-row-left-out: The first row is left out as well: row 0 is a guess at word 1 and counts.",
     lambda scores, tokens: each(scores, tokens)[..., 1:].mean() if tokens.shape[-1] > 2 else 0.0,
-    "divided-by-length: You divide by L in place of L − 1: the last row predicts nothing, and "
-    "does not count.",
+    "divided-by-length: You divide by L in place of L − 1: the last row predicts nothing.",
     lambda scores, tokens: each(scores, tokens).sum() / tokens.size,
     "sum: This is the sum: take the mean over all rows that have a next word.",
     lambda scores, tokens: each(scores, tokens).sum(),
@@ -100,15 +97,14 @@ MISTAKES = known_mistakes(
     lambda scores, tokens: each(scores, tokens).mean(axis=-1).sum(),
     lambda scores, tokens: each(scores, tokens).sum() / len(tokens),
     lambda scores, tokens: each(scores, tokens).sum(axis=-1).mean(),
-    "not-averaged: One loss for each row or sequence is returned: take the mean over all of them, "
-    "one number.",
+    "not-averaged: One loss for each row or sequence is returned: take the mean over all of them.",
     each,
     lambda scores, tokens: each(scores, tokens).mean(axis=-1),
     lambda scores, tokens: each(scores, tokens).mean(axis=0),
     "sign-reversed: The sign is reversed: the loss is the negative logarithm, never below 0.",
     lambda scores, tokens: -each(scores, tokens).mean(),
-    "weight-without-logarithm: This is the mean weight of the next word: take minus its "
-    "logarithm, row by row.",
+    "weight-without-logarithm: This is the mean weight of the next word: take minus its logarithm, "
+    "row by row.",
     lambda scores, tokens: probability()(scores, tokens).mean(),
     lambda scores, tokens: 1 - probability()(scores, tokens).mean(),
     "logarithm-of-mean: The logarithm of the mean weight is taken: take the logarithm of each "

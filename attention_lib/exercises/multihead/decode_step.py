@@ -201,15 +201,13 @@ def differs_in_a_loop(answer: Answer, rng: Generator) -> str | None:
 
 
 MISTAKES = known_mistakes(
-    "cache-unused: The cache is not used: the new token must attend to the cached keys and values "
-    "too.",
+    "cache-unused: The cache is not used: the new token attends to the cached keys and values too.",
     step(output=lambda new: attend(new.query, new.key, new.value)),
     step(
         output=lambda new: attend(new.query, new.key, new.value),
         cache=lambda new: (new.key, new.value),
     ),
-    "itself-missing: The new token does not attend to itself: add its key and value before you "
-    "attend.",
+    "itself-missing: The new token misses itself: add its key and value before you attend.",
     step(output=lambda new: attend(new.query, *(new.cache or (new.key, new.value)))),
     "causal-from-top-left: A causal mask that starts at the top left leaves the new token nothing "
     "but the first key: every key so far is allowed here, so no mask is needed.",
@@ -218,8 +216,7 @@ MISTAKES = known_mistakes(
             new.query, new.keys, new.values, np.tri(1, new.keys.shape[-2], dtype=bool)
         )
     ),
-    "cache-unchanged: The cache comes back as it was: return it with this step's key and value "
-    "included.",
+    "cache-unchanged: The cache comes back as it was: return it with this step's key and value.",
     step(cache=lambda new: new.cache),
     step(cache=lambda new: new.cache or (new.key, new.value)),
     "cache-of-one-step: The cache returned holds this step alone: return the keys and values of "
@@ -229,13 +226,11 @@ MISTAKES = known_mistakes(
     step(result=lambda output, cache: output),
     "three-results: Three results come back: return two, the output and the pair (keys, values).",
     step(result=lambda output, cache: (output, *cache)),
-    "values-first-in-cache: In the cache the values stand before the keys: return output, (keys, "
-    "values).",
+    "values-first-in-cache: The cache has the values first: return output, (keys, values).",
     step(cache=lambda new: (new.values, new.keys)),
     "cache-first: The cache comes first: return output, (keys, values).",
     step(result=lambda output, cache: (cache, output)),
-    "newest-first: The new step stands first in the cache: steps are kept in order, the newest "
-    "last.",
+    "newest-first: The new step stands first in the cache: steps are kept in order, newest last.",
     step(
         cache=lambda new: (
             grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
@@ -250,8 +245,7 @@ MISTAKES = known_mistakes(
         output=lambda new: attend(new.query, *grown(new.query, new.value, new.cache)),
         cache=lambda new: grown(new.query, new.value, new.cache),
     ),
-    "output-stored: The output is stored in place of the value: the cache keeps the values as "
-    "they came.",
+    "output-stored: The output is cached in place of the value: cache the values as they came.",
     step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
     "weights-returned: The weights come back in place of the output: the output is the weights "
     "times the values.",
@@ -261,8 +255,7 @@ MISTAKES = known_mistakes(
     step(output=from_all(attention)),
     "never-scaled: The scores are not scaled: divide them by √d.",
     step(output=from_all(attend, lambda new: 1.0)),
-    "root-of-another-size: You scale by the root of another size than d, the last one of query "
-    "and key.",
+    "root-of-another-size: You scale by the root of another size than d, query.shape[-1].",
     step(output=from_all(attend, lambda new: 1 / math.sqrt(new.values.shape[-1]))),
     step(output=from_all(attend, lambda new: 1 / math.sqrt(new.keys.shape[-2]))),
     "divided-by-d: The scores are divided by d: it is the root, √d.",

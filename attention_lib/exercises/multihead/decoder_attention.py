@@ -289,8 +289,7 @@ def differs_in_pieces(answer: Answer, rng: Generator) -> str | None:
 
 
 MISTAKES = known_mistakes(
-    "nothing-rotated: Nothing is rotated: queries and keys turn by their positions, after the "
-    "split.",
+    "nothing-rotated: Nothing is rotated: queries and keys turn by positions, after the split.",
     layer_with(turn_query=unturned, turn_key=unturned),
     "keys-not-rotated: The keys are not rotated: rotate the new ones by their positions, before "
     "they go into the cache.",
@@ -310,8 +309,7 @@ MISTAKES = known_mistakes(
     layer_with(place=lambda positions, cached: -positions),
     "positions-restart: The positions restart at 0 with every call: rotate by the positions given.",
     layer_with(place=lambda positions, cached: np.arange(len(positions))),
-    "positions-from-cache: The words are numbered by their places in the cache: rotate by the "
-    "positions given.",
+    "positions-from-cache: Words are numbered by their places in the cache: rotate by positions.",
     layer_with(place=lambda positions, cached: cached + np.arange(len(positions))),
     "cached-words-added: The number of cached words is added to the positions: they count from "
     "the start of the text already.",
@@ -319,8 +317,7 @@ MISTAKES = known_mistakes(
     "unrotated-keys-cached: The keys returned are not rotated: the cache keeps them as the scores "
     "need them, each turned by its own position.",
     layer_with(keep=lambda new: grown(new.plain_key, new.value, new.cache)),
-    "rotated-again: The cached keys are rotated again: they went in rotated, and only the new "
-    "ones turn.",
+    "rotated-again: The cached keys are rotated again: they went in rotated. Rotate only new ones.",
     layer_with(look=turned_again),
     layer_with(look=turned_again, keep=turned_again),
     layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
@@ -336,8 +333,7 @@ MISTAKES = known_mistakes(
     layer_with(
         allow=lambda new: np.tri(new.length, new.total, new.total - new.length - 1, dtype=bool)
     ),
-    "one-word-ahead: Each word sees one word too many: the mask's diagonal is one place too far "
-    "right.",
+    "one-word-ahead: Each word sees one too many: the mask's diagonal is one place too far right.",
     layer_with(
         allow=lambda new: np.tri(new.length, new.total, new.total - new.length + 1, dtype=bool)
     ),
@@ -370,8 +366,7 @@ MISTAKES = known_mistakes(
     layer_with(merge=merge_by_reshape),
     f"heads-take-turns: {HEADS_IN_TURNS}",
     layer_with(split=split_interleaved),
-    "root-of-width: The scores are divided by √D: each head has its own d = D/H, and 1/√d is its "
-    "scale.",
+    "root-of-width: The scores are divided by √D: each head has d = D/H, and 1/√d is its scale.",
     layer_with(scale=lambda new: 1 / math.sqrt(new.x.shape[-1])),
     "never-scaled: The scores are not scaled: each head divides them by √d.",
     layer_with(scale=lambda new: 1.0),
@@ -393,19 +388,16 @@ MISTAKES = known_mistakes(
     "cache-of-copies: The cache holds a copy of keys and values for each query head: keep the G "
     "heads as they are, and repeat them for the scores alone. Sharing is to save this memory.",
     layer_with(keep=lambda new: tuple(repeated(part, new.num_heads) for part in right_cache(new))),
-    "cache-unchanged: The cache comes back as it was: return it with the new keys and values "
-    "included.",
+    "cache-unchanged: The cache comes back as it was: return it with the new keys and values.",
     layer_with(keep=lambda new: new.cache),
     layer_with(keep=lambda new: new.cache or (new.key, new.value)),
     "cache-of-new-words: The cache returned holds the new words alone: return the keys and values "
     "of all words so far.",
     layer_with(keep=lambda new: (new.key, new.value)),
-    "newest-first: The new words stand first in the cache: words are kept in order, the newest "
-    "last.",
+    "newest-first: The new words stand first in the cache: words are kept in order, newest last.",
     layer_with(keep=in_front),
     layer_with(look=in_front, keep=in_front),
-    "values-first-in-cache: In the cache the values stand before the keys: return output, (keys, "
-    "values).",
+    "values-first-in-cache: The cache has the values first: return output, (keys, values).",
     layer_with(keep=lambda new: right_cache(new)[::-1]),
     "cache-not-returned: The cache is not returned: return output, (keys, values).",
     layer_with(result=lambda output, cache: output),

@@ -157,8 +157,7 @@ MISTAKES = known_mistakes(
     groups_with(tiled, repeated),
     "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
     groups_with(lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
-    "groups-averaged: The groups are averaged into one: query head h uses group h // (H / G) "
-    "alone.",
+    "groups-averaged: The groups are averaged: query head h uses group h // (H / G) alone.",
     groups_with(lambda array, heads: np.repeat(array.mean(axis=-3, keepdims=True), heads, axis=-3)),
     "groups-reversed: The groups are used in reverse order: query head 0 uses group 0.",
     groups_with(lambda array, heads: repeated(array[..., ::-1, :, :], heads)),
@@ -167,8 +166,7 @@ MISTAKES = known_mistakes(
     group_of_queries,
     "never-scaled: The scores are not scaled: divide them by √d.",
     groups_with(scale=lambda query, key, value: 1.0),
-    "root-of-another-size: You scale by the root of another size than d, the last one of query "
-    "and key.",
+    "root-of-another-size: You scale by the root of another size than d, query.shape[-1].",
     groups_with(scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
     groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
     groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),

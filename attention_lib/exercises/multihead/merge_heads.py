@@ -46,11 +46,9 @@ MISTAKES = known_mistakes(
     lambda x: x.sum(axis=-3),
     "heads-averaged: The heads are averaged: put their columns side by side.",
     lambda x: x.mean(axis=-3),
-    "heads-stacked: The heads lie one below the other: put their columns side by side, (..., L, "
-    "D).",
+    "heads-stacked: The heads lie below one another: put their columns side by side, (..., L, D).",
     lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1]),
-    "not-joined: The last two axes are still to be joined: reshape (..., L, H, D/H) to (..., L, "
-    "D).",
+    "not-joined: The last two axes are yet to be joined: reshape (..., L, H, D/H) to (..., L, D).",
     lambda x: np.swapaxes(x, -2, -3),
     "heads-reversed: The heads stand in reverse order: head 0 gives the first columns.",
     lambda x: merge(x[..., ::-1, :, :]),

@@ -150,8 +150,7 @@ def heads_at_one_position(place: Callable[[NDArray], NDArray]) -> Answer:
 MISTAKES = known_mistakes(
     "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
     layer_with(finish=lambda merged, w_o: merged),
-    "root-of-width: The scores are divided by √D: each head has its own d = D/H, and 1/√d is its "
-    "scale.",
+    "root-of-width: The scores are divided by √D: each head has d = D/H, and 1/√d is its scale.",
     layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-1])),
     "never-scaled: The scores are not scaled: each head divides them by √(D/H).",
     layer_with(scale=lambda x, num_heads: 1.0),
@@ -183,8 +182,7 @@ MISTAKES = known_mistakes(
     "not-projected: Query, key and value are split without their projections: multiply x by w_q, "
     "w_k and w_v first.",
     layer_with(project=lambda x, weight: x),
-    "matrices-transposed: The weights are transposed: they stand on the right as they are, x @ "
-    "w_q.",
+    "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
     layer_with(project=lambda x, weight: x @ weight.T),
     layer_with(
         project=lambda x, weight: x @ weight.T,
@@ -192,8 +190,7 @@ MISTAKES = known_mistakes(
     ),
     "w-o-transposed: w_o is transposed: it stands on the right as it is, merged @ w_o.",
     layer_with(finish=lambda merged, w_o: merged @ w_o.T),
-    "projections-exchanged: The projections have changed places: w_q makes queries, w_k keys and "
-    "w_v values.",
+    "projections-exchanged: Projections are exchanged: w_q makes queries, w_k keys, w_v values.",
     *(layer_with(order=order) for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))),
     "keys-as-values: Keys and values are projected alike: keys come from w_k, values from w_v.",
     layer_with(order=(0, 1, 1)),

@@ -163,8 +163,7 @@ MISTAKES = known_mistakes(
     "two-too-many: The exponent has a 2 too many: the speed of pair i is base ** (−2i/d), with i "
     "= 0, 1, 2, ..., which is np.arange(0, d, 2) / d.",
     rotation_with(power=lambda pair, size: -4 * pair / size),
-    "exponent-sign: The exponent has the wrong sign: later pairs turn more slowly, base ** "
-    "(−2i/d).",
+    "exponent-sign: The exponent has the wrong sign: later pairs turn slower, base ** (−2i/d).",
     rotation_with(power=lambda pair, size: 2 * pair / size),
     "not-divided-by-d: The exponent is not divided by d: the speed of pair i is base ** (−2i/d).",
     rotation_with(power=lambda pair, size: -2.0 * pair),
@@ -185,11 +184,9 @@ MISTAKES = known_mistakes(
     rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
     "degrees: The angles are taken for degrees: np.cos and np.sin take them as they are.",
     rotation_with(angle=lambda positions, speeds: np.deg2rad(positions[:, None] * speeds)),
-    "full-turns: The angles make full turns, with a factor 2π: the angle is position · base ** "
-    "(−2i/d).",
+    "full-turns: The angles have a factor 2π: the angle is position · base ** (−2i/d).",
     rotation_with(angle=lambda positions, speeds: 2 * np.pi * positions[:, None] * speeds),
-    "added-to-x: Sines and cosines are added to x: here every pair is turned, and keeps its "
-    "length.",
+    "added-to-x: Sines and cosines are added to x: here each pair is turned, and keeps its length.",
     added,
     "cut-to-integers: For integers the result is cut to whole numbers: an array of "
     "integers holds no others. Make a float array.",

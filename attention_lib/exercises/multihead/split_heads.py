@@ -62,8 +62,7 @@ MISTAKES = known_mistakes(
     "size-for-count: num_heads is taken for the size of a head: there are num_heads heads, each "
     "of D / num_heads columns.",
     lambda x, num_heads: split(x, x.shape[-1] // num_heads),
-    "last-axes-exchanged: The last two axes of the result have changed places: it has shape (..., "
-    "H, L, D/H).",
+    "last-axes-exchanged: The result's last two axes are exchanged: it has shape (..., H, L, D/H).",
     lambda x, num_heads: np.swapaxes(split(x, num_heads), -1, -2),
     "heads-before-batch: The heads stand before the batch: their axis comes right before the "
     "positions, (..., H, L, D/H).",
@@ -71,8 +70,7 @@ MISTAKES = known_mistakes(
     "all-axes-reversed: All axes are reversed: swap the two axes of positions and heads only.",
     lambda x, num_heads: split_by_reshape(x.T, num_heads),
     lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
-    "columns-left-out: Columns are left out where D is not a multiple of H: raise ValueError "
-    "there.",
+    "columns-left-out: Columns are lost where D is not a multiple of H: raise ValueError there.",
     split_and_cut,
 )
 

@@ -193,8 +193,7 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     "exp-overflows: No maximum is subtracted, so the exponentials of large scores overflow.": (
         {"first": 0.0, "raise_to": lambda old, new: old},
     ),
-    "one-maximum: There is one maximum for all queries: each query has its own, along the last "
-    "axis.": (
+    "one-maximum: There is one maximum for all queries: each has its own, along the last axis.": (
         {"peak": lambda scores: np.full((*scores.shape[:-1], 1), scores.max())},
         {
             "peak": lambda scores: np.broadcast_to(
@@ -205,13 +204,11 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     "not-divided: The output is not divided: at the very end, divide it by the total.": (
         {"end": lambda output, total, maximum: output},
     ),
-    "constant-in-total: A small constant is added to the total: it is at least 1, never 0. Leave "
-    "it out.": tuple(
+    "constant-in-total: A small constant is added to the total, which is at least 1: leave it out.": tuple(
         {"end": lambda output, total, maximum, epsilon=epsilon: output / (total + epsilon)}
         for epsilon in EPSILONS
     ),
-    "output-not-alone: The output is returned together with something else: return the output "
-    "alone.": (
+    "output-not-alone: The output is returned with something else: return the output alone.": (
         {"end": lambda output, total, maximum: (output / total, maximum + np.log(total))},
         {"end": lambda output, total, maximum: (output / total, maximum, total)},
         {"end": lambda output, total, maximum: (output / total, total)},
@@ -223,7 +220,7 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
         {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size]},
         {"blocks": lambda keys, size: block_slices(keys, size)[:-1] or [slice(0, keys)]},
     ),
-    "first-values-always: Every block of keys meets the first values: slice value as you slice key.": (
+    "first-values-always: Every block of keys meets the first values: slice value like key.": (
         {"value_block": lambda block: slice(0, block.stop - block.start)},
     ),
 }
@@ -235,8 +232,9 @@ WRONG_SCALES: dict[str, tuple[Changes, ...]] = {
     "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1 / query.shape[-1]},
     ),
-    "root-of-d-v: The scores are divided by √d_v: divide them by √d_k, the width of queries and "
-    "keys.": ({"scale": lambda query, key, value, block_size: 1 / math.sqrt(value.shape[-1])},),
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of queries and keys.": (
+        {"scale": lambda query, key, value, block_size: 1 / math.sqrt(value.shape[-1])},
+    ),
     "root-of-keys: The scores are divided by √S, the number of keys: divide them by √d_k.": (
         {"scale": lambda query, key, value, block_size: 1 / math.sqrt(key.shape[-2])},
     ),

@@ -57,17 +57,13 @@ MISTAKES = known_mistakes(
     lambda query, key: query @ key.T,
     "transposed: The result is transposed: queries are its rows and keys its columns, (..., L, S).",
     lambda query, key: key @ query.mT,
-    "queries-transposed: Here the queries are transposed: keep them as they are and transpose the "
-    "keys.",
+    "queries-transposed: The queries are transposed: keep them as they are and transpose the keys.",
     lambda query, key: query.mT @ key,
-    "np-dot: np.dot pairs every batch item with every other: @ keeps the batch dimensions "
-    "together.",
+    "np-dot: np.dot pairs every batch item with every other: @ keeps batch dimensions together.",
     lambda query, key: np.dot(query, key.mT),
-    "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product also sums over "
-    "d_k.",
+    "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product sums over d_k.",
     lambda query, key: query * key,
-    "matching-pairs-only: Query i meets key i only: every query needs its dot product with every "
-    "key.",
+    "matching-pairs-only: Query i meets key i only: each query needs a dot product with each key.",
     lambda query, key: (query * key).sum(axis=-1),
     "already-scaled: The scores are already divided by √d_k: that is the next exercise. Here they "
     "are plain dot products.",

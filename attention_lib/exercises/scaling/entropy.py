@@ -72,15 +72,13 @@ MISTAKES = known_mistakes(
     "zero-weight-nan: A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 "
     "in place of each 0 before the logarithm.",
     lambda weights, axis=-1: -(weights * np.log(weights)).sum(axis=axis),
-    "minus-missing: The sign is missing: the logarithm of a weight is negative, so the sum needs "
-    "a minus.",
+    "minus-missing: The minus is missing: logarithms of weights are negative, and so is their sum.",
     lambda weights, axis=-1: -entropy(weights, axis),
     "bits: This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
     lambda weights, axis=-1: entropy(weights, axis) / math.log(2),
     "base-10: This is the entropy with logarithms to base 10: use np.log, which gives nats.",
     lambda weights, axis=-1: entropy(weights, axis) / math.log(10),
-    "whole-array: This is one number for the whole array: every row along axis has its own "
-    "entropy.",
+    "whole-array: This is one number for the whole array: each row along axis has its own entropy.",
     lambda weights, axis=-1: entropy(weights, None),
     "last-axis-only: You always sum along the last axis: use the axis you are given.",
     lambda weights, axis=-1: entropy(weights, -1),
@@ -90,8 +88,7 @@ MISTAKES = known_mistakes(
     lambda weights, axis=-1: entropy(weights, axis) / weights.shape[axis],
     "terms-not-summed: These are the terms -p log p: add them up along axis.",
     lambda weights, axis=-1: -weights * np.log(np.where(weights > 0, weights, 1.0)),
-    "unweighted-logarithms: The logarithms are summed without their weights: each counts p times, "
-    "-p log p.",
+    "unweighted-logarithms: Unweighted logarithms are summed: each counts p times, -p log p.",
     lambda weights, axis=-1: -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=axis),
     lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
     "small-constant: A small constant is added to the weights, or put in place of them: that "
@@ -107,8 +104,7 @@ MISTAKES = known_mistakes(
     "exponential: This is the exponential of the entropy, the effective number of entries: return "
     "the entropy itself.",
     lambda weights, axis=-1: np.exp(entropy(weights, axis)),
-    "sum-of-squares: This is 1 minus the sum of squares, another measure of spread: entropy sums "
-    "-p log p.",
+    "sum-of-squares: This is 1 minus the sum of squares, another measure: entropy sums -p log p.",
     lambda weights, axis=-1: 1.0 - (weights**2).sum(axis=axis),
     "softmax-of-weights: The weights are put through softmax first: they are weights already.",
     lambda weights, axis=-1: entropy(softmax(weights, axis), axis),

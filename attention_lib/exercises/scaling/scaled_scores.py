@@ -65,8 +65,7 @@ def one_over_root(query: NDArray, key: NDArray) -> float:
 
 
 MISTAKES = known_mistakes(
-    "default-scale-missing: The scores are not scaled when scale is None: multiply by 1/√d_k "
-    "there.",
+    "default-scale-missing: The scores are not scaled when scale is None: multiply by 1/√d_k then.",
     lambda query, key, scale=None: scaled_by(lambda q, k: 1.0, query, key, scale),
     "divided-by-d-k: You divide by d_k: divide by its square root.",
     lambda query, key, scale=None: scaled_by(lambda q, k: 1 / q.shape[-1], query, key, scale),
@@ -74,14 +73,12 @@ MISTAKES = known_mistakes(
     lambda query, key, scale=None: scaled_by(
         lambda q, k: math.sqrt(q.shape[-1]), query, key, scale
     ),
-    "root-of-keys: This is the square root of the number of keys, S: take that of d_k, "
-    "query.shape[-1].",
+    "root-of-keys: This is the root of S, the number of keys: d_k is query.shape[-1].",
     lambda query, key, scale=None: scaled_by(
         lambda q, k: 1 / math.sqrt(k.shape[-2]), query, key, scale
     ),
     lambda query, key, scale=None: scaled_by(lambda q, k: 1 / math.sqrt(len(k)), query, key, scale),
-    "root-of-queries: This is the square root of the number of queries, L: take that of d_k, "
-    "query.shape[-1].",
+    "root-of-queries: This is the root of L, the number of queries: d_k is query.shape[-1].",
     lambda query, key, scale=None: scaled_by(
         lambda q, k: 1 / math.sqrt(q.shape[-2]), query, key, scale
     ),

@@ -134,11 +134,9 @@ MISTAKES = known_mistakes(
     "temperature-added: The temperature is added to or subtracted from the scores, which changes "
     "no weight: divide the scores by it.",
     lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
-    "weights-divided: The weights are divided by the temperature: divide the scores, before "
-    "softmax.",
+    "weights-divided: Weights are divided by the temperature: divide the scores, before softmax.",
     lambda scores, temperature, axis=-1: divided_after(scores, temperature, axis),
-    "root-of-temperature: You divide by the square root of the temperature: divide by the "
-    "temperature itself.",
+    "root-of-temperature: You divide by the root of the temperature: divide by the temperature.",
     lambda scores, temperature, axis=-1: tempered(
         lambda s, t: s / math.sqrt(t), scores, temperature, axis
     ),
@@ -160,8 +158,7 @@ MISTAKES = known_mistakes(
     lambda scores, temperature, axis=-1: power_of_weights(scores, temperature, axis),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
-    "whole-array: These are the weights of softmax over the whole array: the sum must run along "
-    "axis only.",
+    "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
     "zero-as-limit: A temperature of 0 gives the largest score everything, the limit: the "
     "contract asks for a ValueError there.",
@@ -170,8 +167,7 @@ MISTAKES = known_mistakes(
     lambda scores, temperature, axis=-1: unchecked(scores, temperature, axis),
     "zero-accepted: A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
     lambda scores, temperature, axis=-1: no_error_at_zero(scores, temperature, axis),
-    "negative-accepted: A negative temperature must raise ValueError too: ask for temperature <= "
-    "0.",
+    "negative-accepted: A negative temperature must raise ValueError too: test temperature <= 0.",
     lambda scores, temperature, axis=-1: no_error_below_zero(scores, temperature, axis),
     "not-divided: These are the quotients' exponentials: divide each by the sum of its row.",
     lambda scores, temperature, axis=-1: (

@@ -148,8 +148,7 @@ MISTAKES = known_mistakes(
     lambda scores, target: 1 / temperature_for_entropy(scores, target),
     "bits: Your entropy is in bits: count it in nats, with np.log.",
     lambda scores, target: with_target(lambda t, n: t * math.log(2), scores, target),
-    "fraction-of-log-n: The target is read as a fraction of log n: it is the entropy itself, in "
-    "nats.",
+    "fraction-of-log-n: The target is read as a share of log n: it is the entropy itself, in nats.",
     lambda scores, target: with_target(lambda t, n: t * math.log(n), scores, target),
     "fixed-range: The search ends at the edge of a fixed range: scores of another size need other "
     "temperatures. Widen the range until the target lies inside.",
@@ -171,8 +170,7 @@ MISTAKES = known_mistakes(
     "it is too low, go higher.",
     lambda scores, target: halved(scores, target, 1e-6, 1e6, upward=False),
     lambda scores, target: halved(scores, target, 1e-3, 1e3, upward=False),
-    "stops-early: The search stops too early: go on until the entropy is within 1e-6 of the "
-    "target.",
+    "stops-early: The search stops early: go on until the entropy is within 1e-6 of the target.",
     *(
         lambda scores, target, steps=steps: halved(scores, target, 1e-6, 1e6, steps=steps)
         for steps in (10, 20, 30)
@@ -190,15 +188,13 @@ MISTAKES = known_mistakes(
         if target <= 0
         else temperature_within(scores, target)
     ),
-    "log-n-accepted: A target of exactly log n must raise ValueError too: it is reached at no "
-    "temperature.",
+    "log-n-accepted: A target of log n must raise ValueError too: no temperature reaches it.",
     lambda scores, target: (
         temperature_within(scores, target)
         if target == math.log(scores.size)
         else temperature_for_entropy(scores, target)
     ),
-    "zero-accepted: A target of exactly 0 must raise ValueError too: it is reached at no "
-    "temperature.",
+    "zero-accepted: A target of exactly 0 must raise ValueError too: no temperature reaches it.",
     lambda scores, target: (
         temperature_within(scores, target)
         if target == 0

@@ -40,11 +40,9 @@ def magnitude(scores: NDArray) -> NDArray:
 
 
 MISTAKES = known_mistakes(
-    "whole-array: You divide by the sum of the whole array: every row needs its own sum, along "
-    "axis=-1.",
+    "whole-array: You divide by the sum of the whole array: each row has its own, along axis=-1.",
     lambda scores: scores / scores.sum(),
-    "keepdims-missing: The sums have lost their axis, so they do not line up with the rows: use "
-    "keepdims=True.",
+    "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     lambda scores: scores / scores.sum(axis=-1),
     "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
     lambda scores: scores / scores.sum(axis=0),
@@ -60,8 +58,7 @@ MISTAKES = known_mistakes(
     lambda scores: scores / np.linalg.norm(scores, axis=-1, keepdims=True),
     "divided-by-count: You divide by the number of entries: divide by their sum.",
     lambda scores: scores / scores.shape[-1],
-    "softmax-weights: These are softmax weights, which come next: here just divide each row by "
-    "its sum.",
+    "softmax-weights: These are softmax weights, which come next: here divide each row by its sum.",
     lambda scores: softmax(scores),
 )
 

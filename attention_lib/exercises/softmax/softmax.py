@@ -58,12 +58,10 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 MISTAKES = known_mistakes(
-    "whole-array: These are the weights of softmax over the whole array: the sum must run along "
-    "axis only.",
+    "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
     lambda scores, axis=-1: plain_softmax(scores, None),
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(),
-    "last-axis-only: You always take the last axis: use the axis you are given, sum(axis=axis, "
-    "...).",
+    "last-axis-only: You always take the last axis: use the axis given, sum(axis=axis, ...).",
     lambda scores, axis=-1: plain_softmax(scores, -1),
     "axis-0-only: You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
     lambda scores, axis=-1: plain_softmax(scores, 0),
@@ -77,31 +75,26 @@ MISTAKES = known_mistakes(
     "one-maximum: The largest score of the whole array is subtracted: a row far below it loses "
     "its digits in float32. Subtract each row's own maximum, along axis, or none.",
     lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
-    "no-exponential: These are the scores divided by their sum: take the exponential of each "
-    "score first.",
+    "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     lambda scores, axis=-1: divided_by_sum(scores, axis),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
     lambda scores, axis=-1: np.exp(scores),
-    "sign-wrong: The exponentials have the wrong sign: a larger score must get a larger weight, "
-    "exp(score).",
+    "sign-wrong: The exponent has the wrong sign: a larger score gets a larger weight, exp(score).",
     lambda scores, axis=-1: plain_softmax(-scores, axis),
     "base-2: These are powers of 2: use np.exp, powers of e.",
     lambda scores, axis=-1: divided_by_sum(np.exp2(scores), axis),
     "base-10: These are powers of 10: use np.exp, powers of e.",
     lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
-    "divided-by-largest: You divide by the largest exponential: divide by the sum, so that a row "
-    "sums to 1.",
+    "divided-by-largest: You divide by the largest exponential: divide by the sum of the row.",
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
     lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
-    "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their plain "
-    "sum.",
+    "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their sum.",
     lambda scores, axis=-1: (
         np.exp(scores) / np.sqrt((np.exp(scores) ** 2).sum(axis=axis, keepdims=True))
     ),
-    "divided-by-scores: You divide by the sum of the scores: divide by the sum of their "
-    "exponentials.",
+    "divided-by-scores: You divide by the sum of the scores: divide by that of their exponentials.",
     lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
     "and with the constant the weights no longer sum to 1. Leave it out.",
@@ -117,11 +110,9 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: np.log(softmax(scores, axis)),
     "softmax-twice: Softmax is applied twice: once is enough.",
     lambda scores, axis=-1: softmax(softmax(scores, axis), axis),
-    "sigmoids: These are sigmoids, each of one score alone: softmax divides by the sum over the "
-    "row.",
+    "sigmoids: These are sigmoids, each of one score alone: softmax divides by the row's sum.",
     lambda scores, axis=-1: 1.0 / (1.0 + np.exp(-scores)),
-    "only-largest: All the weight goes to the largest score: softmax gives every score a share, "
-    "e^score.",
+    "only-largest: All the weight goes to the largest score: softmax gives each a share, e^score.",
     lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
     hard_softmax,
     "rounded: The weights are rounded: return them as they are.",

@@ -32,8 +32,7 @@ MISTAKES = known_mistakes(
     np.exp(STUDY_SCORES),
     "percentages: These are percentages: write the weights as numbers that sum to 1.",
     100.0 * softmax(STUDY_SCORES),
-    "another-order: These are the right numbers in another order: the first score, 2, is the "
-    "smallest.",
+    "another-order: The numbers are right, in another order: the first score, 2, is the smallest.",
     softmax(STUDY_SCORES)[::-1],
     softmax(STUDY_SCORES)[[1, 0, 2]],
     "base-2: These come from powers of 2: use powers of e.",

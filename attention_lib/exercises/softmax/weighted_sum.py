@@ -43,8 +43,7 @@ def magnitude(weights: NDArray, values: NDArray) -> NDArray:
 
 
 MISTAKES = known_mistakes(
-    "plain-average: These are the plain averages of the values: every value must be weighted "
-    "first.",
+    "plain-average: These are plain averages of the values: every value must be weighted first.",
     lambda weights, values: np.broadcast_to(
         values.mean(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
@@ -52,8 +51,7 @@ MISTAKES = known_mistakes(
     lambda weights, values: np.broadcast_to(
         values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
-    "np-dot: np.dot pairs every batch item with every other: @ keeps the batch dimensions "
-    "together.",
+    "np-dot: np.dot pairs every batch item with every other: @ keeps batch dimensions together.",
     lambda weights, values: np.dot(weights, values),
     "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
     "the S keys.",
@@ -72,8 +70,7 @@ MISTAKES = known_mistakes(
     lambda weights, values: softmax(weights) @ values,
     "divided-by-sum: The weights are divided by their sum again: use them as they are.",
     lambda weights, values: (weights / weights.sum(axis=-1, keepdims=True)) @ values,
-    "divided-by-keys: The result is divided by the number of keys: weights already say how much "
-    "of each.",
+    "divided-by-keys: The result is divided by the number of keys: weights say how much of each.",
     lambda weights, values: weights @ values / values.shape[-2],
     "only-largest: Only the value with the largest weight is returned: mix all of them.",
     lambda weights, values: np.take_along_axis(values, weights.argmax(axis=-1)[..., None], axis=-2),

@@ -67,8 +67,7 @@ MISTAKES = known_mistakes(
         np.log(np.exp(scores - scores.max()).sum(axis=-1))
         - (scores - scores.max())[np.arange(len(targets)), targets]
     ).mean(),
-    "constant-in-logarithm: A small constant inside the logarithm changes the loss: use "
-    "log_softmax.",
+    "constant-in-logarithm: A small constant in the logarithm changes the loss: use log_softmax.",
     *(
         lambda scores, targets, e=epsilon: loss_of_weights(
             scores, targets, stable_softmax(scores) + e
@@ -93,8 +92,7 @@ MISTAKES = known_mistakes(
     lambda scores, targets: losses(scores, targets),
     "sign-reversed: The sign is reversed: the loss is the negative log-likelihood.",
     lambda scores, targets: -losses(scores, targets).mean(),
-    "divided-by-classes: The sum is divided by the number of classes, C: divide by that of the "
-    "examples, N.",
+    "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
     lambda scores, targets: losses(scores, targets).sum() / scores.shape[-1],
     "mean-over-entries: The mean runs over all N × C entries: only the right class of each "
     "example counts, divided by N.",

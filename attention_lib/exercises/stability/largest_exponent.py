@@ -58,12 +58,10 @@ MISTAKES = known_mistakes(
     lambda dtype: 709.782712893384,
     lambda dtype: 88.722839111,
     lambda dtype: 11.089866,
-    "smallest-exponent: This is where exp becomes too small: the question is where it becomes too "
-    "large.",
+    "smallest-exponent: This is where exp becomes too small: say where it becomes too large.",
     lambda dtype: float(np.log(np.finfo(dtype).tiny.astype(float))),
     lambda dtype: -float(np.log(np.finfo(dtype).tiny.astype(float))),
-    "tried-in-float64: np.exp was tried on Python floats or float64 numbers: exp must be computed "
-    "in dtype.",
+    "tried-in-float64: np.exp was tried on Python floats or float64: exp must be taken in dtype.",
     lambda dtype: 709,
     lambda dtype: 709.0,
     lambda dtype: 710.0,

@@ -56,8 +56,7 @@ MISTAKES = known_mistakes(
     ),
     "weights: These are the weights: return their logarithms.",
     lambda scores, axis=-1: stable_softmax(scores, axis),
-    "maximum-inside-exp-only: The maximum is subtracted inside exp only: subtract it from the "
-    "scores as well.",
+    "maximum-inside-exp-only: The maximum is subtracted in exp only: subtract it outside as well.",
     lambda scores, axis=-1: (
         scores
         - np.log(
@@ -82,8 +81,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: -log_softmax(scores, axis),
     "base-2: These are logarithms to base 2: use the natural logarithm.",
     lambda scores, axis=-1: log_softmax(scores, axis) / np.log(2.0),
-    "divided-by-logsumexp: You divide the scores by logsumexp: the logarithm of a quotient is a "
-    "difference.",
+    "divided-by-logsumexp: You divide by logsumexp: the logarithm of a quotient is a difference.",
     lambda scores, axis=-1: scores / logsumexp(scores, axis, True),
 )
 

@@ -62,8 +62,7 @@ def log_of_sum(
 
 
 MISTAKES = known_mistakes(
-    "exp-overflows: exp overflows or underflows before the logarithm: shift each row by its "
-    "maximum first.",
+    "exp-overflows: exp overflows or underflows: shift each row by its maximum first.",
     lambda scores, axis=-1, keepdims=False: np.log(
         np.exp(scores).sum(axis=axis, keepdims=keepdims)
     ),
@@ -85,8 +84,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1, keepdims=False: log_of_sum(
         scores, scores.max(axis=axis, keepdims=True), axis, keepdims
     ),
-    "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, with length "
-    "1.",
+    "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, of length 1.",
     lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis),
     "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
     lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis, True),
@@ -99,8 +97,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
     "no-logarithm: This is the sum of the exponentials: return its logarithm.",
     lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
-    "mean: This is the mean in place of the sum: the logarithm of the number of entries is "
-    "missing.",
+    "mean: The mean stands in place of the sum: the logarithm of the number of entries is missing.",
     lambda scores, axis=-1, keepdims=False: (
         logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
     ),

@@ -123,8 +123,7 @@ MISTAKES = known_mistakes(
         lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill)
         for fill in LARGE_NEGATIVES
     ),
-    "empty-row-equal-weights: A row with nothing allowed gets equal weights: such a row gets all "
-    "zeros.",
+    "empty-row-equal-weights: A row with nothing allowed gets equal weights: it gets all zeros.",
     lambda scores, mask, axis=-1: np.where(
         np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
         masked_softmax(scores, mask, axis),
@@ -144,9 +143,8 @@ MISTAKES = known_mistakes(
     "share of the sum. Mask the scores first.",
     lambda scores, mask, axis=-1: masked_after(scores, mask, axis),
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
-    "maximum-before-mask: A forbidden score that is far larger makes the allowed weights "
-    "underflow before the mask is applied, and 0/0 follows. Mask the scores first, then subtract "
-    "the maximum.",
+    "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
+    "the mask is applied, and 0/0 follows. Mask the scores first, then subtract the maximum.",
     lambda scores, mask, axis=-1: normalized_after(scores, mask, axis),
     lambda scores, mask, axis=-1: np.nan_to_num(normalized_after(scores, mask, axis)),
     *(
@@ -172,8 +170,7 @@ MISTAKES = known_mistakes(
     lambda scores, mask, axis=-1: divided_by_sum_or_one(np.where(mask, np.exp(scores), 0), axis),
     lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
-    "lost when the scores are large. Subtract the maximum first, then take exp and divide by the "
-    "sum.",
+    "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
     lambda scores, mask, axis=-1: divided_in_logarithms(scores.astype(float), mask, axis).astype(
         np.result_type(scores, np.float32)

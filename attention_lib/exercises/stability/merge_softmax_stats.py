@@ -95,8 +95,7 @@ MISTAKES = known_mistakes(
     "totals-added: The totals are added as they are: bring each to the new maximum first, total * "
     "exp(old - new).",
     lambda left, right: (np.maximum(left[0], right[0]), left[1] + right[1]),
-    "both-empty-nan: Two empty parts give NaN: -inf - (-inf) is NaN. Their join is empty too, "
-    "(-inf, 0).",
+    "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
     merged,
     "both-empty-not-empty: Two empty parts do not give an empty one: their join is (-inf, 0), and "
     "nothing else.",

@@ -74,8 +74,7 @@ MISTAKES = known_mistakes(
     "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
     "0/0. Take each row's own maximum, along axis.",
     softmax_with_one_maximum,
-    "maximum-of-last-axis: The maximum is always taken along the last axis: use the axis you are "
-    "given.",
+    "maximum-of-last-axis: You always take the last axis's maximum: use the axis you are given.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), axis),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), -1),
@@ -88,11 +87,9 @@ MISTAKES = known_mistakes(
         np.exp(scores - scores.max(axis=axis, keepdims=True))
         / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
     ),
-    "mean-subtracted: You subtract the mean: scores far above it still overflow. Subtract the "
-    "maximum.",
+    "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.mean(axis=axis, keepdims=True), axis),
-    "smallest-subtracted: You subtract the smallest score: the others then grow. Subtract the "
-    "largest.",
+    "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.min(axis=axis, keepdims=True), axis),
     "largest-size-subtracted: You subtract the largest absolute value: a row of large negative "
     "scores underflows to 0/0. Subtract the largest score.",
@@ -104,8 +101,7 @@ MISTAKES = known_mistakes(
         lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
         for limit in (30.0, 50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 709.0)
     ),
-    "divided-by-maximum: You divide by the largest score instead of subtracting it: that changes "
-    "the weights.",
+    "divided-by-maximum: You divide by the largest score, which changes the weights: subtract it.",
     lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
     "not-divided: The exponentials of the shifted scores are not divided by their sum yet.",
     lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
@@ -121,8 +117,7 @@ MISTAKES = known_mistakes(
         for epsilon in EPSILONS
     ),
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
-    "lost when the scores are large. Subtract the maximum first, then take exp and divide by the "
-    "sum.",
+    "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
     lambda scores, axis=-1: np.exp(
         scores - logsumexp(scores.astype(float), axis, keepdims=True)
