@@ -12,7 +12,6 @@ are right for large scores too.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -411,10 +410,7 @@ MISTAKES = known_mistakes(
     attention_with(masked=shifted_before_mask, weigh=plain_softmax),
     "constant-in-sum: A small constant is added to every sum, so the weights do not sum to 1. "
     "Treat rows with nothing allowed apart.",
-    *(
-        attention_with(weigh=functools.partial(softmax_with_epsilon, epsilon=epsilon))
-        for epsilon in EPSILONS[1:]
-    ),
+    *map(lambda e: attention_with(weigh=lambda s: softmax_with_epsilon(s, e)), EPSILONS[1:]),
     "softmax-twice: Softmax is applied twice: the weights are the softmax of the scores, once.",
     attention_with(weigh=lambda scores: stable_softmax(softmax_or_zeros(scores))),
     "no-softmax: There is no softmax: weights are the softmax of the scores, along the last axis.",

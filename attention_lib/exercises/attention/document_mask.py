@@ -52,7 +52,6 @@ MISTAKES = known_mistakes(
     lambda documents: document_mask(documents) & (np.abs(distances(documents.size)) <= 1),
     "diagonal-alone: Each position sees itself alone: all positions of its document are allowed.",
     lambda documents: np.eye(documents.size, dtype=bool),
-    lambda documents: np.diag(documents == documents),
     "diagonal-missing: The diagonal is missing: a position is of its own document.",
     lambda documents: document_mask(documents) & (distances(documents.size) != 0),
     "earlier-documents-allowed: Documents with smaller numbers are allowed as well: the numbers only "

@@ -104,10 +104,6 @@ def merging(
     return answer
 
 
-def divided_by_both(a: NDArray, b: NDArray, left: NDArray, right: NDArray) -> NDArray:
-    return (a * left + b * right) / (a + b)
-
-
 def shares_of_log_sums(left: Pair, right: Pair) -> Pair:
     joined = np.logaddexp(left[1], right[1])
     a, b = left[1][..., None], right[1][..., None]
@@ -141,7 +137,6 @@ MISTAKES = known_mistakes(
     "empty-output-nan: Without keys on both sides the output is NaN: -inf - (-inf) is NaN. "
     "Subtract 0 where the joined logsumexp is -inf.",
     merging(anchor=no_anchor),
-    merging(mix=divided_by_both),
     "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
     "parts is (0, -inf).",
     lambda left, right: (

@@ -183,15 +183,6 @@ def without_the_first_total(blocks: Blocks) -> Pair:
     return pair
 
 
-def without_a_maximum(blocks: Blocks) -> Pair:
-    maximum, total = None, 0.0
-    for block in blocks:
-        peak = block.max(axis=-1)
-        maximum = peak if maximum is None else np.maximum(maximum, peak)
-        total = total + np.exp(block).sum(axis=-1)
-    return maximum, total * np.exp(-maximum)
-
-
 def of_rows(compute: Callable[[NDArray], Any]) -> Answer:
     """Make an answer that joins all blocks, and computes its result from the whole rows."""
     return lambda blocks: compute(joined(blocks))
@@ -210,8 +201,6 @@ MISTAKES = known_mistakes(
     "once. Update maximum and total in one and the same loop.",
     read_twice,
     lambda blocks: read_twice(blocks, lambda _: 0),
-    lambda blocks: read_twice(blocks, lambda _: 0.0),
-    lambda blocks: read_twice(blocks, lambda maximum: np.zeros(maximum.shape)),
     f"all-blocks-kept: {ALL_KEPT}",
     all_at_once,
     from_a_list,
@@ -251,7 +240,6 @@ MISTAKES = known_mistakes(
     "are below it: start at -inf, or with the first block.",
     *(one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
     "exp-overflows: The exponentials overflow: subtract the maximum before you take them.",
-    without_a_maximum,
     of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
     "plain-exponentials: The total is a plain sum of exponentials: sum exp(score − maximum).",
     of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
@@ -259,7 +247,7 @@ MISTAKES = known_mistakes(
     reshaped(lambda pair: (pair[0], np.log(pair[1]))),
     reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
     "pair-reversed: The pair is reversed: return (maximum, total).",
-    reshaped(lambda pair: (pair[1], pair[0])),
+    reshaped(lambda pair: pair[::-1]),
     "one-block-alone: These are the numbers of one block alone: all blocks belong to the same "
     "rows.",
     of_some(lambda blocks: blocks[:1]),

@@ -111,22 +111,11 @@ def synchronize(device: Any) -> None:
         torch.mps.synchronize()
 
 
-def all_at_once(fn: Answer, device: Any, repeats: int = 10) -> float:
-    fn()
-    synchronize(device)
-    start = time.perf_counter()
-    for _ in range(repeats):
-        fn()
-    synchronize(device)
-    return 1e3 * (time.perf_counter() - start) / repeats
-
-
 MISTAKES = known_mistakes(
     "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
     timer(warm=0),
     "mean: This is the mean, which one slow call drags away: take the median.",
     timer(of=statistics.mean),
-    all_at_once,
     "fastest: This is the fastest call: take the median.",
     timer(of=min),
     "slowest: This is the slowest call: take the median.",
@@ -139,14 +128,11 @@ MISTAKES = known_mistakes(
     timer(unit=1e6),
     "not-synchronized-at-end: The clock stops before the device has done its work: synchronize "
     "before you read it.",
-    *(
-        timer(before=before, after=False, of=of)
-        for before in (True, False)
-        for of in (statistics.median, statistics.median_high)
-    ),
+    timer(after=False),
+    timer(after=False, of=statistics.median_high),
     "untimed-and-unsynchronized: The first call is timed as well, and the clock stops before the "
     "device has done its work: call fn() once, untimed, and synchronize before you read the clock.",
-    *(timer(warm=0, before=before, after=False) for before in (True, False)),
+    timer(warm=0, after=False),
     "not-synchronized-at-start: The clock starts while the device still does earlier work: "
     "synchronize before the first timed call, too.",
     timer(before=False),

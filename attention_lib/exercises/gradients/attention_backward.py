@@ -19,6 +19,7 @@ from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import (
+    EPSILONS,
     plain_softmax,
     plain_softmax_or_zeros,
     softmax_with_epsilon,
@@ -105,10 +106,6 @@ def drawn(
     )
 
 
-def transposed(array: NDArray) -> NDArray:
-    return np.swapaxes(array, -1, -2)
-
-
 def weigh_by_softmax(scores: NDArray, mask: NDArray | None) -> NDArray:
     return softmax(scores) if mask is None else masked_softmax(scores, mask)
 
@@ -117,17 +114,16 @@ def weigh_by_softmax(scores: NDArray, mask: NDArray | None) -> NDArray:
 def magnitude(query, key, value, grad_output, mask):
     """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
     scale = 1 / math.sqrt(query.shape[-1])
-    products = np.abs(query) @ transposed(np.abs(key)) * scale
+    products = np.abs(query) @ np.abs(key).mT * scale
     # A weight is as uncertain as its score: in proportion to the products summed for it.
     weights = weigh_by_softmax(scaled_scores(query, key), mask)
     products = np.where(weights > 0, products, 0.0)
     weights = weights * (1 + 2 * products.max(axis=-1, keepdims=True))
-    grad_weights = np.abs(grad_output) @ transposed(np.abs(value))
-    grad_scores = vjp_magnitude(weights, grad_weights)
+    grad_scores = vjp_magnitude(weights, np.abs(grad_output) @ np.abs(value).mT)
     return (
         scale * grad_scores @ np.abs(key),
-        scale * transposed(grad_scores) @ np.abs(query),
-        transposed(weights) @ np.abs(grad_output),
+        scale * grad_scores.mT @ np.abs(query),
+        weights.mT @ np.abs(grad_output),
     )
 
 
@@ -142,18 +138,20 @@ def backward(
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
     scale: float | None = None,
     scale_back: float | None = None,
+    to_query: Callable[..., NDArray] = lambda grad_scores, query, key: grad_scores @ key,
+    to_key: Callable[..., NDArray] = lambda grad_scores, query, key: grad_scores.mT @ query,
+    to_value: Callable[..., NDArray] = lambda weights, grad_scores, grad: weights.mT @ grad,
 ) -> Gradients:
     """Compute the three gradients with one of the steps replaced by a wrong one."""
     right_scale = 1 / math.sqrt(query.shape[-1])
     scale = right_scale if scale is None else scale
     scale_back = scale if scale_back is None else scale_back
-    weights = weigh(query @ transposed(key) * scale, mask)
-    grad_weights = grad_output @ transposed(value)
-    grad_scores = through_softmax(weights, grad_weights)
+    weights = weigh(query @ key.mT * scale, mask)
+    grad_scores = through_softmax(weights, grad_output @ value.mT)
     return (
-        scale_back * grad_scores @ key,
-        scale_back * transposed(grad_scores) @ query,
-        transposed(weights) @ grad_output,
+        scale_back * to_query(grad_scores, query, key),
+        scale_back * to_key(grad_scores, query, key),
+        to_value(weights, grad_scores, grad_output),
     )
 
 
@@ -201,21 +199,6 @@ def transposed_whole(query, key, value, grad_output, mask):
     weights = weigh_by_softmax(query @ key.T / root, mask)
     grad_scores = softmax_vjp(weights, grad_output @ value.T)
     return grad_scores @ key / root, grad_scores.T @ query / root, weights.T @ grad_output
-
-
-def combined(
-    combine: Callable[[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, float], Gradients],
-) -> Answer:
-    """Make an answer from the arguments, the weights, dS and the scale, combined wrongly."""
-
-    @by_name(attention_backward)
-    def answer(query, key, value, grad_output, mask):
-        scale = 1 / math.sqrt(query.shape[-1])
-        weights = weigh_by_softmax(query @ transposed(key) * scale, mask)
-        grad_scores = softmax_vjp(weights, grad_output @ transposed(value))
-        return combine(query, key, grad_output, weights, grad_scores, scale)
-
-    return answer
 
 
 MISTAKES = known_mistakes(
@@ -274,48 +257,25 @@ MISTAKES = known_mistakes(
     ),
     "weights-not-transposed: weights is not transposed in grad_value: value j gathers from all "
     "queries that weighed it, the column j.",
-    combined(
-        lambda q, k, g, weights, grad_scores, scale: (
-            scale * grad_scores @ k,
-            scale * transposed(grad_scores) @ q,
-            weights @ g,
-        )
-    ),
+    with_step(to_value=lambda weights, grad_scores, grad: weights @ grad),
     "grad-scores-not-transposed: grad_scores is not transposed in grad_key: key j gathers from "
     "all queries, the column j.",
-    combined(
-        lambda q, k, g, weights, grad_scores, scale: (
-            scale * grad_scores @ k,
-            scale * grad_scores @ q,
-            transposed(weights) @ g,
-        )
-    ),
+    with_step(to_key=lambda grad_scores, query, key: grad_scores @ query),
     "query-key-exchanged: Query and key have changed places: grad_query comes from the keys, "
     "grad_key from the queries.",
-    combined(
-        lambda q, k, g, weights, grad_scores, scale: (
-            scale * grad_scores @ q,
-            scale * transposed(grad_scores) @ k,
-            transposed(weights) @ g,
-        )
+    with_step(
+        to_query=lambda grad_scores, query, key: grad_scores @ query,
+        to_key=lambda grad_scores, query, key: grad_scores.mT @ key,
     ),
     "t-reverses-batch: .T reverses the batch dimensions as well: swap the last two axes only, "
     "np.swapaxes(key, -1, -2).",
     transposed_whole,
     "value-not-transposed: value is not transposed in grad_weights: entry [i, j] is grad_output[i] "
     "· value[j].",
-    lambda query, key, value, *others, **mask: backward(
-        query, key, transposed(value), *others, **mask
-    ),
+    lambda query, key, value, *others, **mask: backward(query, key, value.mT, *others, **mask),
     "value-from-scores: grad_value comes from grad_scores: the output is weights @ value, so it "
     "takes the weights.",
-    combined(
-        lambda q, k, g, weights, grad_scores, scale: (
-            scale * grad_scores @ k,
-            scale * transposed(grad_scores) @ q,
-            transposed(grad_scores) @ g,
-        )
-    ),
+    with_step(to_value=lambda weights, grad_scores, grad: grad_scores.mT @ grad),
     "sign-reversed: The sign of grad_query and grad_key is reversed: in the step through softmax "
     "it is p (g − Σ p g).",
     with_step(through_softmax=lambda p, g: p * ((p * g).sum(axis=-1, keepdims=True) - g)),
@@ -338,27 +298,18 @@ MISTAKES = known_mistakes(
     with_step(weigh=lambda scores, mask: softmax(scores) * (True if mask is None else mask)),
     "only-gradient-masked: The mask is put on the gradient of the scores alone: the weights themselves "
     "must be the masked ones.",
-    lambda *args, **mask: backward(
-        *args,
-        through_softmax=lambda p, g: softmax_vjp(p, g) * mask.get("mask", True),
-    ),
+    lambda *args, mask=True: backward(*args, through_softmax=lambda p, g: softmax_vjp(p, g) * mask),
     "empty-row-nan: A row with nothing allowed gives NaN: its weights are zeros, and so are its "
     "gradients. lib.masked_softmax sees to that.",
     with_softmax(softmax_or_nan),
     "empty-row-equal-weights: A row with nothing allowed gets equal weights: it has zero gradients. A "
     "large negative number is not -inf.",
-    *(
-        with_step(weigh=lambda scores, mask, fill=fill: softmax(filled(scores, mask, fill)))
-        for fill in (-1e9, -1e6, -1e30)
-    ),
+    with_step(weigh=lambda scores, mask: softmax(filled(scores, mask, -1e9))),
     "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "
     "0/0: use a softmax that subtracts each row's own.",
     with_softmax(softmax_with_one_maximum),
     "constant-in-sum: A small constant is added to softmax's sum, which is never 0: leave it out.",
-    *(
-        with_softmax(lambda scores, e=epsilon: softmax_with_epsilon(scores, e))
-        for epsilon in (1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
-    ),
+    *map(lambda e: with_softmax(lambda scores: softmax_with_epsilon(scores, e)), EPSILONS),
 )
 
 EXERCISE = Exercise(

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
@@ -52,20 +53,15 @@ def magnitude(scores: NDArray, targets: NDArray) -> NDArray:
     return (softmax(scores) + one_hot(scores, targets)) * (1.0 + largest) / len(targets)
 
 
-def every_column(scores: NDArray, targets: NDArray) -> NDArray:
-    gradient = softmax(scores)
-    gradient[:, targets] -= 1
-    return gradient / len(targets)
+def one_subtracted(where: Callable[[NDArray], Any]) -> Answer:
+    """Subtract 1 in places that depend on the targets, each place once."""
 
+    def answer(scores: NDArray, targets: NDArray) -> NDArray:
+        gradient = softmax(scores)
+        gradient[where(targets)] -= 1
+        return gradient / len(targets)
 
-def rows_of_targets(scores: NDArray, targets: NDArray) -> NDArray:
-    gradient = softmax(scores)
-    gradient[targets] -= 1
-    return gradient / len(targets)
-
-
-def overflowing(scores: NDArray, targets: NDArray) -> NDArray:
-    return (plain_softmax(scores) - one_hot(scores, targets)) / len(targets)
+    return answer
 
 
 MISTAKES = known_mistakes(
@@ -73,7 +69,6 @@ MISTAKES = known_mistakes(
     lambda scores, targets: softmax(scores) - one_hot(scores, targets),
     "divided-by-entries: You divide by N × C, all entries: divide by N, the number of examples.",
     lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
-    lambda scores, targets: cross_entropy_grad(scores, targets) / scores.shape[1],
     "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
     lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
     "sign-reversed: The sign is reversed: it is the weights minus 1 at the right class.",
@@ -108,18 +103,18 @@ MISTAKES = known_mistakes(
     ),
     "every-target-in-row: gradient[:, targets] takes every target in every row: use "
     "gradient[np.arange(N), targets].",
-    every_column,
+    one_subtracted(lambda targets: (slice(None), targets)),
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
-    rows_of_targets,
+    one_subtracted(lambda targets: targets),
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
-    lambda scores, targets: (softmax(scores) - 1) / len(targets),
+    one_subtracted(lambda targets: slice(None)),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
     lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
     lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
     "exp-overflows: exp overflows: subtract each row's maximum first, or use lib.softmax.",
-    overflowing,
+    lambda scores, targets: (plain_softmax(scores) - one_hot(scores, targets)) / len(targets),
     "cut-to-integers: For integer scores the gradient is cut to whole numbers: np.zeros_like "
     "copies the integer dtype. Make a float array.",
     cut_to_integers(cross_entropy_grad),

@@ -193,12 +193,14 @@ def through_flat_array_in_memory_order(f: Answer, x: NDArray, eps: float = 1e-6)
 
 
 def entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
-    return np.array([all_at_once(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
+    return np.array([central(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
 
 
-def all_at_once(f: Answer, x: NDArray, eps: float = 1e-6) -> float:
-    return (f(x + eps) - f(x - eps)) / (2 * eps)
+def central(f: Answer, here: float | NDArray, eps: float = 1e-6) -> float:
+    return (f(here + eps) - f(here - eps)) / (2 * eps)
 
+
+OTHER_STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
 
 MISTAKES = known_mistakes(
     f"strided-array: {STRIDED_ARRAY}",
@@ -225,11 +227,11 @@ MISTAKES = known_mistakes(
     differences(lambda f, here, eps: (f(here - eps) - f(here + eps)) / (2 * eps)),
     "all-entries-at-once: All entries are moved at once: move one entry at a time, each has its "
     "own derivative.",
-    all_at_once,
-    lambda f, x, eps=1e-6: np.full(x.shape, all_at_once(f, x, eps)),
+    central,
+    lambda f, x, eps=1e-6: np.full(x.shape, central(f, x, eps)),
     "not-put-back: An entry moved for one derivative is still moved for the next: put it back, or "
     "take a fresh copy of x.",
-    lambda f, x, eps=1e-6: never_put_back(f, x, eps, -1.0),
+    never_put_back,
     lambda f, x, eps=1e-6: never_put_back(f, x, eps, 1.0),
     both_never_put_back,
     "whole-rows-moved: x[i] is a whole row when x has two axes: move one entry, such as x[index] "
@@ -241,30 +243,16 @@ MISTAKES = known_mistakes(
     "one-entry-passed: f is called with one entry of x: it takes all of x, with that entry moved.",
     entry_by_entry,
     "eps-ignored: You always take the same step: use the eps you are given.",
-    *(
-        lambda f, x, eps=1e-6, fixed=fixed: numerical_gradient(f, x, fixed)
-        for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+    *map(
+        lambda fixed: lambda f, x, eps=1e-6: numerical_gradient(f, x, fixed), (1e-6, *OTHER_STEPS)
     ),
     "default-of-eps: The default of eps is not 1e-6: begin def numerical_gradient(f, x, eps=1e-6).",
-    *(
-        lambda f, x, eps=default: numerical_gradient(f, x, eps)
-        for default in (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
-    ),
+    *map(lambda default: lambda f, x, eps=default: numerical_gradient(f, x, eps), OTHER_STEPS),
     "half-a-step: Half a step is taken to either side: go from x − eps to x + eps.",
-    differences(lambda f, here, eps: (f(here + eps / 2) - f(here - eps / 2)) / eps),
+    differences(lambda f, here, eps: central(f, here, eps / 2)),
     "relative-step: The step is made larger or smaller with x: it is eps for every entry.",
-    lambda f, x, eps=1e-6: differences(
-        lambda g, here, e: (
-            (g(here + e * max(1, abs(here))) - g(here - e * max(1, abs(here))))
-            / (2 * e * max(1, abs(here)))
-        )
-    )(f, x, eps),
-    lambda f, x, eps=1e-6: differences(
-        lambda g, here, e: (
-            (g(here + e * (1 + abs(here))) - g(here - e * (1 + abs(here))))
-            / (2 * e * (1 + abs(here)))
-        )
-    )(f, x, eps),
+    differences(lambda f, here, eps: central(f, here, eps * max(1, abs(here)))),
+    differences(lambda f, here, eps: central(f, here, eps * (1 + abs(here)))),
     measured=("strided-array",),
 )
 

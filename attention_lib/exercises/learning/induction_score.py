@@ -123,7 +123,6 @@ MISTAKES = known_mistakes(
     "nan-without-repeats: Where no word repeats, there is nothing to take a mean of, and the "
     "score is 0: ask before you divide.",
     scored(end=lambda found: sum(found) / np.float64(len(found))),
-    scored(end=lambda found: np.mean(found)),
     scored(end=lambda found: None if not found else np.mean(found)),
     "summed-over-rows: Weights are added up over the rows: take the mean over those that count.",
     scored(end=lambda found: float(sum(found))),

@@ -137,16 +137,6 @@ def layer_with(
     return answer
 
 
-def heads_at_one_position(place: Callable[[NDArray], NDArray]) -> Answer:
-    """Leave the heads behind the positions, and let those of one position attend to each other."""
-    return layer_with(
-        split=lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, -1),
-        merge=lambda x: x.reshape(*x.shape[:-2], -1),
-        attend=attend_by_library,
-        place=place,
-    )
-
-
 MISTAKES = known_mistakes(
     "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
     layer_with(finish=lambda merged, w_o: merged),
@@ -175,8 +165,11 @@ MISTAKES = known_mistakes(
     layer_with(merge=merge_interleaved),
     "heads-attend-to-heads: The heads of one position attend to each other: swap the axes to "
     "(..., H, L, D/H), so that the positions do.",
-    heads_at_one_position(place=for_all_heads),
-    heads_at_one_position(place=lambda mask: mask),
+    layer_with(
+        split=lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, -1),
+        merge=lambda x: x.reshape(*x.shape[:-2], -1),
+        attend=attend_by_library,
+    ),
     "one-head: This is one head of size D: split query, key and value into num_heads heads.",
     layer_with(split=lambda x, num_heads: split(x, 1)),
     "not-projected: Query, key and value are split without their projections: multiply x by w_q, "
@@ -200,7 +193,6 @@ MISTAKES = known_mistakes(
     "mask-against-heads: The mask lies along the wrong axes: it has no head axis, so sentence 2's "
     "mask meets head 2. Give it an axis of length 1, mask[..., None, :, :].",
     layer_with(place=lambda mask: mask),
-    layer_with(place=lambda mask: mask, attend=attend_by_library),
     "mask-head-axis-misplaced: The axis of the heads is put after the first one of the mask, "
     "where it belongs with one batch dimension only: mask[..., None, :, :] puts it before the "
     "last two.",

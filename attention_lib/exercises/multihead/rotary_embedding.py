@@ -118,7 +118,6 @@ def added(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
 MISTAKES = known_mistakes(
     "not-turned: x comes back as it was: turn each pair by its angle.",
     lambda x, positions, base=10000.0: x,
-    lambda x, positions, base=10000.0: x.astype(float),
     "pairs-of-halves: These pairs are (i, i + d/2), one from each half: here they are neighbors, "
     "(2i, 2i + 1).",
     rotation_with(take=by_halves, join=side_by_side),

@@ -173,9 +173,7 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     ),
     "old-maximum-subtracted: The old maximum is subtracted, at first far below every score, and the "
     "exponential is infinite: subtract the new one in every exponential, exp(old − new) and exp(score − new).": (
-        dict.fromkeys(("correct_total", "correct_output"), lambda old, new: np.exp(new - old)),
         {"weigh": lambda scores, old, new: np.exp(scores - old)},
-        {"weigh": lambda scores, old, new: np.exp(scores - old), "first": -1e30},
     ),
     "block-maximum: The maximum is that of the present block alone: keep the larger one of the old "
     "and the new.": (
@@ -195,16 +193,11 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     ),
     "one-maximum: There is one maximum for all queries: each has its own, along the last axis.": (
         {"peak": lambda scores: np.full((*scores.shape[:-1], 1), scores.max())},
-        {
-            "peak": lambda scores: np.broadcast_to(
-                scores.max(axis=(-2, -1), keepdims=True), (*scores.shape[:-1], 1)
-            )
-        },
     ),
     "not-divided: The output is not divided: at the very end, divide it by the total.": (
         {"end": lambda output, total, maximum: output},
     ),
-    "constant-in-total: A small constant is added to the total, which is at least 1: leave it out.": tuple(
+    "constant-in-total: A constant is added to the total, which is at least 1: leave it out.": tuple(
         {"end": lambda output, total, maximum, epsilon=epsilon: output / (total + epsilon)}
         for epsilon in EPSILONS
     ),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
@@ -54,68 +54,59 @@ def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArr
     return abs(scale) * products_magnitude(query, key)
 
 
-def scaled_by(
-    default: Callable[[NDArray, NDArray], float], query: NDArray, key: NDArray, scale: float | None
-) -> NDArray:
-    return query @ key.mT * (float(default(query, key)) if scale is None else scale)
-
-
 def one_over_root(query: NDArray, key: NDArray) -> float:
     return 1 / math.sqrt(query.shape[-1])
 
 
+def scaled_with(
+    default: Callable[[NDArray, NDArray], float] = one_over_root,
+    choose: Callable[[float, float | None], float] = lambda default, scale: (
+        default if scale is None else scale
+    ),
+    dot: Callable[[NDArray, NDArray], NDArray] = lambda query, key: query @ key.mT,
+) -> Answer:
+    """Make scores from parts; a mistake replaces one of them."""
+    return lambda query, key, scale=None: dot(query, key) * choose(default(query, key), scale)
+
+
 MISTAKES = known_mistakes(
     "default-scale-missing: The scores are not scaled when scale is None: multiply by 1/√d_k then.",
-    lambda query, key, scale=None: scaled_by(lambda q, k: 1.0, query, key, scale),
+    scaled_with(lambda query, key: 1.0),
     "divided-by-d-k: You divide by d_k: divide by its square root.",
-    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / q.shape[-1], query, key, scale),
+    scaled_with(lambda query, key: 1 / query.shape[-1]),
     "multiplied-by-root: You multiply by √d_k: the default scale is 1/√d_k.",
-    lambda query, key, scale=None: scaled_by(
-        lambda q, k: math.sqrt(q.shape[-1]), query, key, scale
-    ),
+    scaled_with(lambda query, key: math.sqrt(query.shape[-1])),
     "root-of-keys: This is the root of S, the number of keys: d_k is query.shape[-1].",
-    lambda query, key, scale=None: scaled_by(
-        lambda q, k: 1 / math.sqrt(k.shape[-2]), query, key, scale
-    ),
-    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / math.sqrt(len(k)), query, key, scale),
+    scaled_with(lambda query, key: 1 / math.sqrt(key.shape[-2])),
+    scaled_with(lambda query, key: 1 / math.sqrt(len(key))),
     "root-of-queries: This is the root of L, the number of queries: d_k is query.shape[-1].",
-    lambda query, key, scale=None: scaled_by(
-        lambda q, k: 1 / math.sqrt(q.shape[-2]), query, key, scale
-    ),
-    lambda query, key, scale=None: scaled_by(lambda q, k: 1 / math.sqrt(len(q)), query, key, scale),
+    scaled_with(lambda query, key: 1 / math.sqrt(query.shape[-2])),
+    scaled_with(lambda query, key: 1 / math.sqrt(len(query))),
     "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
     "last axis, query.shape[-1].",
-    lambda query, key, scale=None: scaled_by(
-        lambda q, k: 1 / math.sqrt(q.shape[1]), query, key, scale
-    ),
+    scaled_with(lambda query, key: 1 / math.sqrt(query.shape[1])),
     "constant-scale: The default scale is the same number for every d_k: it is 1/√d_k.",
-    *(
-        lambda query, key, scale=None, by=by: scaled_by(lambda q, k: by, query, key, scale)
-        for by in (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2))
+    *map(
+        lambda by: scaled_with(lambda query, key: by),
+        (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2)),
     ),
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-    lambda query, key, scale=None: scaled_by(one_over_root, query, key, None),
+    scaled_with(choose=lambda default, scale: default),
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
-    lambda query, key, scale=None: scaled_by(one_over_root, query, key, scale or None),
+    scaled_with(choose=lambda default, scale: scale or default),
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
-    lambda query, key, scale=None: (
-        scaled_by(one_over_root, query, key, None) * (1.0 if scale is None else scale)
-    ),
+    scaled_with(choose=lambda default, scale: default * (1.0 if scale is None else scale)),
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
     lambda query, key, scale=None: (
         query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
     ),
     lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
     "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
-    lambda query, key, scale=None: (
-        query @ key * (one_over_root(query, key) if scale is None else scale)
-    ),
+    scaled_with(dot=np.matmul),
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
-    lambda query, key, scale=None: (
-        query @ key.T * (one_over_root(query, key) if scale is None else scale)
-    ),
+    scaled_with(dot=lambda query, key: query @ key.T),
     "cosines: These are cosines: divide by √d_k, not by the lengths of the vectors.",
     lambda query, key, scale=None: (
         unit(query) @ unit(key).mT if scale is None else scaled_scores(query, key, scale)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import (
@@ -20,6 +20,7 @@ from attention_lib.exercises.parts.softmax import (
     hard_softmax,
     plain_softmax,
     shifted_softmax,
+    softmax_with_one_maximum,
 )
 from attention_lib.lessons.scaling import softmax_with_temperature
 from attention_lib.lessons.softmax import softmax
@@ -68,36 +69,18 @@ def magnitude(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
     return softmax_with_temperature(scores, temperature, axis) * (1.0 + largest)
 
 
-def refuse(temperature: float) -> None:
-    if temperature <= 0:
-        raise ValueError("The temperature must be positive.")
+def checked(
+    compute: Callable[[NDArray, float, int], NDArray],
+    is_refused: Callable[[float], bool] = lambda temperature: temperature <= 0,
+) -> Answer:
+    """Make an answer that refuses some temperatures before it computes."""
 
+    def answer(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
+        if is_refused(temperature):
+            raise ValueError
+        return compute(scores, temperature, axis)
 
-def tempered(
-    change: Callable[[NDArray, float], NDArray], scores: NDArray, temperature: float, axis: int
-) -> NDArray:
-    refuse(temperature)
-    return softmax(change(scores, temperature), axis)
-
-
-def unshifted(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    refuse(temperature)
-    return plain_softmax(scores / temperature, axis)
-
-
-def shifted_by(shift: NDArray, scores: NDArray, temperature: float, axis: int) -> NDArray:
-    refuse(temperature)
-    return shifted_softmax(scores / temperature, shift, axis)
-
-
-def power_of_weights(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    refuse(temperature)
-    return divided_by_sum(softmax(scores, axis) ** (1 / temperature), axis)
-
-
-def divided_after(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    refuse(temperature)
-    return softmax(scores, axis) / temperature
+    return answer
 
 
 def unchecked(scores: NDArray, temperature: float, axis: int) -> NDArray:
@@ -106,74 +89,50 @@ def unchecked(scores: NDArray, temperature: float, axis: int) -> NDArray:
         return shifted_softmax(quotients, quotients.max(axis=axis, keepdims=True), axis)
 
 
-def hard_at_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    if temperature < 0:
-        raise ValueError("The temperature must not be negative.")
-    if temperature == 0:
-        return hard_softmax(scores, axis)
-    return softmax_with_temperature(scores, temperature, axis)
-
-
-def no_error_at_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    if temperature < 0:
-        raise ValueError("The temperature must not be negative.")
-    return unchecked(scores, temperature, axis)
-
-
-def no_error_below_zero(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    if temperature == 0:
-        raise ValueError("The temperature must not be 0.")
-    return unchecked(scores, temperature, axis)
-
-
 MISTAKES = known_mistakes(
     "multiplied: The scores are multiplied by the temperature: divide by it.",
-    lambda scores, temperature, axis=-1: tempered(np.multiply, scores, temperature, axis),
+    checked(lambda scores, t, axis: softmax(scores * t, axis)),
     "temperature-unused: The temperature changes nothing: divide the scores by it before softmax.",
-    lambda scores, temperature, axis=-1: tempered(lambda s, t: s, scores, temperature, axis),
+    checked(lambda scores, t, axis: softmax(scores, axis)),
     "temperature-added: The temperature is added to or subtracted from the scores, which changes "
     "no weight: divide the scores by it.",
     lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
     "weights-divided: Weights are divided by the temperature: divide the scores, before softmax.",
-    lambda scores, temperature, axis=-1: divided_after(scores, temperature, axis),
+    checked(lambda scores, t, axis: softmax(scores, axis) / t),
     "root-of-temperature: You divide by the root of the temperature: divide by the temperature.",
-    lambda scores, temperature, axis=-1: tempered(
-        lambda s, t: s / math.sqrt(t), scores, temperature, axis
-    ),
+    checked(lambda scores, t, axis: softmax(scores / math.sqrt(t), axis)),
     "exp-overflows: exp overflows or underflows before the division: subtract each row's largest "
     "quotient first.",
-    lambda scores, temperature, axis=-1: unshifted(scores, temperature, axis),
+    checked(lambda scores, t, axis: plain_softmax(scores / t, axis)),
     "maximum-of-scores: The maximum subtracted is that of the scores, but the quotients have "
     "another: subtract first and divide then, or take the maximum of the quotients.",
-    lambda scores, temperature, axis=-1: shifted_by(
-        scores.max(axis=axis, keepdims=True), scores, temperature, axis
-    ),
+    checked(lambda s, t, axis: shifted_softmax(s / t, s.max(axis=axis, keepdims=True), axis)),
     "one-maximum: One maximum is subtracted from the whole array: a row far below it underflows "
     "to 0/0. Take each row's own maximum, along axis.",
-    lambda scores, temperature, axis=-1: shifted_by(
-        (scores / temperature).max() if temperature > 0 else 0.0, scores, temperature, axis
-    ),
+    checked(lambda scores, t, axis: softmax_with_one_maximum(scores / t, axis)),
     "powers-of-weights: Weights at temperature 1 are raised to the power 1/T: those that "
     "underflowed to 0 stay 0. Divide the scores first.",
-    lambda scores, temperature, axis=-1: power_of_weights(scores, temperature, axis),
+    checked(lambda scores, t, axis: divided_by_sum(softmax(scores, axis) ** (1 / t), axis)),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
     "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
     "zero-as-limit: A temperature of 0 gives the largest score everything, the limit: the "
     "contract asks for a ValueError there.",
-    lambda scores, temperature, axis=-1: hard_at_zero(scores, temperature, axis),
-    "never-raises: A temperature of 0 or below must raise ValueError: check it first.",
-    lambda scores, temperature, axis=-1: unchecked(scores, temperature, axis),
-    "zero-accepted: A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
-    lambda scores, temperature, axis=-1: no_error_at_zero(scores, temperature, axis),
-    "negative-accepted: A negative temperature must raise ValueError too: test temperature <= 0.",
-    lambda scores, temperature, axis=-1: no_error_below_zero(scores, temperature, axis),
-    "not-divided: These are the quotients' exponentials: divide each by the sum of its row.",
-    lambda scores, temperature, axis=-1: (
-        softmax_with_temperature(scores, temperature, axis)
-        / softmax_with_temperature(scores, temperature, axis).max(axis=axis, keepdims=True)
+    checked(
+        lambda scores, t, axis: (
+            softmax_with_temperature(scores, t, axis) if t else hard_softmax(scores, axis)
+        ),
+        lambda t: t < 0,
     ),
+    "never-raises: A temperature of 0 or below must raise ValueError: check it first.",
+    checked(unchecked, lambda t: False),
+    "zero-accepted: A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
+    checked(unchecked, lambda t: t < 0),
+    "negative-accepted: A negative temperature must raise ValueError too: test temperature <= 0.",
+    checked(unchecked, lambda t: t == 0),
+    "not-divided: These are the quotients' exponentials: divide each by the sum of its row.",
+    checked(lambda s, t, axis: np.exp(s / t - (s / t).max(axis=axis, keepdims=True))),
 )
 
 EXERCISE = Exercise(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.scaling import entropy, temperature_for_entropy
 from attention_lib.lessons.softmax import softmax
@@ -123,58 +123,49 @@ def temperature_within(scores: NDArray, target: float) -> float:
     return temperature_for_entropy(scores, min(max(target, 1e-9), limit * (1 - 1e-9)))
 
 
-def with_target(change: Callable[[float, int], float], scores: NDArray, target: float) -> float:
-    if not 0 < target < math.log(scores.size):
-        raise ValueError("The target is outside.")
-    return temperature_within(scores, change(target, scores.size))
+def checked(
+    compute: Callable[[NDArray, float], float] = temperature_within,
+    is_refused: Callable[[float, float], bool] = lambda target, limit: not 0 < target < limit,
+) -> Answer:
+    """Make an answer that refuses some targets, given log n, before it computes."""
+
+    def answer(scores: NDArray, target: float) -> float:
+        if is_refused(target, math.log(scores.size)):
+            raise ValueError
+        return compute(scores, target)
+
+    return answer
 
 
-def halved(
-    scores: NDArray, target: float, low: float, high: float, steps: int = 100, upward: bool = True
-) -> float:
-    if not 0 < target < math.log(scores.size):
-        raise ValueError("The target is outside.")
-    for _ in range(steps):
-        middle = (low + high) / 2
-        if (entropy_at(scores, middle) < target) == upward:
-            low = middle
-        else:
-            high = middle
-    return middle
+def halved(low: float, high: float, steps: int = 100, upward: bool = True) -> Answer:
+    """Halve an interval from `low` to `high`."""
+
+    def search(scores: NDArray, target: float) -> float:
+        ends = [low, high]
+        for _ in range(steps):
+            middle = sum(ends) / 2
+            ends[(entropy_at(scores, middle) < target) != upward] = middle
+        return middle
+
+    return checked(search)
 
 
 MISTAKES = known_mistakes(
     "inverse: This is 1/T, the factor on the scores: return what they are divided by.",
     lambda scores, target: 1 / temperature_for_entropy(scores, target),
     "bits: Your entropy is in bits: count it in nats, with np.log.",
-    lambda scores, target: with_target(lambda t, n: t * math.log(2), scores, target),
+    checked(lambda scores, target: temperature_within(scores, target * math.log(2))),
     "fraction-of-log-n: The target is read as a share of log n: it is the entropy itself, in nats.",
-    lambda scores, target: with_target(lambda t, n: t * math.log(n), scores, target),
+    checked(lambda scores, target: temperature_within(scores, target * math.log(scores.size))),
     "fixed-range: The search ends at the edge of a fixed range: scores of another size need other "
     "temperatures. Widen the range until the target lies inside.",
-    *(
-        lambda scores, target, low=low, high=high: halved(scores, target, low, high)
-        for low, high in (
-            (0.1, 10.0),
-            (0.01, 10.0),
-            (0.01, 100.0),
-            (1e-3, 100.0),
-            (1e-3, 1e3),
-            (1e-6, 10.0),
-            (1e-6, 100.0),
-            (1e-6, 1e3),
-            (1e-9, 1e3),
-        )
-    ),
+    *(halved(low, high) for low in (1e-6, 1e-3, 0.01, 0.1) for high in (10.0, 100.0, 1e3)),
     "wrong-direction: The search goes the wrong way: entropy rises with the temperature, so where "
     "it is too low, go higher.",
-    lambda scores, target: halved(scores, target, 1e-6, 1e6, upward=False),
-    lambda scores, target: halved(scores, target, 1e-3, 1e3, upward=False),
+    halved(1e-6, 1e6, upward=False),
+    halved(1e-3, 1e3, upward=False),
     "stops-early: The search stops early: go on until the entropy is within 1e-6 of the target.",
-    *(
-        lambda scores, target, steps=steps: halved(scores, target, 1e-6, 1e6, steps=steps)
-        for steps in (10, 20, 30)
-    ),
+    *(halved(1e-6, 1e6, steps) for steps in (10, 20, 30)),
     "never-raises: A target of 0 or below, or of log n or above, must raise ValueError: no "
     "temperature reaches it.",
     temperature_within,
@@ -183,23 +174,11 @@ MISTAKES = known_mistakes(
     ),
     "too-high-accepted: A target of log n or above must raise ValueError too: only equal weights "
     "have entropy log n, and no temperature makes them equal.",
-    lambda scores, target: (
-        temperature_for_entropy(scores, target)
-        if target <= 0
-        else temperature_within(scores, target)
-    ),
+    checked(is_refused=lambda target, limit: target <= 0),
     "log-n-accepted: A target of log n must raise ValueError too: no temperature reaches it.",
-    lambda scores, target: (
-        temperature_within(scores, target)
-        if target == math.log(scores.size)
-        else temperature_for_entropy(scores, target)
-    ),
+    checked(is_refused=lambda target, limit: not 0 < target <= limit),
     "zero-accepted: A target of exactly 0 must raise ValueError too: no temperature reaches it.",
-    lambda scores, target: (
-        temperature_within(scores, target)
-        if target == 0
-        else temperature_for_entropy(scores, target)
-    ),
+    checked(is_refused=lambda target, limit: not 0 <= target < limit),
     "spread-not-undone: The scores were divided by their spread before the search: the "
     "temperature must be multiplied by it again.",
     lambda scores, target: temperature_for_entropy(scores, target) / np.std(scores),

@@ -46,7 +46,6 @@ MISTAKES = known_mistakes(
     lambda scores: scores / scores.sum(axis=-1),
     "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
     lambda scores: scores / scores.sum(axis=0),
-    lambda scores: scores / scores.sum(axis=0, keepdims=True),
     "divided-by-largest: You divide by the largest score: divide by the sum of the row.",
     lambda scores: scores / scores.max(axis=-1, keepdims=True),
     "divided-by-mean: You divide by the mean of the row: divide by its sum.",

@@ -60,7 +60,6 @@ def cases(rng: Generator) -> Iterator[Case]:
 MISTAKES = known_mistakes(
     "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
     lambda scores, axis=-1: plain_softmax(scores, None),
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(),
     "last-axis-only: You always take the last axis: use the axis given, sum(axis=axis, ...).",
     lambda scores, axis=-1: plain_softmax(scores, -1),
     "axis-0-only: You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
@@ -87,7 +86,6 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
     "divided-by-largest: You divide by the largest exponential: divide by the sum of the row.",
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
-    lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
     "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their sum.",
@@ -98,14 +96,8 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
     "and with the constant the weights no longer sum to 1. Leave it out.",
-    *(
-        lambda scores, axis=-1, e=epsilon: divided_by_sum(np.exp(scores), axis, e)
-        for epsilon in EPSILONS
-    ),
-    *(
-        lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
-        for epsilon in EPSILONS
-    ),
+    *map(lambda e: lambda scores, axis=-1: divided_by_sum(np.exp(scores), axis, e), EPSILONS),
+    *map(lambda e: lambda scores, axis=-1: softmax_with_epsilon(scores, e, axis), EPSILONS),
     "logarithms: These are the logarithms of the weights: return the weights themselves.",
     lambda scores, axis=-1: np.log(softmax(scores, axis)),
     "softmax-twice: Softmax is applied twice: once is enough.",
@@ -116,10 +108,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
     hard_softmax,
     "rounded: The weights are rounded: return them as they are.",
-    *(
-        lambda scores, axis=-1, digits=digits: softmax(scores, axis).round(digits)
-        for digits in (2, 3, 4, 6, 8)
-    ),
+    *map(lambda n: lambda scores, axis=-1: softmax(scores, axis).round(n), (2, 3, 4, 6, 8)),
     "cut-to-integers: For integer scores the weights are cut to whole numbers: an array of "
     "integers holds no others. Make a float array.",
     cut_to_integers(softmax),

@@ -69,22 +69,11 @@ MISTAKES = known_mistakes(
     ).mean(),
     "constant-in-logarithm: A small constant in the logarithm changes the loss: use log_softmax.",
     *(
-        lambda scores, targets, e=epsilon: loss_of_weights(
-            scores, targets, stable_softmax(scores) + e
+        lambda scores, targets, e=epsilon, change=change: loss_of_weights(
+            scores, targets, change(stable_softmax(scores), e)
         )
         for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-    ),
-    *(
-        lambda scores, targets, e=epsilon: loss_of_weights(
-            scores, targets, np.clip(stable_softmax(scores), e, 1.0)
-        )
-        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-    ),
-    *(
-        lambda scores, targets, e=epsilon: loss_of_weights(
-            scores, targets, np.clip(stable_softmax(scores), e, 1.0 - e)
-        )
-        for epsilon in (*EPSILONS, 1e-15)
+        for change in (np.add, np.maximum, lambda weights, e: np.clip(weights, e, 1.0 - e))
     ),
     "sum: This is the sum over the examples: take their mean.",
     lambda scores, targets: losses(scores, targets).sum(),

@@ -47,12 +47,9 @@ MISTAKES = known_mistakes(
     "small-constant: The logarithm of 0 is avoided by adding a small constant, which changes the "
     "result: subtract logsumexp from the scores instead.",
     *(
-        lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
+        lambda scores, axis=-1, e=epsilon, add=add: np.log(add(stable_softmax(scores, axis), e))
         for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-    ),
-    *(
-        lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
-        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
+        for add in (np.add, np.maximum)
     ),
     "weights: These are the weights: return their logarithms.",
     lambda scores, axis=-1: stable_softmax(scores, axis),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
@@ -87,11 +87,8 @@ def magnitude(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
     return masked_softmax(scores, mask, axis) * (1.0 + largest_finite(allowed, axis))
 
 
-LARGE_NEGATIVES = (-1e9, -1e10, -1e20, -1e30, -1e4, -1e5, -1e6, -1e8)
-
-
-def masked_by(scores: NDArray, mask: NDArray, axis: int, fill: float) -> NDArray:
-    return softmax(filled(scores, mask, fill), axis)
+def filled_with(fill: float) -> Answer:
+    return lambda scores, mask, axis=-1: softmax(filled(scores, mask, fill), axis)
 
 
 def divided_by_sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
@@ -105,24 +102,20 @@ def divided_in_logarithms(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
     return np.exp(visible - np.where(np.isneginf(total), 0.0, total).astype(total.dtype))
 
 
-def masked_after(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
-    return np.where(mask, stable_softmax(scores, axis), 0.0)
-
-
-def normalized_after(scores: NDArray, mask: NDArray, axis: int, epsilon: float = 0.0) -> NDArray:
-    return divided_by_sum(masked_after(scores, mask, axis), axis, epsilon)
+def normalized_after(epsilon: float) -> Answer:
+    return lambda scores, mask, axis=-1: divided_by_sum(
+        np.where(mask, stable_softmax(scores, axis), 0.0), axis, epsilon
+    )
 
 
 MISTAKES = known_mistakes(
     "empty-row-nan: A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Such "
     "a row gets all zeros.",
-    lambda scores, mask, axis=-1: masked_by(scores, mask, axis, -np.inf),
+    filled_with(-np.inf),
     "empty-row-on-forbidden: A row with nothing allowed gets equal weights on entries that are "
     "forbidden: a large negative number is not -inf. Such a row gets all zeros.",
-    *(
-        lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill)
-        for fill in LARGE_NEGATIVES
-    ),
+    filled_with(-1e9),
+    filled_with(-1e4),
     "empty-row-equal-weights: A row with nothing allowed gets equal weights: it gets all zeros.",
     lambda scores, mask, axis=-1: np.where(
         np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
@@ -131,33 +124,23 @@ MISTAKES = known_mistakes(
     ),
     "large-number-for-inf: A large negative number is not -inf: an allowed score may lie below "
     "it. Forbidden scores are -inf.",
-    *(
-        lambda scores, mask, axis=-1, fill=fill: masked_by(scores, mask, axis, fill) * mask
-        for fill in LARGE_NEGATIVES
-    ),
-    *(
-        lambda scores, mask, axis=-1, fill=fill: softmax(scores + fill * (1.0 - mask), axis) * mask
-        for fill in LARGE_NEGATIVES
-    ),
+    lambda scores, mask, axis=-1: softmax(filled(scores, mask, -1e9), axis) * mask,
+    lambda scores, mask, axis=-1: softmax(filled(scores, mask, -1e4), axis) * mask,
+    lambda scores, mask, axis=-1: softmax(scores - 1e4 * (1.0 - mask), axis) * mask,
+    lambda scores, mask, axis=-1: softmax(scores - 1e8 * (1.0 - mask), axis) * mask,
     "masked-after-softmax: The mask is applied after softmax: forbidden entries still took their "
     "share of the sum. Mask the scores first.",
-    lambda scores, mask, axis=-1: masked_after(scores, mask, axis),
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
     "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
     "the mask is applied, and 0/0 follows. Mask the scores first, then subtract the maximum.",
-    lambda scores, mask, axis=-1: normalized_after(scores, mask, axis),
-    lambda scores, mask, axis=-1: np.nan_to_num(normalized_after(scores, mask, axis)),
-    *(
-        lambda scores, mask, axis=-1, e=epsilon: normalized_after(scores, mask, axis, e)
-        for epsilon in EPSILONS
-    ),
+    lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
+    *map(normalized_after, (0.0, *EPSILONS)),
     "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
     lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
     "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
     lambda scores, mask, axis=-1: stable_softmax(scores, axis),
     "forbidden-scores-zero: Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
-    lambda scores, mask, axis=-1: masked_by(scores, mask, axis, 0.0),
-    lambda scores, mask, axis=-1: softmax(scores * mask, axis),
+    filled_with(0.0),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, mask, axis=-1: masked_softmax(scores, mask, -1),
     "mask-added: The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",

@@ -112,10 +112,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: shifted_softmax(scores, -scores.max(axis=axis, keepdims=True), axis),
     "constant-in-sum: A small constant is added to the sum: one exponential is exactly 1, so the "
     "sum is never 0. Leave it out.",
-    *(
-        lambda scores, axis=-1, e=epsilon: softmax_with_epsilon(scores, e, axis)
-        for epsilon in EPSILONS
-    ),
+    *map(lambda e: lambda scores, axis=-1: softmax_with_epsilon(scores, e, axis), EPSILONS),
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
