@@ -149,8 +149,8 @@ def backward(
     weights = weigh(query @ key.mT * scale, mask)
     grad_scores = through_softmax(weights, grad_output @ value.mT)
     return (
-        scale_back * to_query(grad_scores, query, key),
-        scale_back * to_key(grad_scores, query, key),
+        to_query(scale_back * grad_scores, query, key),
+        to_key(scale_back * grad_scores, query, key),
         to_value(weights, grad_scores, grad_output),
     )
 
