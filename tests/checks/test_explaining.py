@@ -67,7 +67,7 @@ def uphill_one_step_ahead(
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
-        ("entropy", positive_sum_of_everything, "The sign is missing", "axis=None"),
+        ("entropy", positive_sum_of_everything, "The minus is missing", "axis=None"),
         ("weighted_sum", softmax_of_weights_and_dot, "np.dot pairs every", "softmax of weights"),
         (
             "cross_entropy_grad",
@@ -250,8 +250,8 @@ def test_mistake_in_few_of_the_wrong_calls_is_not_named():
         # Without the scale, and with it taken twice, the scores are as they should be.
         ("decoder_attention", "The scores are divided by √D", "Two faults"),
         # A sum over L places is a mean, multiplied by L.
-        ("induction_score", "The weights are added up over the rows", "Two faults"),
-        ("scaled_scores", "This is the square root of the number of queries", "number of keys"),
+        ("induction_score", "Weights are added up over the rows", "Two faults"),
+        ("scaled_scores", "This is the root of L, the number of queries", "number of keys"),
     ],
 )
 def test_mistake_that_is_not_known_is_not_taken_for_others(exercise, mistake, never):

@@ -205,7 +205,7 @@ def _without(exercise, beginning):
         ("merge_softmax_stats", "The totals are added as they are", "Only the left total"),
         ("numerical_gradient", "/ 2 * eps divides by 2", "All differences are 0"),
         ("cross_entropy_grad", "1 is subtracted everywhere", "takes every target in every row"),
-        ("padding_mask", "The mask is inverted", "Only one position in each row"),
+        ("padding_mask", "The mask is inverted", "Only one position a row"),
     ],
 )
 def test_an_unknown_mistake_that_is_alike_in_special_calls_is_not_named(exercise, mistake, never):

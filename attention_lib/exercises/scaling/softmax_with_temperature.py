@@ -115,7 +115,7 @@ MISTAKES = known_mistakes(
     checked(lambda scores, t, axis: divided_by_sum(softmax(scores, axis) ** (1 / t), axis)),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
-    "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
+    "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
     "zero-as-limit: A temperature of 0 gives the largest score everything, the limit: the "
     "contract asks for a ValueError there.",

@@ -58,7 +58,7 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 MISTAKES = known_mistakes(
-    "whole-array: These are softmax weights over the whole array: the sum runs along axis only.",
+    "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
     lambda scores, axis=-1: plain_softmax(scores, None),
     "last-axis-only: You always take the last axis: use the axis given, sum(axis=axis, ...).",
     lambda scores, axis=-1: plain_softmax(scores, -1),
