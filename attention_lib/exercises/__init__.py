@@ -5,15 +5,23 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+from collections.abc import Iterator
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.lessons import LESSONS, module_of
 from attention_lib.outdated import OLDER
 
+
+def _listed(lesson: str) -> Iterator[Exercise]:
+    """Yield the exercises that a lesson's folder lists by name, each from the module of its name."""
+    folder = f"{__name__}.{module_of(lesson)}"
+    for name in importlib.import_module(folder).EXERCISES:
+        exercise = importlib.import_module(f"{folder}.{name}").EXERCISE
+        yield dataclasses.replace(exercise, lesson=lesson)
+
+
 EXERCISES: dict[str, Exercise] = {
-    exercise.name: dataclasses.replace(exercise, lesson=lesson)
-    for lesson in LESSONS
-    for exercise in importlib.import_module(f"{__name__}.{module_of(lesson)}").EXERCISES
+    exercise.name: exercise for lesson in LESSONS for exercise in _listed(lesson)
 }
 
 
