@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -71,14 +70,12 @@ def number_tables(
         top = max(1.0, np.abs(table).max())
         axis.images[0].set(cmap=drawing.SIGNED_COLORS, clim=(-top, top))
         axis.set_title(f"{name} {table.shape}")
-        heads = columns.get(name, range(table.shape[1]))
-        axis.set_xticks(range(table.shape[1]), heads)
+        heads = columns.get(name, [str(place) for place in range(table.shape[1])])
         if name not in columns:
             axis.set_xlabel("component")
         elif len(heads) > 1:
             axis.set_xlabel("key")
-        axis.set_yticks(range(len(rows)), rows)
-        axis.tick_params(length=0)
+        drawing.name_cells(axis, rows, heads)
     return figure
 
 
@@ -115,14 +112,8 @@ def mask_grids(
         drawing.grid_axes(axis, rows, columns)
         axis.set(title=name, xlabel=column_label, ylabel="")
     axes[0, 0].set_ylabel(row_label)
-    figure.legend(
-        handles=[
-            Rectangle((0, 0), 1, 1, facecolor=SKY, alpha=0.3, label="True: allowed"),
-            Rectangle((0, 0), 1, 1, facecolor=GRAY, alpha=0.3, label="False: forbidden"),
-        ],
-        loc="outside lower center",
-        ncols=2,
-    )
+    colors = {"True: allowed": SKY, "False: forbidden": GRAY}
+    drawing.legend_below(figure, drawing.swatches(colors, alpha=0.3, edgecolor="none"))
     return figure
 
 
@@ -158,14 +149,8 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
         axis.spines[:].set_visible(False)
         axis.set(title=name, xlabel="key")
     axes[0, 0].set_ylabel("query")
-    figure.legend(
-        handles=[
-            Rectangle((0, 0), 1, 1, facecolor=BLUE, label="allowed"),
-            Rectangle((0, 0), 1, 1, facecolor=GRID, label="forbidden"),
-        ],
-        loc="outside lower center",
-        ncols=2,
-    )
+    named = {"allowed": BLUE, "forbidden": GRID}
+    drawing.legend_below(figure, drawing.swatches(named, edgecolor="none"))
     return figure
 
 
@@ -196,10 +181,8 @@ def costs_of_a_table(
     ):
         axis.plot(lengths, line, "o-", color=BLUE, label="measured")
         axis.plot(lengths, drawn, "--", color=INK, linewidth=1.4, label=guide)
-        axis.set_xscale("log", base=2)
+        drawing.logarithmic(axis, lengths, base=2)
         axis.set_yscale("log")
-        axis.set_xticks(lengths, [f"{length:,}" for length in lengths])
-        axis.xaxis.set_minor_locator(NullLocator())
         axis.set(title=name, xlabel="words, L = S")
         axis.grid()
         axis.legend(loc="upper left")
@@ -243,16 +226,13 @@ def attention_maps(
         image = drawing.weight_cells(axis, values, top)
         for row, column in np.argwhere(~allowed.get(name, np.ones(values.shape, bool))):
             _cover(axis, int(row), int(column), values.shape[1])
-        axis.set_xticks(range(len(keys)), keys)
-        axis.set_yticks(range(len(queries)), queries)
+        drawing.name_cells(axis, queries, keys)
         axis.set(title=name, xlabel=column_label)
-        axis.spines[:].set_visible(False)
-        axis.tick_params(length=0)
     axes[0, 0].set_ylabel(row_label)
     figure.colorbar(image, ax=list(axes[0]), label=label, pad=0.02).outline.set_visible(False)
     if allowed:
-        gray = Rectangle((0, 0), 1, 1, facecolor=GRAY, alpha=0.3, label="forbidden")
-        figure.legend(handles=[gray], loc="outside lower center")
+        gray = drawing.swatches({"forbidden": GRAY}, alpha=0.3, edgecolor="none")
+        drawing.legend_below(figure, gray)
     return figure
 
 
@@ -305,11 +285,11 @@ def one_query(
         size = 4 + 22 * np.sqrt(weights[row, place])
         plane.plot(*value, "o", color=CYCLE[place], markersize=size, alpha=0.8)
     plane.plot(*outputs[row], "D", color=INK, markersize=8)
-    plane.annotate(
+    drawing.note(
+        plane,
         "output",
         outputs[row],
         (-10, 8),
-        textcoords="offset points",
         ha="right",
         weight="bold",
         bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
@@ -437,11 +417,11 @@ def soft_lookup(
 def _names_around(axes: Any, points: NDArray, names: Sequence[str], distance: float) -> None:
     """Write each point's name beside it, on the side away from the other points."""
     for point, name, way in zip(points, names, np.sign(points - points.mean(axis=0)), strict=True):
-        axes.annotate(
+        drawing.note(
+            axes,
             name,
             point,
             distance * way,
-            textcoords="offset points",
             ha="left" if way[0] > 0 else "right",
             va="center",
             bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},

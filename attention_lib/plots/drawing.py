@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots.style import CYCLE, GRAY, INK, ORANGE, PAPER, SKY, WEIGHT_COLORS
@@ -49,10 +52,27 @@ def cell(axes: Any, row: int, column: int, text: str, color: str) -> None:
 def grid_axes(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axes.set(xlabel="key", ylabel="query")
+    name_cells(axes, rows, columns)
+
+
+def name_cells(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Name the rows and columns of a table of cells, which has no frame."""
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+def note(axes: Any, text: str, point: ArrayLike, offset: ArrayLike, **look: Any) -> None:
+    """Write a text beside a point, at an offset in typographic points."""
+    axes.annotate(text, point, offset, textcoords="offset points", **look)
+
+
+def logarithmic(axes: Any, ticks: ArrayLike, base: float = 10) -> None:
+    """Make the x axis logarithmic, with these ticks alone."""
+    axes.set_xscale("log", base=base)
+    axes.set_xticks(ticks, [f"{tick:,.10g}" for tick in np.asarray(ticks)])
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def number(value: float) -> str:
@@ -101,9 +121,32 @@ def listed(values: ArrayLike, form: str = "g") -> str:
 
 
 def arrow(axes: Any, end: NDArray, color: str, width: float) -> None:
-    shape = {"color": color, "linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
+    shape = {"linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
     shape["joinstyle"] = "miter"  # a rounded tip would end short of the point
-    axes.annotate("", end, (0, 0), arrowprops={"arrowstyle": "-|>", **shape})
+    pointer(axes, (0, 0), end, color, **shape)
+
+
+def pointer(axes: Any, start: ArrayLike, end: ArrayLike, color: str, **shape: Any) -> None:
+    """Draw an arrow from a point to another."""
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, **shape})
+
+
+def lines(colors: Mapping[str, str], **look: Any) -> list[Line2D]:
+    """Return handles of a legend: for each name a line in its color."""
+    return [Line2D([], [], color=color, label=name, **look) for name, color in colors.items()]
+
+
+def swatches(colors: Mapping[str, str], **look: Any) -> list[Patch]:
+    """Return handles of a legend: for each name a rectangle in its color."""
+    return [
+        Patch(**{"facecolor": color, "edgecolor": color, "label": name, **look})
+        for name, color in colors.items()
+    ]
+
+
+def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 0) -> None:
+    """Add a legend below all panels, in one row if no number of columns is given."""
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns or len(handles))
 
 
 SIGNED_COLORS = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, SKY])  # for dark ink

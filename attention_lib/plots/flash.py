@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
+from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     BLUE,
     GRAY,
@@ -67,13 +68,7 @@ def one_pass(
         color = BLUE if i < read - 1 else ORANGE if i == read - 1 else GRID
         above.bar(np.arange(start, end), row[start:end], 0.7, color=color)
         for place in range(start, end):
-            above.annotate(
-                f"{row[place]:g}",
-                (place, row[place]),
-                (0, 3),
-                textcoords="offset points",
-                ha="center",
-            )
+            drawing.note(above, f"{row[place]:g}", (place, row[place]), (0, 3), ha="center")
         if start:
             for axis in (above, below):
                 axis.axvline(start - 0.5, color=GRAY, linewidth=1, linestyle=":")
@@ -154,8 +149,7 @@ def tile_by_tile(
     for place in range(block_size, keys, block_size):
         grid.axvline(place - 0.5, color=GRAY, linewidth=1, linestyle=":")
     grid.set(xlim=(-0.5, keys - 0.5), ylim=(length - 0.5, -0.5), xlabel="value of each key")
-    grid.set_xticks(range(keys), [f"{value:g}" for value in values])
-    grid.set_yticks(range(length), queries)
+    drawing.name_cells(grid, queries, [f"{value:g}" for value in values])
     what = f"block {step} of {-(-keys // block_size)}" if step else "before the first block"
     grid.set_title(f"scores: {what}")
     columns = {
@@ -171,10 +165,7 @@ def tile_by_tile(
             color = BLUE if place == 4 else VERMILLION if place == 1 else INK
             kept.text(place, row, text, ha="center", va="center", color=color)
     kept.set(xlim=(-0.5, 4.5), title="kept for each query")
-    kept.set_xticks(range(5), list(columns))
-    for axis in (grid, kept):
-        axis.tick_params(length=0)
-        axis.spines[:].set_visible(False)
+    drawing.name_cells(kept, queries, list(columns))
     return figure
 
 
@@ -236,13 +227,7 @@ def memory_by_length(
     looks = zip(curves.items(), (VERMILLION, BLUE, GREEN), "os^", strict=False)
     for (name, (lengths, sizes)), color, mark in looks:
         axis.plot(lengths, sizes, mark + "-", color=color, label=name)
-        axis.annotate(
-            _bytes(sizes[-1]),
-            (lengths[-1], sizes[-1]),
-            (8, 0),
-            textcoords="offset points",
-            va="center",
-        )
+        drawing.note(axis, _bytes(sizes[-1]), (lengths[-1], sizes[-1]), (8, 0), va="center")
     every = np.unique(np.concatenate([lengths for lengths, _ in curves.values()]))
     axis.set_xscale("log", base=2)
     axis.set_yscale("log", base=2)
@@ -346,9 +331,7 @@ def time_by_block(
     looks = zip(levels.items(), (VERMILLION, PURPLE), ("--", ":"), strict=False)
     for (name, time), color, line in looks:
         axis.axhline(time, color=color, linestyle=line, label=name)
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axis.xaxis.set_minor_locator(NullLocator())
+    drawing.logarithmic(axis, sizes, base=2)
     axis.set_yscale("log")  # on a busy machine the smallest blocks may take fifty times as long
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.yaxis.set_minor_locator(NullLocator())
@@ -370,69 +353,40 @@ def way_back_through_a_tile() -> LessonFigure:
         "transposed times dO is dV of the block.",
         height=3.9,
     )
-    ins = {
-        "Q": (3.5, "$Q$   (L, d_k)", INK),
-        "K": (2.7, "$K$   (block, d_k)", INK),
-        "l": (1.9, r"$\lambda$   (L,)", BLUE),
-        "V": (1.1, "$V$   (block, d_v)", INK),
-        "dO": (0.3, "$dO$   (L, d_v)", INK),
-        "D": (-0.5, "$D$   (L,)", BLUE),
+    arrays = {
+        "Q": (0.6, 3.5, "$Q$   (L, d_k)"),
+        "K": (0.6, 2.7, "$K$   (block, d_k)"),
+        "l": (0.6, 1.9, r"$\lambda$   (L,)"),
+        "V": (0.6, 1.1, "$V$   (block, d_v)"),
+        "dO": (0.6, 0.3, "$dO$   (L, d_v)"),
+        "D": (0.6, -0.5, "$D$   (L,)"),
+        "E": (3.1, 3.1, r"$E = \alpha\, Q K^\top$"),
+        "P": (3.1, 2.1, r"$P = e^{E - \lambda}$"),
+        "dP": (3.1, 0.9, r"$dP = dO\, V^\top$"),
+        "dE": (3.1, -0.3, r"$dE = P\,(dP - D)$"),
+        "dV": (5.6, 2.1, r"$dV = P^\top dO$"),
+        "dQ": (5.6, 0.3, r"$dQ$ grows by $\alpha\, dE\, K$"),
+        "dK": (5.6, -0.7, r"$dK = \alpha\, dE^\top Q$"),
     }
-    tiles = {
-        "E": (3.1, r"$E = \alpha\, Q K^\top$"),
-        "P": (2.1, r"$P = e^{E - \lambda}$"),
-        "dP": (0.9, r"$dP = dO\, V^\top$"),
-        "dE": (-0.3, r"$dE = P\,(dP - D)$"),
-    }
-    outs = {
-        "dV": (2.1, r"$dV = P^\top dO$"),
-        "dQ": (0.3, r"$dQ$ grows by $\alpha\, dE\, K$"),
-        "dK": (-0.7, r"$dK = \alpha\, dE^\top Q$"),
-    }
-    axis.add_patch(
-        Rectangle((2.05, -0.85), 2.1, 4.5, facecolor=ORANGE, alpha=0.18, edgecolor="none")
-    )
-    spots = {}
-    for name, (y, text, color) in ins.items():
-        spots[name] = axis.text(0.6, y, text, ha="center", va="center", color=color)
-    for name, (y, text) in tiles.items():
-        spots[name] = axis.text(3.1, y, text, ha="center", va="center")
-    for name, (y, text) in outs.items():
-        spots[name] = axis.text(5.6, y, text, ha="center", va="center")
+    look = {"facecolor": ORANGE, "alpha": 0.18, "edgecolor": "none"}
+    axis.add_patch(Rectangle((2.05, -0.85), 2.1, 4.5, **look))
+    for name, (x, y, text) in arrays.items():
+        color = BLUE if name in ("l", "D") else INK
+        axis.text(x, y, text, ha="center", va="center", color=color)
+    shape = {"shrinkA": 0, "shrinkB": 0}
     across = ("Q E", "K E", "l P", "V dP", "dO dP", "D dE", "P dV", "dE dQ", "dE dK")
-    places = {name: (0.6, y) for name, (y, *_) in ins.items()}
-    places |= {name: (3.1, y) for name, (y, _) in tiles.items()}
-    places |= {name: (5.6, y) for name, (y, _) in outs.items()}
     for pair in across:
         start, end = pair.split()
-        (x0, y0), (x1, y1) = places[start], places[end]
+        (x0, y0, _), (x1, y1, _) = arrays[start], arrays[end]
         gaps = (0.95, 0.85) if x0 < 1 else (0.85, 1.05)
-        axis.annotate(
-            "",
-            (x1 - gaps[1], y1),
-            (x0 + gaps[0], y0),
-            arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 0, "shrinkB": 0},
-        )
+        drawing.pointer(axis, (x0 + gaps[0], y0), (x1 - gaps[1], y1), GRAY, **shape)
     for start, end, bend in (("E", "P", 0), ("dP", "dE", 0), ("P", "dE", -0.45)):
-        (x0, y0), (x1, y1) = places[start], places[end]
+        (x0, y0, _), (x1, y1, _) = arrays[start], arrays[end]
         side = 0.72 if bend else 0
-        axis.annotate(
-            "",
-            (x1 + side, y1 + 0.22),
-            (x0 + side, y0 - 0.22),
-            arrowprops={
-                "arrowstyle": "-|>",
-                "color": GRAY,
-                "shrinkA": 0,
-                "shrinkB": 0,
-                "connectionstyle": f"arc3,rad={bend}",
-            },
-        )
-    for x, text in (
-        (0.6, "goes in"),
-        (3.1, "formed in the tile,\nthen let go"),
-        (5.6, "comes out"),
-    ):
+        look = {**shape, "connectionstyle": f"arc3,rad={bend}"}
+        drawing.pointer(axis, (x0 + side, y0 - 0.22), (x1 + side, y1 + 0.22), GRAY, **look)
+    titles = {0.6: "goes in", 3.1: "formed in the tile,\nthen let go", 5.6: "comes out"}
+    for x, text in titles.items():
         axis.text(x, 4.15, text, ha="center", va="center", color=GRAY)
     axis.set(xlim=(-0.6, 6.9), ylim=(-1, 4.5))
     axis.set_axis_off()

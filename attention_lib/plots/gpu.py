@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator, NullLocator
 
+from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     BLUE,
     CYCLE,
@@ -63,9 +64,7 @@ def two_clocks(launch: float, work: float, calls: int = 3) -> LessonFigure:
         axes.axvline(moment, color=VERMILLION, linestyle="--", linewidth=1.5)
         gap = 5 if side == "left" else -5
         place = (moment, 1.62 if side == "left" else 0.52)
-        axes.annotate(
-            words, place, (gap, 0), textcoords="offset points", ha=side, va="center", fontsize=9
-        )
+        drawing.note(axes, words, place, (gap, 0), ha=side, va="center", fontsize=9)
     axes.set_yticks([0, 1], ["the device\nworks", "the computer\nhands over"])
     axes.set(xlabel="time (ms)", ylim=(-0.4, 1.95), xlim=(0, done * 1.03))
     axes.spines["left"].set_visible(False)
@@ -91,8 +90,7 @@ def timeline(lanes: Mapping[str, Sequence[tuple[float, str]]]) -> LessonFigure:
     axes.set_yticks(range(len(lanes)), list(lanes))
     axes.set(xlabel="time, in steps", ylim=(len(lanes) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
-    handles = [Rectangle((0, 0), 1, 1, color=colors[kind], label=kind) for kind in kinds]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    drawing.legend_below(figure, drawing.swatches(colors))
     return figure
 
 
@@ -239,7 +237,7 @@ def measured_speeds(
 
 def _bars_of_tiles(
     panel: Axes, by_tile: Mapping[tuple[int, int], Mapping[int, float]]
-) -> list[Rectangle]:
+) -> list[Patch]:
     """Draw a bar for each tile and number of warps; return what the legend shows."""
     numbers = sorted({warps for speeds in by_tile.values() for warps in speeds})
     colors = dict(zip(numbers, (SKY, ORANGE, GREEN), strict=False))
@@ -252,10 +250,7 @@ def _bars_of_tiles(
     panel.set_ylim(len(by_tile) - 0.5, -0.5)
     panel.set(xlabel="TFLOP/s", ylabel="rows × keys")
     panel.set_title("our kernel's tiles", fontsize=10)
-    return [
-        Rectangle((0, 0), 1, 1, color=color, label=f"{warps} warps")
-        for warps, color in colors.items()
-    ]
+    return drawing.swatches({f"{warps} warps": color for warps, color in colors.items()})
 
 
 @lesson_style
@@ -293,11 +288,8 @@ def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
         ylabel=f"queries, in tiles of {rows}",
         aspect="equal",
     )
-    handles = [
-        Rectangle((0, 0), 1, 1, facecolor=color, edgecolor=GRAY, label=kind)
-        for kind, color in colors.items()
-    ]
-    handles.append(Line2D([], [], color=INK, linewidth=1.2, label="last key a query may see"))
+    handles = drawing.swatches(colors, edgecolor=GRAY)
+    handles += drawing.lines({"last key a query may see": INK}, linewidth=1.2)
     axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
     return figure
 
@@ -349,7 +341,7 @@ def inside_a_gpu(name: str, chip: Mapping[str, str]) -> LessonFigure:
         ((5.2, 0.55), (4.4, 0.55)), ((2.7, 0.55), (2.1, 0.55)),
     )  # fmt: skip
     for start, end in arrows:
-        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.3})
+        drawing.pointer(axes, start, end, INK, lw=1.3)
     axes.set(xlim=(-0.1, 11.1), ylim=(-0.4, 6.8))
     axes.set_axis_off()
     axes.set_title(name, fontsize=10)
@@ -424,10 +416,6 @@ def published_speeds(speeds: Mapping[str, tuple[float, float | None]], title: st
     axes.set_ylim(len(speeds) - 0.5, -0.5)
     axes.set_xlim(0, 1.12 * max(full for full, _ in speeds.values()))
     axes.set_xlabel("TFLOP/s")
-    handles = [
-        Rectangle((0, 0), 1, 1, color=BLUE, label="no mask"),
-        Rectangle((0, 0), 1, 1, color=ORANGE, label="causal"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    drawing.legend_below(figure, drawing.swatches({"no mask": BLUE, "causal": ORANGE}))
     axes.set_title(title, fontsize=10)
     return figure

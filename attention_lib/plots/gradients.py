@@ -69,11 +69,11 @@ def weights_along_score(
         tangent = weights[place] + slopes[place] * np.array([-0.8, 0.8])
         axis.plot([here - 0.8, here + 0.8], tangent, color=INK, linewidth=1.5)
         axis.plot(here, weights[place], "o", color=CYCLE[place], markeredgecolor=INK)
-        axis.annotate(
+        drawing.note(
+            axis,
             f"slope {drawing.number(slopes[place])}",
             (here + 0.8, tangent[1]),
-            (9, -16 if slopes[place] > 0 else 7),  # clear of the curve
-            textcoords="offset points",
+            (9, -16 if slopes[place] > 0 else 7),
         )
     axis.axvline(here, color=GRAY, linewidth=1, linestyle="--", zorder=0)
     axis.set(xlabel=f"score of {keys[moving]}", ylabel="weight", ylim=(0, 1))
@@ -101,9 +101,7 @@ def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -
     bars.set(title="weights", ylabel="weight", ylim=(0, 1.15))
     drawing.number_grid(grid, jacobian, drawing.number, vmin=-0.25, vmax=0.25)
     grid.images[0].set_cmap(SIGNED_COLORS)
-    grid.set_xticks(range(len(keys)), keys)
-    grid.set_yticks(range(len(keys)), keys)
-    grid.tick_params(length=0)
+    drawing.name_cells(grid, keys, keys)
     grid.set(title="∂ weight / ∂ score", xlabel="the score that moves", ylabel="the weight")
     return figure
 
@@ -126,12 +124,8 @@ def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFi
         place = best[name]
         axis.loglog(steps, values, color=color, label=name)
         axis.plot(steps[place], values[place], "o", color=color, markersize=8)
-        axis.annotate(
-            f"{values[place]:.0e}",
-            (steps[place], values[place]),
-            (-4, 14),
-            textcoords="offset points",
-            ha="center",
+        drawing.note(
+            axis, f"{values[place]:.0e}", (steps[place], values[place]), (-4, 14), ha="center"
         )
     everything = np.concatenate([*errors.values()])
     axis.set(xlabel="step", ylabel="error of the slope", ylim=(everything.min() / 50, None))
@@ -206,9 +200,7 @@ def loss_gradient(
             frame = (target - 0.47, row - 0.45)
             panel.add_patch(Rectangle(frame, 0.94, 0.9, fill=False, ec=INK, lw=2))
         panel.set(title=title, xlabel="class")
-        panel.set_xticks(range(len(classes)), classes)
-        panel.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
-        panel.tick_params(length=0)
+        drawing.name_cells(panel, [f"example {row}" for row in range(len(targets))], classes)
     return figure
 
 
@@ -304,13 +296,8 @@ def shares_of_the_first(
     for (name, line), color, style in zip(lines.items(), CYCLE, ("-", "--"), strict=False):
         axis.plot(percent, line, color=color, linestyle=style, label=drawing.typeset(name))
         axis.plot(marked, line[place], "o", color=color, markersize=8)
-        axis.annotate(
-            f"{line[place]:.0f}%",
-            (marked, line[place]),
-            (10, -4),
-            textcoords="offset points",
-            va="center",
-            weight="bold",
+        drawing.note(
+            axis, f"{line[place]:.0f}%", (marked, line[place]), (10, -4), va="center", weight="bold"
         )
     axis.axvline(marked, color=GRAY, linewidth=1, linestyle=":")
     axis.set(
@@ -359,12 +346,9 @@ def query_step(
         )
     plane.set_title("the query and the keys")
     close.set_title("the query's step, against $dQ$")
-    handles = [Line2D([], [], color=INK, linewidth=1.4, label="query, and its step")]
-    handles += [
-        Line2D([], [], color=CYCLE[place], linewidth=4, label=f"key of {name}")
-        for place, name in enumerate(keys)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    colors = dict(zip((f"key of {name}" for name in keys), CYCLE, strict=False))
+    handles = drawing.lines({"query, and its step": INK}, linewidth=1.4)
+    drawing.legend_below(figure, handles + drawing.lines(colors, linewidth=4))
     return figure
 
 
@@ -403,39 +387,18 @@ def backward_path() -> LessonFigure:
         "V": (6.65, -0.75),
     }
     for name, (x, y, shape) in boxes.items():
-        axis.text(
-            x,
-            y,
-            f"$\\bf{{{name}}}$\n{shape}",
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "round,pad=0.4", "facecolor": PAPER, "edgecolor": INK},
-            zorder=3,
-        )
+        frame = {"boxstyle": "round,pad=0.4", "facecolor": PAPER, "edgecolor": INK}
+        words = f"$\\bf{{{name}}}$\n{shape}"
+        axis.text(x, y, words, ha="center", va="center", bbox=frame, zorder=3)
     for start, end in steps:
         (x0, y0, _), (x1, y1, _) = boxes[start], boxes[end]
         across = np.array([y0 - y1, x1 - x0]) / np.hypot(x1 - x0, y1 - y0)
         for side, color, style in ((0.13, BLUE, "-|>"), (-0.13, VERMILLION, "<|-")):
             dx, dy = side * across
-            axis.annotate(
-                "",
-                (x1 + dx, y1 + dy),
-                (x0 + dx, y0 + dy),
-                arrowprops={
-                    "arrowstyle": style,
-                    "color": color,
-                    "shrinkA": 32,
-                    "shrinkB": 32,
-                    "linewidth": 1.8,
-                },
-            )
+            look = {"arrowstyle": style, "shrinkA": 32, "shrinkB": 32, "linewidth": 1.8}
+            drawing.pointer(axis, (x0 + dx, y0 + dy), (x1 + dx, y1 + dy), color, **look)
         axis.text(*labels[start], products[start], color=VERMILLION, ha="center", va="center")
-    axis.annotate(
-        "",
-        (6.95, 0.87),
-        (8.4, 0.87),
-        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "shrinkB": 32, "linewidth": 1.8},
-    )
+    drawing.pointer(axis, (8.4, 0.87), (6.95, 0.87), VERMILLION, shrinkB=32, linewidth=1.8)
     axis.text(8.0, 0.5, "$dO$", color=VERMILLION, ha="center", va="center")
     forward = (
         (2.3, 1.9, r"$E = \alpha\, Q K^\top$"),

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from attention_lib.plots.drawing import number, weight_cells
+from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     CYCLE,
     GRAY,
@@ -48,7 +48,7 @@ def hand_set_maps(
     """
     figure, panels = new_figure(_maps_in_words(maps, words, frames), height=3.2, ncols=len(maps))
     for panel, (name, weights) in zip(np.atleast_1d(panels), maps.items(), strict=True):
-        weight_cells(panel, np.asarray(weights, float), 1.0)
+        drawing.weight_cells(panel, np.asarray(weights, float), 1.0)
         _frame(panel, frames.get(name, ()))
         _name_places(panel, name, words)
     return figure
@@ -83,10 +83,7 @@ def layer_maps(
 def _name_places(panel: Any, name: str, words: Sequence[str]) -> None:
     panel.set_title(name, fontsize=10)
     panel.set(xlabel="key", ylabel="query")
-    panel.set_xticks(range(len(words)), words)
-    panel.set_yticks(range(len(words)), words)
-    panel.tick_params(length=0)
-    panel.spines[:].set_visible(False)
+    drawing.name_cells(panel, words, words)
 
 
 def _frame(panel: Any, cells: Cells) -> None:
@@ -150,9 +147,7 @@ def loss_and_heads(
     last = max(len(run) for run in losses.values())
     for name, level in levels.items():
         above.axhline(level, color=GRAY, linewidth=1, linestyle=":")
-        above.annotate(
-            name, (last, level), (0, -11), textcoords="offset points", ha="right", fontsize=9
-        )
+        drawing.note(above, name, (last, level), (0, -11), ha="right", fontsize=9)
     above.set(ylabel="loss (nats a word)", ylim=(0, None))
     above.legend(loc="lower left")
     looks = zip((GREEN, SKY, VERMILLION), "osD", strict=True)
@@ -181,7 +176,7 @@ def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
 @lesson_style
 def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFigure:
     """Draw the share of right answers after each change: a dot a start, a bar for their mean."""
-    said = "; ".join(f"{name} {_listed(values)}" for name, values in shares.items())
+    said = "; ".join(f"{name} {drawing.numbers(values)}" for name, values in shares.items())
     figure, axes = new_figure(
         f"Share of right words for each change, one dot a start, a bar for their mean: {said}.",
         height=0.9 + 0.42 * len(shares),
@@ -208,10 +203,6 @@ def _start_marks(count: int) -> list[Line2D]:
         Line2D([], [], linestyle="", marker=MARKS[n], color=CYCLE[n + 2], label=f"start {n}")
         for n in range(count)
     ]
-
-
-def _listed(values: Sequence[float]) -> str:
-    return ", ".join(number(value) for value in values)
 
 
 @lesson_style

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
@@ -80,7 +79,7 @@ def one_or_two_heads(
         mixing.plot(*value, "o", color=CYCLE[place % len(CYCLE)], markersize=9)
         side = "right" if value[0] < middle[0] else "left"
         offset = (-9 if side == "right" else 9, 0)
-        mixing.annotate(name, value, offset, textcoords="offset points", ha=side, va="center")
+        drawing.note(mixing, name, value, offset, ha=side, va="center")
     mixing.margins(0.35, 0.15)
     mixing.set(title="one head: one mixture")
     mixing.set(xlabel="first component", ylabel="second component")
@@ -221,16 +220,9 @@ def cache_sizes(
     )
     for (name, line), mark in zip(sizes.items(), "os^D", strict=False):
         axes.plot(lengths, line, mark + "-", label=name)
-        axes.annotate(
-            f"{line[-1]:.3g} GiB",
-            (lengths[-1], line[-1]),
-            (8, 0),
-            textcoords="offset points",
-            va="bottom",
-        )
-    axes.set_xscale("log", base=2)
+        drawing.note(axes, f"{line[-1]:.3g} GiB", (lengths[-1], line[-1]), (8, 0), va="bottom")
+    drawing.logarithmic(axes, lengths, base=2)
     axes.set_yscale("log", base=2)
-    axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
     axes.yaxis.set_major_formatter(
         lambda value, _position: f"{value:g} GiB" if value >= 1 else f"{1024 * value:g} MiB"
     )
@@ -269,10 +261,7 @@ def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = 
         dial.set_xticks([])
         dial.set_yticks([])
         dial.spines[:].set_visible(False)
-    handles = [
-        Line2D([], [], color=color, label=name) for name, color in zip(hands, CYCLE, strict=False)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    drawing.legend_below(figure, drawing.lines(dict(zip(hands, CYCLE, strict=False))))
     if title:
         figure.suptitle(title, fontsize=11, color=INK)
     return figure
@@ -342,21 +331,19 @@ def match_by_distance(
     for (name, line), color in zip(matches.items(), (VERMILLION, BLUE, GREEN), strict=False):
         axes.plot(distances[starts], np.minimum.reduceat(line, starts), color=color, label=name)
         axes.plot(lost[name], 0, "o", color=color, markersize=8, markeredgecolor=INK, zorder=4)
-        axes.annotate(
+        drawing.note(
+            axes,
             f"{lost[name]:,}",
             (lost[name], 0),
             (0, -16),
-            textcoords="offset points",
             ha="center",
             weight="bold",
             bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
         )
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.axvline(trained, color=INK, linestyle=":", linewidth=1.2, label="longest in training")
-    axes.set_xscale("log", base=2)
     ticks = 2 ** np.arange(0, np.log2(distances[-1]) + 0.5, 3).astype(int)
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.xaxis.set_minor_locator(NullLocator())
+    drawing.logarithmic(axes, ticks, base=2)
     axes.set(xlabel="distance in words", ylabel="lowest share of the\nscore at distance 0")
     axes.grid()
     axes.legend(loc="upper right")
@@ -411,9 +398,9 @@ def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> Les
         everything.plot(shown, line, mark + "-", color=color, label=name)
         if number:
             close.plot(shown, line, mark + "-", color=color)
-    everything.set(xscale="log", yscale="log", title="all, logarithmic")
+    everything.set(yscale="log", title="all, logarithmic")
+    drawing.logarithmic(everything, lengths)
     close.set(title="with a cache, in milliseconds", ylim=(0, None))
-    everything.set_xticks(lengths, [f"{length:,}" for length in lengths])
     close.set_xticks(lengths[-3:], [f"{length:,}" for length in lengths[-3:]])
     for axis in (everything, close):
         axis.xaxis.set_minor_locator(NullLocator())
@@ -444,13 +431,7 @@ def words_a_second(
         shown = chats[: len(line)]
         axes.plot(shown, line, style, color=color, label=name)
         axes.plot(shown[-1], line[-1], "X", color=color, markersize=10)
-        axes.annotate(
-            f"{fits[name]:,} chats fit",
-            (shown[-1], line[-1]),
-            (0, 10),
-            textcoords="offset points",
-            ha="center",
-        )
+        drawing.note(axes, f"{fits[name]:,} chats fit", (shown[-1], line[-1]), (0, 10), ha="center")
     axes.set(xscale="log", yscale="log", xlabel="chats at once, 4,096 words each")
     axes.set(ylabel="words a second, at most,\nall chats together")
     for axis in (axes.xaxis, axes.yaxis):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 from matplotlib.ticker import (
     FixedLocator,
     MaxNLocator,
@@ -82,12 +81,9 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
         panel.set(xlim=(-0.3, far), ylim=(-0.3, far), xticks=range(3), yticks=range(3))
     panels[0].set_ylabel("second component")
-    handles = [Line2D([], [], color=GRID, linewidth=11, label="the query")]
-    handles += [
-        Line2D([], [], color=CYCLE[column], linewidth=3, label=f"key of {name}")
-        for column, name in enumerate(names)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    colors = dict(zip((f"key of {name}" for name in names), CYCLE, strict=False))
+    handles = drawing.lines({"the query": GRID}, linewidth=11)
+    drawing.legend_below(figure, handles + drawing.lines(colors, linewidth=3))
     return figure
 
 
@@ -112,7 +108,7 @@ def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLi
     ):
         axes.plot(sizes, line, color=color, linewidth=1)
         axes.plot(sizes, values, mark, color=color, markersize=7, label=f"measured {name}")
-        axes.annotate(label, (sizes[-1], line[-1]), (8, 0), textcoords="offset points", va="center")
+        drawing.note(axes, label, (sizes[-1], line[-1]), (8, 0), va="center")
     _logarithmic_sizes(axes, sizes)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
@@ -195,14 +191,8 @@ def scores_and_weights_by_size(
     panels[1, 0].set_ylabel("share of the rows")
     panels[1, 0].yaxis.set_major_locator(MaxNLocator(4))
     panels[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    figure.legend(
-        handles=[
-            Line2D([], [], color=color, linewidth=5, label=drawing.typeset(way))
-            for way, color in zip(scores, (_RAW, _SCALED), strict=True)
-        ],
-        loc="outside lower center",
-        ncols=2,
-    )
+    colors = dict(zip(map(drawing.typeset, scores), (_RAW, _SCALED), strict=True))
+    drawing.legend_below(figure, drawing.lines(colors, linewidth=5))
     return figure
 
 
@@ -283,7 +273,7 @@ def lines_by_size(
     for (way, values), color, mark in zip(lines.items(), (_RAW, _SCALED), "os", strict=True):
         axes.plot(sizes, values, mark + "-", color=color, label=drawing.typeset(way))
     axes.axhline(limit, color=GRAY, linestyle="--", linewidth=1)
-    axes.annotate(limit_name, (sizes[0], limit), (0, 4), textcoords="offset points", color=INK)
+    drawing.note(axes, limit_name, (sizes[0], limit), (0, 4), color=INK)
     _logarithmic_sizes(axes, sizes)
     axes.set(ylabel=label, ylim=(0, 1.15 * limit))
     axes.legend(loc="center right")
@@ -339,18 +329,14 @@ def entropy_target(
     axes.axhline(target, color=VERMILLION, linestyle="--", linewidth=1.2)
     for temperature, value in tried.items():
         axes.plot(temperature, value, "o", color=INK, markersize=8)
-        axes.annotate(
-            f"T = {temperature:g}: {value:.2f}",
-            (temperature, value),
-            (10, -8),
-            textcoords="offset points",
-            va="top",
+        drawing.note(
+            axes, f"T = {temperature:g}: {value:.2f}", (temperature, value), (10, -8), va="top"
         )
-    axes.annotate(
+    drawing.note(
+        axes,
         f"target {target:g}",
         (temperatures[-1], target),
         (-4, 4),
-        textcoords="offset points",
         ha="right",
         color=VERMILLION,
     )
@@ -392,9 +378,7 @@ def attention_by_keys(
     right.set(ylabel="weight of the key that fits", ylim=(0, 1.05))
     right.set_yticks([0, 0.25, 0.5, 0.75, 1])
     for panel in (left, right):
-        panel.set_xscale("log", base=4)
-        panel.set_xticks(counts[::2], [f"{count:,g}" for count in counts[::2]])
-        panel.xaxis.set_minor_locator(NullLocator())
+        drawing.logarithmic(panel, counts[::2], base=4)
         panel.set_xlabel("S, the number of keys")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
@@ -452,9 +436,7 @@ def bounded_scores(
     right.text(factors[0], 1.02 * limit, "equal weights", fontsize=9)
     right.set(ylabel="mean entropy (nats)", ylim=(0, 1.15 * limit))
     for panel in (left, right):
-        panel.set_xscale("log")
-        panel.set_xticks(factors, [f"{factor:g}" for factor in factors])
-        panel.xaxis.set_minor_locator(NullLocator())
+        drawing.logarithmic(panel, factors)
         panel.set_xlabel("standard deviation of the components")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
@@ -469,9 +451,7 @@ def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
 
 
 def _logarithmic_sizes(axes: Any, sizes: NDArray) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
-    axes.xaxis.set_minor_locator(NullLocator())
+    drawing.logarithmic(axes, sizes, base=2)
     axes.set_xlabel("$d_k$, the components of a vector")
 
 

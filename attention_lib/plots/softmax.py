@@ -46,13 +46,9 @@ def attention_map(
     alt = f"Heat map of the {label}, one row a query, for the keys {drawing.words(keys)}. {rows}."
     figure, axes = new_figure(alt, height=max(2.9, 0.9 + 0.75 * len(queries)))
     image = drawing.weight_cells(axes, values, max(1.0, values.max()))
-    axes.set_xticks(range(len(keys)), keys)
-    axes.set_yticks(range(len(queries)), queries)
+    drawing.name_cells(axes, queries, keys)
     axes.set(xlabel="key: the word listened to", ylabel="query: the word that listens")
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    colorbar = figure.colorbar(image, label=label)
-    colorbar.outline.set_visible(False)
+    figure.colorbar(image, label=label).outline.set_visible(False)
     return figure
 
 
@@ -153,11 +149,11 @@ def equal_steps(
     for left, low, high, factor in zip(steps[:-1], heights, heights[1:], factors, strict=False):
         right = left + (steps[1] - steps[0])
         axes.plot([left, right, right], [low, low, high], color=VERMILLION, linewidth=1.2)
-        axes.annotate(
+        drawing.note(
+            axes,
             f"× {factor:.2f}",
             (right, (low + high) / 2),
             (6, 0),
-            textcoords="offset points",
             color=VERMILLION,
             va="center",
             fontsize=9,
@@ -310,7 +306,7 @@ def _named_points(
     for place, (point, name, color) in enumerate(zip(points, names, colors, strict=True)):
         axes.plot(*point, marker, color=color, markersize=7)
         offset = (8, rises[place % len(rises)])
-        axes.annotate(name, point, offset, textcoords="offset points", color=INK)
+        drawing.note(axes, name, point, offset, color=INK)
 
 
 def _moves(curve: NDArray) -> str:

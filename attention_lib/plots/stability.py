@@ -65,21 +65,16 @@ def exponential_cliffs(
         axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
         axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
         axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
-        axis.annotate(
+        drawing.note(
+            axis,
             f"largest: {float(np.finfo(name).max):.3g}",
             (0.02 * x.max(), top),
             (0, 2),
-            textcoords="offset points",
             va="bottom",
             fontsize=8,
         )
-        axis.annotate(
-            f"x = {ends[name]:.1f}",
-            (ends[name], top),
-            xytext=(-22, -6),
-            textcoords="offset points",
-            ha="right",
-            va="top",
+        drawing.note(
+            axis, f"x = {ends[name]:.1f}", (ends[name], top), (-22, -6), ha="right", va="top"
         )
         axis.set(title=name, xlabel="x", xlim=(0, x.max()), ylim=(0, 1.15 * top))
         axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -264,11 +259,11 @@ def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
     )
     axis.plot(x, hard, color=ORANGE, linestyle="--", label="largest score of [x, 0]")
     axis.plot(x, values, color=BLUE, label="log-sum-exp of [x, 0]")
-    axis.annotate(
+    drawing.note(
+        axis,
         f"{values[widest] - hard[widest]:.3f} apart",
         (x[widest], (values[widest] + hard[widest]) / 2),
-        xytext=(-50, 32),
-        textcoords="offset points",
+        (-50, 32),
         ha="right",
         arrowprops={"arrowstyle": "-", "color": GRAY},
     )
@@ -316,11 +311,11 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
                 va="center",
             )
             early = ends[name] < gaps.max() / 2
-            axis.annotate(
+            drawing.note(
+                axis,
                 f"gap {ends[name]:.0f}",
                 (ends[name], values[finite][-1]),
-                xytext=(8, -2) if early else (-8, -2),
-                textcoords="offset points",
+                (8, -2) if early else (-8, -2),
                 ha="left" if early else "right",
                 va="top",
             )
@@ -348,9 +343,7 @@ def losses_by_row(
         grid.add_patch(
             Rectangle((target - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=VERMILLION, lw=2.5)
         )
-    grid.set_xticks(range(len(classes)), classes)
-    grid.set_yticks(range(len(targets)), [f"example {row}" for row in range(len(targets))])
-    grid.tick_params(length=0)
+    drawing.name_cells(grid, [f"example {row}" for row in range(len(targets))], classes)
     grid.set_title("scores, the right word framed")
     bars.barh(range(len(losses)), losses, height=0.6, color=BLUE)
     for row, loss in enumerate(losses):
@@ -398,9 +391,7 @@ def masked_rows(
     for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
         axis.set_title(title)
         axis.set_facecolor(GRID)  # forbidden entries show the ground
-        axis.set_xticks(range(len(keys)), keys)
-        axis.set_yticks(range(len(queries)), queries)
-        axis.tick_params(length=0)
+        drawing.name_cells(axis, queries, keys)
         axis.set_xlabel("key")
     axes[0].set_ylabel("query")
     return figure
