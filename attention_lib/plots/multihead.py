@@ -200,13 +200,8 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
 
 
 @lesson_style
-def cache_sizes(
-    lengths: ArrayLike, sizes: Mapping[str, ArrayLike], level: tuple[str, float] | None = None
-) -> LessonFigure:
-    """Draw bytes of cache against the number of words, on logarithmic axes, in GiB.
-
-    `level` is the name and the bytes of something that does not grow, drawn as a dashed line.
-    """
+def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw bytes of cache against the number of words, on logarithmic axes, in GiB."""
     lengths = np.asarray(lengths)
     sizes = {name: np.asarray(line, float) / 2**30 for name, line in sizes.items()}
     said = "; ".join(
@@ -214,8 +209,7 @@ def cache_sizes(
     )
     figure, axes = new_figure(
         f"Parallel rising lines of the size of the cache, for {lengths[0]:,} to {lengths[-1]:,} "
-        f"words: {said}."
-        + (f" A level line, {level[0]}, at {level[1] / 2**30:.3g} GiB." if level else ""),
+        f"words: {said}.",
         height=3.1,
     )
     for (name, line), mark in zip(sizes.items(), "os^D", strict=False):
@@ -226,12 +220,10 @@ def cache_sizes(
     axes.yaxis.set_major_formatter(
         lambda value, _position: f"{value:g} GiB" if value >= 1 else f"{1024 * value:g} MiB"
     )
-    if level:
-        axes.axhline(level[1] / 2**30, color=INK, linestyle="--", linewidth=1.4, label=level[0])
-    axes.set(xlabel="words so far", ylabel="bytes" if level else "size of the cache")
+    axes.set(xlabel="words so far", ylabel="size of the cache")
     axes.set(xlim=(None, lengths[-1] * 1.7))
     axes.grid()
-    axes.legend(loc="lower right" if level else "upper left")
+    axes.legend(loc="upper left")
     return figure
 
 

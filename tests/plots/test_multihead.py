@@ -73,12 +73,6 @@ def test_bytes_are_drawn_in_gibibytes():
     assert "all from 1 to 4 GiB" in figure.alt
 
 
-def test_what_does_not_grow_is_a_level_line():
-    figure = plots.cache_sizes([1024, 4096], {"all": [2**30, 2**32]}, ("weights", 2**31))
-    assert set(figure.axes[0].lines[1].get_ydata()) == {2}
-    assert "A level line, weights, at 2 GiB." in figure.alt
-
-
 def test_hands_end_at_their_components():
     hands = {"here": [[1, 0], [0.6, 0.8]], "there": [[0, 1], [0, 2]]}
     figure = plots.clock_hands(hands, [1.0, 0.1], "score 7")

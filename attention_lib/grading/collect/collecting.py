@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import logging
 import shutil
@@ -11,40 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
-from attention_lib.grading.classroom.roster import NotFound, Roster, read_roster
+from attention_lib.grading.classroom.roster import Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.downloads import (
-    Blank,
     Contents,
-    Layout,
-    by_name,
+    Download,
     find_downloads,
     not_collected,
 )
-from attention_lib.grading.collect.exports import find_hand_ins, open_export
+from attention_lib.grading.collect.exports import HandIn, find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import blank_of, read_submission
 from attention_lib.grading.intake.timestamps import TIMESTAMP
 
 log = logging.getLogger(__name__)
-
-
-class Collectable(Protocol):
-    """What one student handed in, wherever it lies."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def student(self) -> str: ...
-    @property
-    def late(self) -> bool: ...
-    @property
-    def remarks(self) -> list[str]: ...
-    def read(self, lesson: str, blank: Blank) -> Contents: ...
 
 
 @dataclass
@@ -55,29 +37,14 @@ class Collected:
     refused: list[str] = field(default_factory=list)
 
 
-def collect(
-    course: Course, lesson: str, layout: Layout = by_name, again: bool = False
-) -> Collected:
+def collect(course: Course, lesson: str, again: bool = False) -> Collected:
     """Collect what lies in a lesson's folder of downloads, each for itself.
 
-    With a roster, a name has to be that of one of its students. With `again`, another notebook that
-    was collected before is set aside.
+    With `again`, another notebook that was collected before is set aside.
     """
-    roster = read_roster(course)
-    if roster is not None:
-        layout = functools.partial(_by_roster, roster, layout)
-    downloads, refused = find_downloads(course.downloaded(lesson), lesson, layout)
+    folder = course.downloaded(lesson)
+    downloads, refused = find_downloads(folder, lesson, read_roster(course))
     return _collect_each(course, lesson, downloads, refused, again)
-
-
-def _by_roster(roster: Roster, layout: Layout, name: str, lesson: str) -> str | None:
-    student = layout(name, lesson)
-    if student is None:
-        return None
-    try:
-        return roster.find(student).id
-    except NotFound as why:
-        raise NotCollected(str(why)) from None
 
 
 def collect_export(
@@ -103,7 +70,7 @@ def collect_export(
 def _collect_each(
     course: Course,
     lesson: str,
-    downloads: Sequence[Collectable],
+    downloads: Sequence[Download | HandIn],
     refused: list[str],
     again: bool,
     late: str | None = None,
@@ -130,7 +97,7 @@ def _collect_each(
     return result
 
 
-def _collect(course: Course, lesson: str, download: Collectable, again: bool) -> str:
+def _collect(course: Course, lesson: str, download: Download | HandIn, again: bool) -> str:
     """Write what a student handed in, and say so."""
     work = download.read(lesson, blank_of(course.released(lesson)))
     folder = course.submission(lesson, download.student)

@@ -1,19 +1,20 @@
 """Find what an instructor downloaded from a learning platform, and whose it is.
 
-Whose a download is says the name that it has in the instructor's folder, never a name inside it.
-A layout reads that name. What a learning platform exports for a whole class, `exports` reads.
+The name of a download in the instructor's folder says whose it is. Names inside it do not count.
+`exports` reads what a learning platform exports for a whole class.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.roster import NotFound, Roster
 from attention_lib.grading.collect.archives import NotCollected, read_zip
 from attention_lib.grading.intake.folder import (
     NotTaken,
@@ -34,13 +35,11 @@ from attention_lib.grading.intake.submission import (
 NOTEBOOK, ZIP = ".ipynb", ".zip"
 COPY_NUMBER = re.compile(r" ?\(\d+\)$")  # which browsers add to a name that is there already
 
-# From the name of a file or folder, without its ending, and the lesson's: the student's name.
-Layout = Callable[[str, str], str | None]
 Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 
 
 def by_name(name: str, lesson: str) -> str | None:
-    """Read STUDENT_LESSON, with anything after it, or STUDENT alone."""
+    """Return the student named by STUDENT_LESSON, with anything after it, or by STUDENT alone."""
     student, separator, _ = name.rpartition(f"_{lesson}")
     if not separator:
         student = "" if name.startswith(lesson) else COPY_NUMBER.sub("", name)
@@ -62,21 +61,13 @@ class Download:
 
     path: Path
     student: str
+    late: bool = False  # nobody says when it came
+    remarks: Sequence[str] = ()
 
     @property
     def name(self) -> str:
         """What sentences call it."""
         return self.path.name
-
-    @property
-    def late(self) -> bool:
-        """Return False: nobody says when it came."""
-        return False
-
-    @property
-    def remarks(self) -> list[str]:
-        """What else there is to say about it."""
-        return []
 
     def read(self, lesson: str, blank: Blank) -> Contents:
         """Read it, or raise NotCollected."""
@@ -95,11 +86,12 @@ class Download:
 
 
 def find_downloads(
-    folder: Path, lesson: str, layout: Layout = by_name
+    folder: Path, lesson: str, roster: Roster | None
 ) -> tuple[list[Download], list[str]]:
     """Find the downloads in a folder, and write a sentence about each that is not one.
 
-    Where several are of one student, none of them is chosen.
+    With a roster, a name has to be that of one of its students. Where several downloads are of one
+    student, none of them is chosen.
     """
     found: dict[str, list[Download]] = defaultdict(list)
     sentences = []
@@ -111,7 +103,7 @@ def find_downloads(
         if name.startswith("."):
             continue
         try:
-            download = _download(folder / name, lesson, layout)
+            download = _download(folder / name, lesson, roster)
         except NotCollected as why:
             sentences.append(not_collected(name, str(why)))
         else:
@@ -129,13 +121,18 @@ def not_collected(name: str, why: str) -> str:
     return f"{name}: not collected, since {why}."
 
 
-def _download(path: Path, lesson: str, layout: Layout) -> Download:
+def _download(path: Path, lesson: str, roster: Roster | None) -> Download:
     is_directory = path.is_dir() and not path.is_symlink()
     suffix = path.suffix.lower()
     if not is_directory and suffix not in (NOTEBOOK, ZIP):
         raise NotCollected("it is neither a notebook, a folder nor a zip archive; unpack it")
     name = path.name if is_directory else path.stem
-    student = layout(name, lesson)
+    student = by_name(name, lesson)
+    if student is not None and roster is not None:
+        try:
+            student = roster.find(student).id
+        except NotFound as why:
+            raise NotCollected(str(why)) from None
     if student is None or (suffix == NOTEBOOK and f"_{lesson}" not in name and not is_directory):
         example = f"STUDENT_{lesson}{'' if is_directory else suffix}"
         raise NotCollected(f"its name does not say whose it is; name it {example}")

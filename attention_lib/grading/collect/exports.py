@@ -20,7 +20,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.roster import NotFound, Roster
@@ -88,25 +87,13 @@ def read_name(path: str) -> File:
     raise NotCollected("its name is neither as Moodle nor as Canvas exports it")
 
 
-class Export(Protocol):
-    """An open export."""
-
-    sentences: list[str]  # about what cannot be read
-
-    @property
-    def paths(self) -> list[str]: ...
-
-    def read(self, path: str, most: int) -> bytes:
-        """Return a file of at most `most` bytes, or raise NotCollected."""
-
-
 class ExportedArchive:
     """A zip archive as the platform made it; its files are read one by one."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._entries: dict[str, zipfile.ZipInfo] = {}
-        self.sentences: list[str] = []
+        self.sentences: list[str] = []  # about what cannot be read
         entries = archive.infolist()
         if len(entries) > limits.EXPORT_ENTRIES:
             raise NotCollected(f"it holds more than {limits.EXPORT_ENTRIES:,} files")
@@ -127,12 +114,10 @@ class ExportedArchive:
         for path in sorted(twice):
             del self._entries[path]
             self.sentences.append(not_collected(path, "the export holds it twice"))
-
-    @property
-    def paths(self) -> list[str]:
-        return list(self._entries)
+        self.paths = list(self._entries)
 
     def read(self, path: str, most: int) -> bytes:
+        """Return a file of at most `most` bytes, or raise NotCollected."""
         try:
             return read_entry(self._archive, self._entries[path], most)
         except NotCollected:
@@ -146,8 +131,8 @@ class ExportedFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._paths: list[str] = []
-        self.sentences: list[str] = []
+        self.paths: list[str] = []
+        self.sentences: list[str] = []  # about what cannot be read
         most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 1
         for _, inner, reason in walk(folder, folder, most, depth):
             path = str(inner)
@@ -159,19 +144,19 @@ class ExportedFolder:
             except NotCollected as why:
                 self.sentences.append(not_collected(path, str(why)))
             else:
-                self._paths += [] if is_hidden(path) else [path]
-
-    @property
-    def paths(self) -> list[str]:
-        return self._paths
+                self.paths += [] if is_hidden(path) else [path]
 
     def read(self, path: str, most: int) -> bytes:
+        """Return a file of at most `most` bytes, or raise NotCollected."""
         inner = PurePosixPath(path)
         try:
             with opened(self._folder / inner.parent, below=self._folder) as folder:
                 return read_file(folder, inner.name, most)
         except NotTaken as reason:
             raise NotCollected(f"{path} is {reason}") from None
+
+
+Export = ExportedArchive | ExportedFolder
 
 
 @contextlib.contextmanager
