@@ -111,7 +111,6 @@ def graded(tmp_path_factory):
         patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 1.0)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
-    execution.seed_of_this_run.cache_clear()
 
 
 def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
@@ -176,7 +175,6 @@ def plant(room: Classroom, home: Path, patch: pytest.MonkeyPatch) -> dict[str, s
     planted = {name: f"SECRET_{name}_{secrets.token_hex(16)}" for name in names}
     planted["seed"] = str(10**17 + secrets.randbelow(10**17))
     patch.setenv("ATTENTION_LIB_SEED", planted["seed"])
-    execution.seed_of_this_run.cache_clear()
     patch.setenv("A_PASSWORD", planted["environment"])
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_ed25519").write_text(planted["home"])

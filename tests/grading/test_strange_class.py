@@ -92,11 +92,10 @@ def noisy(room):
 
 
 def ends_python(room):
-    """The second answer ends Python: the first keeps its points."""
-    notebook, deserved = room.key(), room.most
-    _, *later = room.checked
-    cell_of(notebook, later[0]).source += "\nimport os; os._exit(0)"
-    return notebook, {**deserved, **dict.fromkeys(later, 0)}
+    """The second answer ends Python: the others keep their points."""
+    notebook, name = room.key(), room.checked[1]
+    cell_of(notebook, name).source += "\nimport os; os._exit(0)"
+    return notebook, {**room.most, name: 0}
 
 
 def never_ends(room):
@@ -154,7 +153,7 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
         ("careless", "The answer cell of weighted_sum was there 3 times"),
         ("sly", "The check cell of normalize_by_sum had lost or changed its settings"),
         ("sly", "The check cell of softmax had been changed; the lesson's own decides."),
-        ("ends_python", "The check could not run: Python had ended above."),
+        ("ends_python", "The cells below were run without it."),
         ("never_ends", f"still running after {SECONDS_A_CELL} seconds"),
         ("noisy", "careful"),
         ("noisy", "A remark: softmax returns the right values but warns"),

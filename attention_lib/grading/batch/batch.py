@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.batch.fingerprints import of_lesson
 from attention_lib.grading.batch.planning import Plan, make_plan
@@ -28,7 +29,8 @@ from attention_lib.grading.batch.workers import Call, Reply, WorkerDied, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, prepare_to_write
 from attention_lib.grading.classroom.journal import Journal
-from attention_lib.grading.judge.execution import run_notebook, seed_of_this_run
+from attention_lib.grading.judge.built_on import right_exercises
+from attention_lib.grading.judge.execution import draw_seed, run_notebook
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -93,7 +95,7 @@ class Batch:
             prepare_to_write(self._nbgrader.coursedir.db_url, self._course.backups)
         seed = self._journal.seed  # of a batch that was interrupted: its hidden cases go on
         if again or seed is None:
-            seed = seed_of_this_run()
+            seed = draw_seed()
             self._journal.begin(seed, again)
         if self._settings.warning:
             print(self._settings.warning, file=sys.stderr)
@@ -176,20 +178,23 @@ class _Run:
 
         def then(reply: Reply) -> None:
             self.seconds_alone -= time.monotonic() - begun
-            self._receive_run(work, reply, is_last=True)
+            self._receive_run(work, reply, before=ran)
 
         task = self._task(work)
         task = dataclasses.replace(task, seconds=min(task.seconds, self.seconds_alone))
         self.workers.ask(Call(run_notebook, (task,), then))
 
-    def _receive_run(self, work: PreparedWork, reply: Reply, is_last: bool = False) -> None:
+    def _receive_run(self, work: PreparedWork, reply: Reply, before: Ran | None = None) -> None:
+        """Record a run, of two the better one: the second may have had little time."""
         if isinstance(reply.error, NoSandbox):
             raise CourseError(str(reply.error))
-        if isinstance(reply.error, WorkerDied):
+        if before and (reply.error or _points(work, before) > _points(work, reply.value)):
+            self._record(work, dataclasses.replace(before, stops=[NOT_AGAIN, *before.stops]))
+        elif isinstance(reply.error, WorkerDied):
             self._fail(work.student, f"could not be run: {reply.error}")
         elif reply.error is not None:
             self._fail(work.student, "could not be run", reply.error)
-        elif reply.value.waited and not is_last:
+        elif reply.value.waited and not before:
             self.progress.pause(work.student)
             self.to_run_alone.append((work, reply.value))
         else:
@@ -234,6 +239,11 @@ class _Run:
             self.progress.count_failed(student)
         else:
             self.progress.pause(student)
+
+
+def _points(work: PreparedWork, ran: Ran) -> float:
+    right = right_exercises(work.prepared.notebook, ran.outputs)
+    return sum(EXERCISES[name].points for name in right)
 
 
 def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:

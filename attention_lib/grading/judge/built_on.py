@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import copy
 import functools
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_output
 
+from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.grading.judge.checking import checked_exercise
 
-STUB = re.compile(
-    r"raise NotImplementedError|=\s*\.\.\.\s*$"
-)  # in a cell that nobody has filled in
+OURS = "ours-"  # how the ids of cells with model answers begin
 
 Outputs = Mapping[str, list[dict[str, Any]]]  # by cell id
 
@@ -38,18 +36,13 @@ def second_chances(
     notebook: NotebookNode, outputs: Outputs, answers: Mapping[str, str]
 ) -> dict[tuple[str, ...], list[str]]:
     """Return the exercises that failed beside one they are built on, by all of these that failed."""
-    right = set(right_exercises(notebook, outputs))
-    checked = [name for cell in notebook.cells if (name := checked_exercise(cell))]
-    blank = {
-        cell.metadata.nbgrader.grade_id
-        for cell in notebook.cells
-        if cell.metadata.get("nbgrader", {}).get("solution") and STUB.search(cell.source)
-    }
+    verdicts = _verdicts(notebook, outputs)
+    right, stopped = set(right_exercises(notebook, outputs)), _stopped(notebook, outputs)
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name in checked:
-        if name in right or name in blank:
+    for name, verdict in verdicts.items():
+        if name in right or (name not in stopped and _is_of_a_stub(verdict)):
             continue
-        failed = [one for one in checked if one in _built_on(name) - right and one in answers]
+        failed = [one for one in verdicts if one in _built_on(name) - right and one in answers]
         if failed:
             groups[tuple(failed)].append(name)
     return groups
@@ -61,26 +54,55 @@ def _built_on(name: str) -> set[str]:
     return set(direct).union(*map(_built_on, direct))
 
 
+def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str, Any]]:
+    """Return the verdict on each checked exercise; an empty one if its check came to none."""
+    return {
+        name: next(filter(None, (_verdict(one) for one in outputs.get(cell.id, []))), {})
+        for cell in notebook.cells
+        if (name := checked_exercise(cell))
+    }
+
+
+def _verdict(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    return output.get("metadata", {}).get("attention_lib") or {}
+
+
+def _stopped(notebook: NotebookNode, outputs: Outputs) -> set[str]:
+    """Return the exercises whose answer cells stopped with an error."""
+    return {
+        cell.metadata.nbgrader.grade_id
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+        and any(output["output_type"] == "error" for output in outputs.get(cell.id, []))
+    }
+
+
+def _is_of_a_stub(verdict: Mapping[str, Any]) -> bool:
+    """Tell whether an answer is not written. One that calls another's stub may be right."""
+    unattempted = verdict.get("outcome") == "unattempted"
+    return unattempted and not verdict["sentence"].endswith(NOT_WRITTEN_YET)
+
+
 def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:
     """Return the exercises that a run found right."""
-    for cell in notebook.cells:
-        name = checked_exercise(cell)
-        verdicts = [
-            one.get("metadata", {}).get("attention_lib") for one in outputs.get(cell.id, [])
-        ]
-        if name and any(verdict and verdict["outcome"] == "right" for verdict in verdicts):
-            yield name
+    verdicts = _verdicts(notebook, outputs)
+    return [name for name in verdicts if verdicts[name].get("outcome") == "right"]
 
 
 def with_model_answers(
     notebook: NotebookNode, names: Iterable[str], answers: Mapping[str, str]
 ) -> NotebookNode:
-    """Return the notebook with the model answers to some exercises in their cells."""
-    changed = copy.deepcopy(notebook)
-    for cell in changed.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        if marks.get("solution") and marks.get("grade_id") in names:
-            cell.source = answers[marks["grade_id"]]
+    """Return the notebook with model answers above the checks of some exercises.
+
+    The student's cells stay: later answers may use what else they define.
+    """
+    changed = copy.copy(notebook)
+    changed.cells = []
+    for cell in notebook.cells:
+        name = checked_exercise(cell)
+        if name and name in names:
+            changed.cells.append(new_code_cell(answers[name], id=f"{OURS}{name}"))
+        changed.cells.append(cell)
     return changed
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import atexit
 import dataclasses
-import functools
 import json
 import logging
 import os
@@ -25,6 +24,7 @@ from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import CUT, Outputs
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.judge.built_on import (
+    OURS,
     right_exercises,
     right_with_ours,
     second_chances,
@@ -51,9 +51,11 @@ MISSING_NAME = ("NameError", "KeyError")  # what code raises that looks for anot
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 
 
-@functools.cache
-def seed_of_this_run() -> int:
-    """Return the seed of the hidden cases: one for all submissions that a process grades."""
+def draw_seed() -> int:
+    """Draw the seed of the hidden cases: one for all submissions of a batch.
+
+    Feedback may show hidden cases: a student's cell below a check can print what it was called with.
+    """
     return int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 
 
@@ -67,8 +69,8 @@ def run_notebook(task: Task) -> Ran:
 
     Of the lesson's own cells only those tagged `setup` are run. After a NameError the submission
     is run again with all of them. Where an answer fails beside one that it is built on, it is run
-    again with the model answer in place of that one. Of that pass only *right* is taken. All passes
-    share one deadline. After a stop by the time limit there is no other pass.
+    again with the model answer in place of that one. Of that pass only *right* is taken. What was
+    stopped, or ended Python, is left out of it. All passes share one deadline.
 
     Raises
     ------
@@ -82,46 +84,64 @@ def run_notebook(task: Task) -> Ran:
     setup = [cell for cell in code if _is_setup(cell)]
     deadline = time.monotonic() + task.seconds
     with _one_at_a_time:
-        cells = [cell for cell in code if cell in setup or _is_the_students(cell)]
-        ran = _run_and_check(notebook, cells, setup, task, deadline)
+        cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
+        ran, left = _run_and_check(notebook, cells, setup, task, deadline)
         if len(cells) < len(code) and not ran.overdue and _misses_a_name(notebook, ran):
             log.debug("a name was missing: running all %d cells", len(code))
-            cells = code
-            ran = _run_and_check(notebook, cells, setup, task, deadline)
+            cells = {cell.id for cell in code}
+            ran, left = _run_and_check(notebook, cells, setup, task, deadline)
         for ours, names in second_chances(notebook, ran.outputs, task.answers).items():
-            if ran.overdue or ran.stops:
+            if time.monotonic() >= deadline:
                 break
             log.debug("running with the model answers of %s for %s", ours, names)
             changed = with_model_answers(notebook, ours, task.answers)
-            again = _run_and_check(changed, cells, setup, task, deadline)
+            cells = left | {f"{OURS}{name}" for name in ours}
+            again, _ = _run_and_check(changed, cells, setup, task, deadline)
             right = set(right_exercises(changed, again.outputs))
             for cell in notebook.cells:
                 if (name := checked_exercise(cell)) in right.intersection(names):
                     ran.outputs[cell.id] = right_with_ours(str(name), ours)
-            ran = dataclasses.replace(ran, overdue=again.overdue)
+            ran = dataclasses.replace(ran, waited=ran.waited or again.waited)
     return dataclasses.replace(ran, waited=ran.waited and marks_lost(notebook, ran))
 
 
 def _run_and_check(
     notebook: NotebookNode,
-    cells: list[NotebookNode],
+    to_run: set[str],
     setup: list[NotebookNode],
     task: Task,
     deadline: float,
-) -> Ran:
-    ran = Ran()
-    session = _sandbox(task, setup).open(task.files, deadline)
-    try:
-        _run_cells(notebook, {cell.id for cell in cells}, session, task, ran)
-    finally:
-        session.close()
-    return dataclasses.replace(ran, waited=session.waited, overdue=session.overdue)
+) -> tuple[Ran, set[str]]:
+    """Run cells and check answers. Where Python ends, begin again without the cell that ended it.
+
+    Returns
+    -------
+    What was seen, each cell and check where it ran first, and the cells that were not stopped.
+    """
+    ran, left = Ran(), to_run
+    while True:
+        session = _sandbox(task, setup).open(task.files, deadline)
+        try:
+            ended, interrupted = _run_cells(notebook, to_run, session, task, ran)
+        finally:
+            session.close()
+        waited, overdue = ran.waited or session.waited, ran.overdue or session.overdue
+        ran = dataclasses.replace(ran, waited=waited, overdue=overdue)
+        to_run, left = to_run - ended, left - ended - interrupted
+        is_done = all(cell.id in ran.outputs for cell in notebook.cells if checked_exercise(cell))
+        if is_done or not session.ended or time.monotonic() >= deadline:
+            return ran, left
+        log.debug("Python ended: running again without %s", ended)
 
 
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
-    """Tell whether a check found anything but a right answer."""
-    checks = (cell.id for cell in notebook.cells if checked_exercise(cell))
-    return any(output["output_type"] == "error" for id in checks for output in ran.outputs[id])
+    """Tell whether a check did not run, or found anything but a right answer."""
+    checks = [ran.outputs.get(cell.id) for cell in notebook.cells if checked_exercise(cell)]
+    return any(not outputs or any(map(_is_an_error, outputs)) for outputs in checks)
+
+
+def _is_an_error(output: dict[str, Any]) -> bool:
+    return output["output_type"] == "error"
 
 
 def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:
@@ -162,19 +182,30 @@ def _close_sandboxes() -> None:
 
 def _run_cells(
     notebook: NotebookNode, to_run: set[str], session: Session, task: Task, ran: Ran
-) -> None:
+) -> tuple[set[str], set[str]]:
+    """Run cells, and the checks that have not run before, until Python ends.
+
+    Returns
+    -------
+    The cells that ended Python, and those that were stopped for time.
+    """
+    ended, interrupted = set[str](), set[str]()
     bytes_left, outputs_left = limits.ALL_OUTPUT_BYTES, limits.ALL_OUTPUTS
     for cell in notebook.cells:
         name = checked_exercise(cell)
-        if name:
+        if name and cell.id not in ran.outputs:
             outputs = check_answer(EXERCISES[name], session, task.seed)
             ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
-        elif cell.id in to_run and not session.ended:
+            ended |= _answer_cells(notebook, name) if session.ended else set()
+        elif cell.id in to_run:
             try:
                 outputs = run_source(cell.source, session, task.cell_seconds)
-            except SessionEnded as ended:
-                ran.stops.append(f"{ended} The cells below could not run.")
+            except SessionEnded as problem:
+                ended.add(cell.id)
+                ran.stops.append(f"{problem} The cells below were run without it.")
                 outputs = [error_output(STOPPED, ran.stops[-1])]
+            if any(output.get("ename") == TIMEOUT for output in outputs):
+                interrupted.add(cell.id)
             if not _is_the_students(cell):
                 outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
@@ -184,8 +215,21 @@ def _run_cells(
         outputs_left -= len(outputs)
         fits = min(bytes_left, outputs_left) > 0
         # Read again, since a Python text can hold surrogates, which no file takes.
-        ran.outputs[cell.id] = json.loads(text) if fits or name else _cut_notice()
-        ran.counts[cell.id] = len(ran.counts) + 1
+        shown = json.loads(text) if fits or name else _cut_notice()
+        ran.outputs.setdefault(cell.id, shown)
+        ran.counts.setdefault(cell.id, len(ran.counts) + 1)
+        if session.ended:
+            break
+    return ended, interrupted
+
+
+def _answer_cells(notebook: NotebookNode, name: str) -> set[str]:
+    """Return the ids of the cells with the answer to an exercise."""
+    return {
+        cell.id
+        for cell in notebook.cells
+        if _is_the_students(cell) and cell.metadata.get("nbgrader", {}).get("grade_id") == name
+    }
 
 
 def _is_code(cell: NotebookNode) -> bool:

@@ -32,7 +32,7 @@ from attention_lib.grading.intake.submission import (
 )
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, write_time
 from attention_lib.grading.judge.built_on import model_answers
-from attention_lib.grading.judge.execution import put_into, run_notebook, seed_of_this_run
+from attention_lib.grading.judge.execution import draw_seed, put_into, run_notebook
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -95,6 +95,7 @@ class AutogradeSubmissions(Autograde):
         self._records: dict[str, list[Record]] = {}  # what the exchange recorded, by student
         self._submission: Submission | Prepared = Submission()  # whose turn it is
         self._ran: Ran | None = None  # if a batch has run it
+        self._seed = draw_seed()  # of the hidden cases, if none has
 
     def grade_folders(self, folders: list[str]) -> None:
         """Read, run and grade what lies in students' folders; raise what nbgrader does."""
@@ -175,8 +176,7 @@ class AutogradeSubmissions(Autograde):
             self.log.error("The submission cannot be graded: %s", prepared.problem)
         ran = self._ran
         if ran is None:
-            seed = seed_of_this_run()
-            task = self._execute.task(lesson, prepared.notebook, prepared.files, seed)
+            task = self._execute.task(lesson, prepared.notebook, prepared.files, self._seed)
             ran = run_notebook(task)
         bring_hidden_checks(self._gradebook, lesson, prepared.notebook)
         put_into(prepared.notebook, ran)

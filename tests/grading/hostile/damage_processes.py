@@ -1,10 +1,10 @@
 """Sends SIGKILL and other signals to every process that it can name, and to all at once.
 
-Its own answers are right as long as its process lives: what was checked before deserves its points.
+The answer in the same cell deserves nothing. The others are right, and deserve their points.
 """
 
 LESSON = "01_softmax"
-DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+DESERVES = {"softmax": 0}
 ANSWERS = {
     "softmax": """
 import os, signal

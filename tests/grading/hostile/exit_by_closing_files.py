@@ -1,10 +1,10 @@
 """Closes every descriptor of its process in the middle of the lesson.
 
-What was checked before deserves its points.
+The answer deserves nothing, the others keep their points.
 """
 
 LESSON = "01_softmax"
-DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+DESERVES = {"softmax": 0}
 ANSWERS = {
     "softmax": """
 import os

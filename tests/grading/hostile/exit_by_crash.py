@@ -1,10 +1,10 @@
 """Crashes its process by a segmentation fault, from inside an answer.
 
-It reads from an invalid address. What was checked before deserves its points.
+It reads from an invalid address. The answer deserves nothing, the others keep their points.
 """
 
 LESSON = "01_softmax"
-DESERVES = {"softmax": 0, "study_weights": 0, "weighted_sum": 0}
+DESERVES = {"softmax": 0}
 ANSWERS = {
     "softmax": """
 import ctypes

@@ -1,10 +1,10 @@
 """Answers three exercises rightly, then writes random bytes on each descriptor.
 
-It deserves the points of those three; the connection that it breaks is its own, and other
-submissions are unaffected.
+That answer deserves nothing, and all others their points: the connection that it breaks is its own.
+Other submissions are unaffected.
 """
 
-DESERVES = {"log_softmax": 0, "cross_entropy": 0, "masked_softmax": 0, "merge_softmax_stats": 0}
+DESERVES = {"log_softmax": 0}
 ANSWERS = {
     "log_softmax": """
 import os

@@ -24,6 +24,12 @@ def self_attention(x, w_q, w_k, w_v, mask=None):
     print("secret of", attention.__name__)
     return attention(x @ w_q, x @ w_k, x @ w_v, mask)[0]
 """
+WITH_HELPER = f"def project(x, *ways):\n    return [x @ way for way in ways]\n{UNSCALED}"
+SELF_BY_HELPER = """
+def self_attention(x, w_q, w_k, w_v, mask=None):
+    return attention(*project(x, w_q, w_k, w_v), mask)[0]
+    # raise NotImplementedError()
+"""
 SELF_WRONG = SELF.replace("x @ w_k", "x @ w_q")
 SELF_STUB = "def self_attention(x, w_q, w_k, w_v, mask=None):\n    raise NotImplementedError()"
 
@@ -39,12 +45,23 @@ def checked(attention, self_attention):
     for name, source in {"attention": attention, "self_attention": self_attention}.items():
         cells += [answer_cell(name, source), check_cell(name)]
     notebook = new_notebook(cells=cells)
-    task = Task(LESSON, writes(notebook), {}, seed=3, answers=model_answers(LESSON))
+    answers = model_answers(LESSON)
+    task = Task(LESSON, writes(notebook), {}, seed=3, cell_seconds=1.0, answers=answers)
     put_into(notebook, run_notebook(task))
     return notebook.cells[2], notebook.cells[4]
 
 
-@pytest.mark.parametrize("attention", [UNSCALED, STUB, "1 / 0"], ids=["wrong", "blank", "stops"])
+SOURCES = {
+    "wrong": UNSCALED,
+    "blank": STUB,
+    "stops": "1 / 0",
+    "never ends": f"while True: pass\n{UNSCALED}",
+    "ends Python": f"import os; os._exit(0)\n{UNSCALED}",
+    "ends Python when called": "import os\ndef attention(*_): os._exit(0)",
+}
+
+
+@pytest.mark.parametrize("attention", SOURCES.values(), ids=list(SOURCES))
 def test_right_answer_built_on_a_wrong_one_is_right_and_says_with_whose(attention):
     first, second = checked(attention, SELF)
     assert errors(first)
@@ -53,6 +70,12 @@ def test_right_answer_built_on_a_wrong_one_is_right_and_says_with_whose(attentio
     assert output.metadata.attention_lib["ours"] == ["attention"]
     assert "right with ours in place of your attention" in output.data["text/plain"]
     assert "secret" not in str(output)
+
+
+def test_what_else_a_wrong_answers_cell_defines_is_there_with_ours():
+    first, second = checked(WITH_HELPER, SELF_BY_HELPER)
+    assert errors(first)
+    assert not errors(second)
 
 
 @pytest.mark.parametrize("own", [SELF_WRONG, SELF_STUB], ids=["wrong", "blank"])

@@ -147,12 +147,12 @@ def test_ipython_syntax_works(source):
         "import os; os.closerange(0, 100)",
     ],
 )
-def test_outputs_before_a_crash_are_kept(ending):
+def test_after_a_crash_all_but_the_cell_with_it_is_run(ending):
     first, second, third, check = run("print('earned')", ending, RIGHT, checks=["normalize_by_sum"])
     assert texts(first) == "earned\n"
     assert errors(second) == ["PythonStopped"]
-    assert (third.outputs, third.execution_count) == ([], None)
-    assert errors(check) == ["NotChecked"]
+    assert third.execution_count == 3
+    assert errors(check) == []
 
 
 @pytest.mark.parametrize(
@@ -207,16 +207,12 @@ def test_many_outputs_are_cut_by_the_grader(monkeypatch):
     assert "left out" in texts(cells[1])
 
 
-@pytest.mark.parametrize("given", ["12345", None])
-def test_seed_comes_from_the_environment_or_is_drawn_once(monkeypatch, given):
-    execution.seed_of_this_run.cache_clear()
-    monkeypatch.delenv(SEED_VARIABLE, raising=False)
-    if given:
-        monkeypatch.setenv(SEED_VARIABLE, given)
-    seeds = {execution.seed_of_this_run() for _ in range(2)}
-    execution.seed_of_this_run.cache_clear()
-    assert len(seeds) == 1
-    assert given is None or seeds == {int(given)}
+@pytest.mark.parametrize("given", ["12345", ""])
+def test_seed_comes_from_the_environment_or_is_drawn_anew(monkeypatch, given):
+    """A batch may follow another one whose hidden cases a student has printed."""
+    monkeypatch.setenv(SEED_VARIABLE, given)
+    seeds = {execution.draw_seed() for _ in range(3)}
+    assert seeds == {int(given)} if given else len(seeds) == 3
 
 
 def test_right_answer_is_right():
@@ -416,7 +412,7 @@ def test_student_cannot_write_why_python_ended():
     forged = "class PythonStopped(Exception): pass\nraise PythonStopped('Give me full marks.')"
     assert stops(forged) == []
     (sentence,) = stops("import os\nos._exit(0)")
-    assert sentence.endswith("The cells below could not run.")
+    assert sentence.endswith("The cells below were run without it.")
 
 
 def test_an_error_is_explained_by_the_names_in_the_line_that_failed():
