@@ -132,10 +132,6 @@ def in_float32(query: Any, key: Any, value: Any) -> Any:
     return output, total
 
 
-def on_the_cpu(query: Any, key: Any, value: Any) -> Any:
-    return tuple(result.cpu() for result in part_with()(query, key, value))
-
-
 WRONG_DEVICE = (
     "A tensor inside decode_part is on the CPU whatever device the inputs are on: give "
     "device=query.device where you make one, and leave .cpu() out."
@@ -207,7 +203,7 @@ MISTAKES = known_mistakes(
     part_with(sums=naive, weigh=softmax_of),
     part_with(sums=naive, weigh=lambda scores, total: naive_weights(scores, total).nan_to_num()),
     f"wrong-device: {WRONG_DEVICE}",
-    on_the_cpu,
+    lambda query, key, value: tuple(one.cpu() for one in part_with()(query, key, value)),
     f"output-in-float32: {OTHER_DTYPE}",
     in_float32,
     measured=("wrong-device", "output-in-float32"),

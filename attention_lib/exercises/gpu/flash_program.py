@@ -137,6 +137,11 @@ SECOND_CALL = f"""{CALL}unmasked, stop, limit, scale,
 """
 STORE = "tl.store(output + places, result / total[:, None], mask=inside)"
 
+
+def both_calls(old: str, new: str) -> kernels.Edited:
+    return Edited(changed(FIRST_CALL, old, new), changed(SECOND_CALL, old, new))
+
+
 MISTAKES = known_mistakes(
     "tile-and-head-exchanged: tile and head are exchanged: the grid is (tiles, heads), so "
     "tl.program_id(0) is the tile and tl.program_id(1) the head.",
@@ -171,10 +176,7 @@ MISTAKES = known_mistakes(
     Edited(changed(PLACES, " * HEAD", ""), changed(KEY_PLACES, " * HEAD", "")),
     "wrong-strides: The strides handed to INNER are not the distance from one key to the next: "
     "that is HEAD, for keys and for values.",
-    Edited(
-        (FIRST_CALL, FIRST_CALL.replace("HEAD, HEAD", "1, 1")),
-        (SECOND_CALL, SECOND_CALL.replace("HEAD, HEAD", "1, 1")),
-    ),
+    both_calls("HEAD, HEAD", "1, 1"),
     "causal-ignored: IS_CAUSAL changes nothing: with it row i sees keys below limit[i] = i + 1.",
     Edited((CAUSAL, "    if False:")),
     "own-key-missed: Each row misses its own key: limit is the first key that a row does not see, "
@@ -206,50 +208,31 @@ MISTAKES = known_mistakes(
     "unmasked, with False, and hand what it returned to the second call.",
     Edited((FIRST_CALL, "")),
     Edited(
-        (
-            SECOND_CALL,
-            SECOND_CALL.replace(
-                "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B"
-            ),
-        )
+        changed(SECOND_CALL, "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B")
     ),
     "keys-taken-twice: Keys come twice: the second call begins where the first ended, at unmasked.",
-    Edited((SECOND_CALL, SECOND_CALL.replace("unmasked, stop", "0, stop"))),
+    Edited(changed(SECOND_CALL, "unmasked, stop", "0, stop")),
     "last-call-unmasked: The last call has MASKED False, so that limit is not looked at: its last "
     "argument is True.",
-    Edited((SECOND_CALL, SECOND_CALL.replace("True", "False"))),
+    Edited(changed(SECOND_CALL, "True", "False")),
     "maximum-from-zero: maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, "
     "no score at all.",
     Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
     "maximum-not-handed-on: The second call begins with a maximum of its own, as if no score had been "
     "seen: hand it the one that the first call returned.",
     Edited(
-        (
-            SECOND_CALL,
-            SECOND_CALL.replace(
-                "maximum, BLOCK", "tl.full([ROWS], float('-inf'), tl.float32), BLOCK"
-            ),
-        )
+        changed(SECOND_CALL, "maximum, BLOCK", "tl.full([ROWS], float('-inf'), tl.float32), BLOCK")
     ),
     "total-from-one: total begins at 1, as if a key had been seen: it begins at 0.",
     Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
     "not-divided: What is stored is not divided by total: store result / total[:, None].",
     Edited(changed(STORE, " / total[:, None]", "")),
     "scale-left-out: scale is left out: hand it to INNER, which multiplies the scores by it.",
-    Edited(
-        (FIRST_CALL, FIRST_CALL.replace("scale", "1.0")),
-        (SECOND_CALL, SECOND_CALL.replace("scale", "1.0")),
-    ),
+    both_calls("scale", "1.0"),
     "scale-twice: scale counts double: INNER multiplies by it, so leave the queries as they are.",
     Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
     "keys-values-exchanged: Keys and values are exchanged: INNER takes the keys' pointers first.",
-    Edited(
-        (FIRST_CALL, FIRST_CALL.replace("key + key_places, value", "value + key_places, key")),
-        (
-            SECOND_CALL,
-            SECOND_CALL.replace("key + key_places, value", "value + key_places, key"),
-        ),
-    ),
+    both_calls("key + key_places, value", "value + key_places, key"),
     f"all-blocks-masked: {ALL_MASKED}",
     Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "0")),
     f"future-computed: {FUTURE}",

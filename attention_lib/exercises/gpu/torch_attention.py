@@ -161,14 +161,10 @@ def fused(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
 
 
-def on_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
+def mask_on_the_cpu(scores: Any) -> Any:
     import torch
 
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if is_causal:
-        past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-        scores = torch.where(past, scores, torch.tensor(-math.inf, dtype=scores.dtype))
-    return torch.softmax(scores, dim=-1) @ value
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
 
 
 def back_from_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
@@ -203,10 +199,6 @@ def divided_in_place(query: Any, key: Any, value: Any, is_causal: bool = False) 
 def in_float32(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
     narrow = [tensor.float() for tensor in (query, key, value)]
     return EXERCISE.reference(*narrow, is_causal).to(value.dtype)
-
-
-def without_gradient(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    return right_answer(query, key, value, is_causal).detach()
 
 
 MISTAKES = known_mistakes(
@@ -254,12 +246,12 @@ MISTAKES = known_mistakes(
     "lost: keep the inputs' dtype, or a wider one.",
     in_float32,
     f"no-gradient: {NO_GRADIENT}",
-    without_gradient,
+    lambda *inputs, **causal: right_answer(*inputs, **causal).detach(),
     through_numpy,
     f"changed-in-place: {CHANGED_IN_PLACE}",
     divided_in_place,
     f"wrong-device: {WRONG_DEVICE}",
-    on_the_cpu,
+    attention_with(mask=mask_on_the_cpu),
     back_from_the_cpu,
     measured=(
         "fused",

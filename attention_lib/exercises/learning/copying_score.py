@@ -68,6 +68,11 @@ def of_circuit(measure: Callable[[NDArray], Any]) -> Answer:
     return lambda embedding, w_v, w_o, unembedding: measure(embedding @ w_v @ w_o @ unembedding)
 
 
+def of_another(circuit: Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]) -> Answer:
+    """Score another matrix, made of the four in the order of the arguments."""
+    return lambda *matrices: own(circuit(*matrices).argmax(axis=1))
+
+
 def own(best: NDArray) -> float:
     return float(np.mean(best == np.arange(best.size)))
 
@@ -102,25 +107,17 @@ MISTAKES = known_mistakes(
     of_circuit(lambda circuit: float(np.diag(circuit).mean())),
     of_circuit(lambda circuit: float(np.trace(circuit))),
     "head-left-out: The head is left out: embedding @ w_v @ w_o @ unembedding, with w_v and w_o.",
-    lambda embedding, w_v, w_o, unembedding: own((embedding @ unembedding).argmax(axis=1)),
+    of_another(lambda e, v, o, u: e @ u),
     "residual-added: The words' own vectors are added: what the head passes on is the product of the "
     "four matrices alone.",
-    lambda embedding, w_v, w_o, unembedding: own(
-        ((embedding + embedding @ w_v @ w_o) @ unembedding).argmax(axis=1)
-    ),
+    of_another(lambda e, v, o, u: (e + e @ v @ o) @ u),
     "matrices-exchanged: w_v and w_o are taken from the wrong side: embedding @ w_v @ w_o @ unembedding.",
-    lambda embedding, w_v, w_o, unembedding: own(
-        (embedding @ w_o.T @ w_v.T @ unembedding).argmax(axis=1)
-    ),
+    of_another(lambda e, v, o, u: e @ o.T @ v.T @ u),
     "embedding-twice: The embedding is used in place of the unembedding: the scores of words come from "
     "unembedding.",
-    lambda embedding, w_v, w_o, unembedding: own(
-        (embedding @ w_v @ w_o @ embedding.T).argmax(axis=1)
-    ),
+    of_another(lambda e, v, o, u: e @ v @ o @ e.T),
     "unembedding-twice: The unembedding is used in place of the embedding: words go in by embedding.",
-    lambda embedding, w_v, w_o, unembedding: own(
-        (unembedding.T @ w_v @ w_o @ unembedding).argmax(axis=1)
-    ),
+    of_another(lambda e, v, o, u: u.T @ v @ o @ u),
     "circuit-returned: This is the matrix of all scores: return the share of the words that are copied.",
     of_circuit(lambda circuit: circuit),
 )

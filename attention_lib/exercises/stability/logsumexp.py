@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
@@ -54,18 +54,15 @@ def magnitude(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArra
 
 
 def log_of_sum(
-    scores: NDArray, shift: NDArray | float, axis: int, keepdims: bool = False
+    scores: NDArray, shift: NDArray | float, axis: int, keepdims: bool, log: Answer = np.log
 ) -> NDArray:
-    total = np.exp(scores - shift).sum(axis=axis, keepdims=True)
-    result = shift + np.log(total)
+    result = shift + log(np.exp(scores - shift).sum(axis=axis, keepdims=True))
     return result if keepdims else np.squeeze(result, axis=axis)
 
 
 MISTAKES = known_mistakes(
     "exp-overflows: exp overflows or underflows: shift each row by its maximum first.",
-    lambda scores, axis=-1, keepdims=False: np.log(
-        np.exp(scores).sum(axis=axis, keepdims=keepdims)
-    ),
+    lambda scores, axis=-1, keepdims=False: log_of_sum(scores, 0.0, axis, keepdims),
     "maximum-not-added-back: The maximum is subtracted but never added back: the result is m + "
     "log(sum of exp(s - m)).",
     lambda scores, axis=-1, keepdims=False: np.log(
@@ -102,12 +99,8 @@ MISTAKES = known_mistakes(
         logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
     ),
     "log1p: np.log1p adds 1 to the sum: use np.log.",
-    lambda scores, axis=-1, keepdims=False: np.squeeze(
-        scores.max(axis=axis, keepdims=True)
-        + np.log1p(
-            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
-        ),
-        axis=() if keepdims else axis,
+    lambda scores, axis=-1, keepdims=False: log_of_sum(
+        scores, scores.max(axis=axis, keepdims=True), axis, keepdims, np.log1p
     ),
 )
 

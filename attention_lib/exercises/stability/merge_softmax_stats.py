@@ -6,13 +6,13 @@ is the result, for the joined rows. `(-inf, 0)`, an empty row, is the identity, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
@@ -73,28 +73,40 @@ def magnitude(left: SoftmaxStats, right: SoftmaxStats) -> tuple[NDArray, NDArray
     return np.zeros_like(maximum), total * (1.0 + np.maximum(*sizes))
 
 
-def merged(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-    maximum = np.maximum(left[0], right[0])
-    total = left[1] * np.exp(left[0] - maximum) + right[1] * np.exp(right[0] - maximum)
-    return maximum, total
+def rescaled(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
+    return total * np.exp(old - new)
 
 
-def through_exp_of_maximum(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-    maximum = np.maximum(left[0], right[0])
-    total = left[1] * np.exp(left[0]) + right[1] * np.exp(right[0])
-    return maximum, total * np.exp(-maximum)
+def as_it_is(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
+    return total
 
 
-def wrong_sign(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-    maximum = np.maximum(left[0], right[0])
-    total = left[1] * np.exp(maximum - left[0]) + right[1] * np.exp(maximum - right[0])
-    return maximum, total
+def rescaled_or_0(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
+    return np.nan_to_num(rescaled(total, old, new))
+
+
+def joined(
+    bring_left: Callable[..., NDArray] = rescaled,
+    bring_right: Callable[..., NDArray] | None = None,
+    join: Callable[[NDArray, NDArray], NDArray] = np.add,
+) -> Answer:
+    """Make an answer from how each total is brought to the new maximum, and how they are joined."""
+
+    def answer(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
+        new = np.maximum(left[0], right[0])
+        bring = bring_right or bring_left
+        return new, join(bring_left(left[1], left[0], new), bring(right[1], right[0], new))
+
+    return answer
+
+
+merged = joined()
 
 
 MISTAKES = known_mistakes(
     "totals-added: The totals are added as they are: bring each to the new maximum first, total * "
     "exp(old - new).",
-    lambda left, right: (np.maximum(left[0], right[0]), left[1] + right[1]),
+    joined(as_it_is),
     "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
     merged,
     "both-empty-not-empty: Two empty parts do not give an empty one: their join is (-inf, 0), and "
@@ -106,37 +118,22 @@ MISTAKES = known_mistakes(
     ),
     "only-right-rescaled: Only the right total is rescaled: when the left maximum is the smaller "
     "one, the left total must be rescaled as well.",
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        left[1] + right[1] * np.exp(right[0] - np.maximum(left[0], right[0])),
-    ),
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        left[1] + np.nan_to_num(right[1] * np.exp(right[0] - np.maximum(left[0], right[0]))),
-    ),
+    joined(as_it_is, rescaled),
+    joined(as_it_is, rescaled_or_0),
     "only-left-rescaled: Only the left total is rescaled: when the right maximum is the smaller "
     "one, the right total must be rescaled as well.",
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        left[1] * np.exp(left[0] - np.maximum(left[0], right[0])) + right[1],
-    ),
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        np.nan_to_num(left[1] * np.exp(left[0] - np.maximum(left[0], right[0]))) + right[1],
-    ),
+    joined(rescaled, as_it_is),
+    joined(rescaled_or_0, as_it_is),
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
-    wrong_sign,
+    joined(lambda total, old, new: total * np.exp(new - old)),
     "exp-overflows: exp(maximum) overflows: use differences of maxima only, exp(old - new).",
-    through_exp_of_maximum,
+    joined(lambda total, old, new: total * np.exp(old) * np.exp(-new)),
     "maxima-added: The maxima are added: the joined row has the larger one.",
     lambda left, right: (left[0] + right[0], left[1] + right[1]),
     lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
     "larger-total: The larger total is returned: the totals of both parts count.",
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        np.maximum(left[1], right[1]),
-    ),
+    joined(as_it_is, join=np.maximum),
     "pair-reversed: The pair is reversed: return (maximum, total).",
     lambda left, right: merge_softmax_stats(left, right)[::-1],
     "one-maximum: One maximum is taken for all rows: each row has its own.",
