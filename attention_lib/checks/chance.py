@@ -16,7 +16,6 @@ from attention_lib.checks.sizes import sizes
 
 TRIVIAL = {"1", "-1"}  # come out of many a mistake
 NEARLY_0 = 1e-8  # and so does what is nearer to 0
-MOST_NUMBERS = 50  # that are looked at of an array
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -37,16 +36,9 @@ def numbers_in(one: Comparison, part: int) -> set[str]:
     if off is not None:
         (array,) = arrays
         arrays = [np.argwhere(off).sum(axis=-1) + 2.0 if array.dtype == bool else array[off]]
-    return {
-        f"{number:.6g}"
-        for array in arrays
-        for number in _proving(array.astype(np.float64))[:MOST_NUMBERS]
-    } - TRIVIAL
-
-
-def _proving(array: np.ndarray) -> np.ndarray:
-    """Leave out zeros, NaN and infinities."""
-    return array[np.isfinite(array) & (np.abs(array) > NEARLY_0)].ravel()
+    # Zeros, NaN and infinities show nothing, and 50 numbers of an array as much as all.
+    arrays = [array[np.isfinite(array) & (np.abs(array) > NEARLY_0)] for array in arrays]
+    return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - TRIVIAL
 
 
 def is_telling(wrong: Sequence[Comparison]) -> bool:

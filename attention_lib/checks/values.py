@@ -52,13 +52,10 @@ def _off(got: NDArray[np.float64], value: Any, distance: float) -> NDArray[np.bo
 def _wrong_sum(got: NDArray, value: Any, tolerance: float) -> str:
     """Say that numbers which should sum to 1 do not; empty if they do, or need not."""
     total, room = float(got.sum()), got.size * tolerance
-    if not _sums_to_one(value) or abs(total - 1) <= room:
+    sums_to_one = abs(np.asarray(value, float).sum() - 1) <= 1e-9
+    if not sums_to_one or abs(total - 1) <= room:
         return ""
     return f" They sum to {total:.4g}, and weights sum to 1."
-
-
-def _sums_to_one(value: Any) -> bool:
-    return bool(abs(np.asarray(value, float).sum() - 1) <= 1e-9)
 
 
 def _number(entry: Any) -> float:

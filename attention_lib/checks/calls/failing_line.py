@@ -17,7 +17,6 @@ import numpy as np
 
 from attention_lib.checks.calls.tensors import is_tensor
 
-MOST_LINES = 4000  # of a cell or file that is parsed
 MOST_CHARACTERS = 60  # of code that a sentence quotes
 LIBRARY = str(Path(__file__).parents[2])
 UNKNOWN: Any = object()  # a value that cannot be found without running the learner's code again
@@ -106,12 +105,6 @@ class FailingLine:
         node, blocks = before[-1]
         return node if all(block in ours for block in blocks) else None
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The names of the function's arguments."""
-        code = self.frame.f_code
-        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
 
 PURE_NODES = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare),
@@ -131,6 +124,17 @@ def is_learners(frame: types.FrameType) -> bool:
     return not name.startswith(LIBRARY) and "site-packages" not in name
 
 
+def parsed(file: str) -> ast.Module | None:
+    """Parse a cell or file; None where there is no such text, or too much of it."""
+    lines = linecache.getlines(file)
+    if not 0 < len(lines) <= 4000:
+        return None
+    try:
+        return ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
 def failing_line(error: BaseException) -> FailingLine | None:
     """Find the expression of the learner's that an error arose in, or in a call of which it did."""
     place = None
@@ -141,14 +145,10 @@ def failing_line(error: BaseException) -> FailingLine | None:
         trace = trace.tb_next
     if place is None:
         return None
-    lines = linecache.getlines(place.tb_frame.f_code.co_filename)
-    if not lines or len(lines) > MOST_LINES:
-        return None
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
     code = place.tb_frame.f_code
+    tree = parsed(code.co_filename)
+    if tree is None:
+        return None
     positions = list(code.co_positions())
     where = positions[place.tb_lasti // 2] if place.tb_lasti >= 0 else (None,) * 4
     line, end_line, column, end_column = where

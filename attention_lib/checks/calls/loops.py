@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import types
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import MOST_LINES, is_learners, quoted
+from attention_lib.checks.calls.failing_line import is_learners, parsed, quoted
 
 FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "reversed", "sorted")
 
@@ -70,15 +69,9 @@ def _header(loop: ast.For | ast.While) -> str:
 
 def _loops_at(frame: types.FrameType, line: int) -> list[ast.For | ast.While]:
     """List the loops of a function around one of its lines, the outermost first."""
-    lines = linecache.getlines(frame.f_code.co_filename)
-    if not lines or len(lines) > MOST_LINES:
-        return []
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
+    tree = parsed(frame.f_code.co_filename)
     first, inside = frame.f_code.co_firstlineno, []
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, (ast.For, ast.While)) and first <= node.lineno:
             end = node.body[-1].end_lineno or node.lineno
             if node.lineno <= line <= end:

@@ -163,12 +163,9 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 def _first_that_differs(one: tuple[int, ...], other: tuple[int, ...]) -> str:
     for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False), 1):
         if a != b and 1 not in (a, b):
-            return f"{a} and {b}, {_ordinal(place)},"
+            named = {1: "the last", 2: "the last but one"}
+            return f"{a} and {b}, {named.get(place, f'number {place} from the end')},"
     return "they"
-
-
-def _ordinal(place: int) -> str:
-    return {1: "the last", 2: "the last but one"}.get(place, f"number {place} from the end")
 
 
 def _joined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_LINES = 4000  # of the cell or file that is parsed
+from attention_lib.checks.calls.failing_line import parsed
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,14 @@ def source_of(answer: Any) -> Source | None:
     if not isinstance(answer, types.FunctionType) or answer.__code__.co_freevars:
         return None
     code = answer.__code__
-    lines = linecache.getlines(code.co_filename)
-    if not lines or len(lines) > MOST_LINES:
-        return None
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    function = _function_at(tree, code.co_firstlineno, answer.__name__)
-    if function is None:
+    tree = parsed(code.co_filename)
+    function = _function_at(tree, code.co_firstlineno, answer.__name__) if tree else None
+    if tree is None or function is None:
         return None
     helpers = _helpers_of(function, tree, answer)
     compiled = {one: _code_of(one) for one in (function, *helpers)}
-    return Source(function, helpers, answer.__globals__, tuple(lines), compiled)
+    lines = tuple(linecache.getlines(code.co_filename))
+    return Source(function, helpers, answer.__globals__, lines, compiled)
 
 
 def _function_at(tree: ast.Module, line: int, name: str) -> ast.FunctionDef | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention_lib.checks.source import expressions, indexing, statements
+from attention_lib.checks.source import expressions, statements
 from attention_lib.checks.source.faults import fault_of
 from attention_lib.checks.source.scope import Scope
 
@@ -211,11 +210,7 @@ def _collect(
         for index, item in items:
             if isinstance(item, ast.expr):
                 shape = _without_names(item)
-                found = itertools.chain(
-                    expressions.changes(item, node, field, scope),
-                    indexing.changes(item, node, field, scope),
-                )
-                for rank, new in found:
+                for rank, new in expressions.changes(item, node, field, scope):
                     fault = _fault_of_name(item, new, scope)
                     edit = Edit(rank, node, field, index, item, new, around, fault=fault)
                     if edit.does_nothing:  # leaving that code out is another edit

@@ -87,11 +87,9 @@ def made(template: str, **parts: ast.expr) -> ast.expr:
     return filled
 
 
-def _swapped(node: ast.expr, scope: Scope, one: str = "-1", other: str = "-2") -> ast.expr:
-    """Exchange two axes in the words of the lesson's library."""
-    if scope.is_torch:
-        return made(f"X.transpose({one}, {other})", X=node)
-    return made(f"np.swapaxes(X, {one}, {other})", X=node)
+def _swapped(node: ast.expr, scope: Scope) -> ast.expr:
+    """Exchange the last two axes in the words of the lesson's library."""
+    return made("X.transpose(-1, -2)" if scope.is_torch else "np.swapaxes(X, -1, -2)", X=node)
 
 
 def _one_more(node: ast.expr) -> ast.expr:
@@ -123,9 +121,6 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     name = name_of_call(node)
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return
-    if of_a_module(node) and getattr(node.func, "value", None) is None and name in PYTHONS:
-        yield from _of_numpy(node, name, scope)
-        return
     place = 1 if of_a_module(node) else 0
     positional = len(node.args) > place and name in REDUCTIONS
     current = {word.arg: word.value for word in node.keywords}
@@ -145,28 +140,9 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
             if keep:
                 words.append(ast.keyword(scope.keepdims, ast.Constant(True)))
             rank = 1 + (text != before) + number // 2 + (keep != keeps and text != before)
-            yield rank, _call(node.func, args, words)
+            yield rank, ast.Call(node.func, args, words)
     if axis is not None and name in REDUCTIONS:
-        yield 9, _call(node.func, args, others)
-
-
-PYTHONS = ("sum", "max", "min", "all", "any", "abs", "round")
-
-
-def _of_numpy(node: ast.Call, name: str, scope: Scope) -> Changes:
-    if len(node.args) == 2 and name in ("max", "min"):
-        yield 1, _call(made(f"np.{name}imum"), node.args, [])
-        return
-    if len(node.args) != 1 or name == "abs":
-        return
-    axis_names = [one for one in ("axis",) if one in scope.arguments]
-    for text in [*axis_names, "-1", "-2", "0"]:
-        for keep in ("", ", keepdims=True"):
-            yield 1, made(f"np.{name}(X, axis={text}{keep})", X=node.args[0])
-
-
-def _call(func: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
-    return ast.Call(func, args, keywords)
+        yield 9, ast.Call(node.func, args, others)
 
 
 def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -195,8 +171,6 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
         for fraction in (-value, 2 * value, value / 2, value - 1, value + 1, 0.0):
             if fraction != value:
                 yield 5, made(repr(fraction))
-    elif value is None:
-        yield 7, made("0")
 
 
 def shapes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -311,14 +285,6 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
             args = list(node.args)
             args[place], args[place + 1] = args[place + 1], args[place]
             yield 4, ast.Call(node.func, args, node.keywords)
-    if name in ("reshape", "view") and node.args:
-        for one, other in (("-2", "-3"), ("-1", "-2")):
-            yield 4, _swapped(node, scope, one, other)
-            inner = node.func
-            if isinstance(inner, ast.Attribute) and not of_a_module(node):
-                turned = _swapped(inner.value, scope, one, other)
-                func = ast.Attribute(turned, inner.attr, ast.Load())
-                yield 4, ast.Call(func, node.args, node.keywords)
 
 
 def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -336,12 +302,8 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
         return
     if name in ("exp", "log", "sqrt", "tanh", "abs") and not node.args and not scope.is_torch:
         yield 1, made(f"np.{name}(X)", X=owner)
-    if name == "masked_fill" and len(node.args) == 2:
-        if scope.is_torch:
-            mask = made("X.bool()", X=node.args[0])
-            yield 2, ast.Call(node.func, [mask, node.args[1]], [])
-        else:
-            yield 1, made("np.where(M, B, X)", M=node.args[0], B=node.args[1], X=owner)
+    if name == "masked_fill" and len(node.args) == 2 and not scope.is_torch:
+        yield 1, made("np.where(M, B, X)", M=node.args[0], B=node.args[1], X=owner)
     if name == "view" and not scope.is_torch:
         yield 1, ast.Call(ast.Attribute(owner, "reshape", ast.Load()), node.args, [])
     if name == "transpose" and len(node.args) == 2 and not scope.is_torch:
@@ -351,21 +313,13 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
         yield 1, ast.Call(made("np.repeat"), [owner, *node.args], along)
     if name == "size" and not scope.is_torch:
         axis = node.args[:1] or [word.value for word in node.keywords[:1]]
-        yield (
-            1,
-            made(
-                "X.shape[A]" if axis else "X.shape", X=owner, **dict(zip("A", axis, strict=False))
-            ),
-        )
+        parts = dict(zip("XA", [owner, *axis], strict=False))
+        yield 1, made("X.shape[A]" if axis else "X.shape", **parts)
     if name == "squeeze" and not node.args and not node.keywords:
         axis_name = "axis" if "axis" in scope.arguments else "-1"
-        yield 1, _call(node.func, [], [ast.keyword(scope.axis, made(axis_name))])
+        yield 1, ast.Call(node.func, [], [ast.keyword(scope.axis, made(axis_name))])
     if name in ("contiguous", "detach", "cpu") and not scope.is_torch:
         yield 1, owner
-    if name in ("max", "min") and scope.is_torch and not of_a_module(node):
-        func = ast.Attribute(owner, f"a{name}", ast.Load())
-        yield 1, ast.Call(func, node.args, node.keywords)
-        yield 2, ast.Attribute(node, "values", ast.Load())
     if name in ("zeros", "ones", "empty") and len(node.args) > 1 and not scope.is_torch:
         yield 1, ast.Call(node.func, [ast.Tuple(node.args, ast.Load())], node.keywords)
     letters = node.args[0] if name == "einsum" and node.args else None
@@ -390,13 +344,9 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         isinstance(node, ast.Call)
         and name_of_call(node) == "transpose"
         and not scope.is_torch
-        and not of_a_module(node)
         and isinstance(node.func, ast.Attribute)
     ):
-        yield 1, _swapped(node.func.value, scope)
-    elif isinstance(node, ast.Call) and name_of_call(node) == "transpose" and not scope.is_torch:
-        for argument in node.args[:1] if of_a_module(node) else ():
-            yield 1, _swapped(argument, scope)
+        yield 1, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
     if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
         yield 5, _swapped(node, scope)
 
@@ -408,7 +358,7 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
         dots = ast.Constant(...)
         if not (isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis):
-            whole = [p for p in parts if not _is_colon(p)]
+            whole = [p for p in parts if ast.unparse(p) != ":"]
             yield 4, _taken(node.value, [dots, *parts])
             if len(whole) < len(parts):
                 yield 4, _taken(node.value, [dots, *whole])
@@ -426,10 +376,6 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
     if indexes and isinstance(node, (ast.Name, ast.BinOp)):
         yield 5, _one_more(node)
         yield 5, made("X - 1", X=node)
-
-
-def _is_colon(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
 
 
 def _taken(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
@@ -476,7 +422,7 @@ def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
 
 
 def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange results, or return one of them."""
+    """Exchange results, return one of them, or take off a last axis of length 1."""
     if isinstance(node, ast.Tuple) and isinstance(parent, (ast.Return, ast.Assign)):
         for one in range(len(node.elts)):
             for other in range(one + 1, len(node.elts)):
@@ -489,13 +435,11 @@ def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
     elif isinstance(parent, ast.Return) and isinstance(node, ast.Name):
         for name in scope.variables:
             yield 3, made("A, B", A=node, B=ast.Name(name, ast.Load()))
-    if isinstance(node, ast.Call) and name_of_call(node) in (
-        "attention",
-        "max",
-        "min",
-        "decode_step",
-    ):
-        yield 2, made("X[0]", X=node)
+    in_result = isinstance(parent, ast.Return) or (
+        isinstance(parent, ast.Tuple) and field == "elts"
+    )
+    if in_result and isinstance(node, (ast.Name, ast.BinOp)):
+        yield 3, made("X[..., 0]", X=node)
     if isinstance(node, ast.Attribute) and field != "func":
         if isinstance(parent, (ast.Return, ast.Assign)):
             yield 3, made("X()", X=node)
@@ -506,17 +450,16 @@ def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 
 def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Bring in an argument: one that is never read, or a factor of the result."""
+    """Bring in an argument that is never read."""
     if isinstance(node, ast.Call) and not isinstance(node.func, ast.Subscript):
         for name in scope.unused:
             loaded = ast.Name(name, ast.Load())
             yield 2, ast.Call(node.func, [*node.args, loaded], node.keywords)
             yield 2, ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, loaded)])
     if isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and field == "elts"):
-        for name in scope.arguments:
-            rank = 2 if name in scope.unused else 6
+        for name in scope.unused:
             for operation in (ast.MatMult(), ast.Mult(), ast.Div(), ast.Add()):
-                yield rank, ast.BinOp(node, operation, ast.Name(name, ast.Load()))
+                yield 2, ast.BinOp(node, operation, ast.Name(name, ast.Load()))
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:

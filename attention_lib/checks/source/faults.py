@@ -69,8 +69,6 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             return f"{own} is the wrong variable{where}"
         case ast.Call(), ast.Call():
             return _call_fault(old, new, own)
-        case ast.Call(), ast.Subscript(value=value) if _same(old, value):
-            return f"{own} returns several results, and one of them is needed"
         case ast.Call(), _ if name_of_call(old) in ("len", "size") or _reads_shape(new):
             return f"{own} is not the length that is needed{where}"
         case ast.Call(), ast.BinOp(op=ast.Pow()) if name_of_call(old) == "sqrt":
@@ -205,8 +203,6 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             return f"The letters in {own} name every axis: `...` stands for those before them"
         if name == "squeeze":
             return f"{own} takes away every axis of length 1, and one of them is meant"
-        if name == "masked_fill":
-            return f"The mask in {own} has to be boolean"
         if any(word.arg == "dtype" for word in (*old.keywords, *new.keywords)) or name == "astype":
             return f"{own} makes an array of the wrong dtype"
         return f"{own} takes its lengths as one tuple"

@@ -179,11 +179,6 @@ def zeros_or_nan(**parts: Callable[..., Any]) -> tuple[Answer, Answer]:
     return attention_with(**parts), attention_with(**parts, weigh=stable_softmax)
 
 
-def only_booleans(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Ignore float masks."""
-    return masked_scores(scores, mask) if is_boolean(mask) else scores
-
-
 def multiplied(scores: NDArray, mask: NDArray | None) -> NDArray:
     """Multiply a float mask into the scores."""
     return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores * mask
@@ -215,11 +210,6 @@ def clipped_at(fill: float) -> Masked:
     )
 
 
-def filled_with_smallest(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Put the smallest number of the dtype in place of -inf where a boolean mask is False."""
-    return filled_by(np.finfo(scores.dtype).min)(scores, mask)
-
-
 def zeroed_by_either(weights: NDArray, mask: NDArray | None) -> NDArray:
     """Put 0 in place of the weights that a mask forbids, boolean or float."""
     return weights if mask is None else np.where(allowed(mask), weights, 0.0)
@@ -247,10 +237,6 @@ def mean_of_values(weights: NDArray, value: NDArray) -> NDArray:
 
 def causal(scores: NDArray, mask: NDArray | None) -> NDArray:
     return np.where(np.tri(*scores.shape[-2:], dtype=bool), masked_scores(scores, mask), -np.inf)
-
-
-def causal_by_default(scores: NDArray, mask: NDArray | None) -> NDArray:
-    return causal(scores, mask) if mask is None else masked_scores(scores, mask)
 
 
 def cosines(query: NDArray, key: NDArray) -> NDArray:
@@ -315,7 +301,7 @@ MISTAKES = known_mistakes(
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
     *zeros_or_nan(masked=masked_by(inverted)),
     "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
-    attention_with(masked=only_booleans),
+    attention_with(masked=lambda s, mask: masked_scores(s, mask) if is_boolean(mask) else s),
     "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
     attention_with(masked=only_floats),
     "float-mask-as-boolean: A float mask is treated as a boolean one, in which 0 counts as False "
@@ -371,7 +357,7 @@ MISTAKES = known_mistakes(
         for masked in (filled_by(fill), fill_added(fill), clipped_at(fill))
         for answer in zeros_or_nan(masked=masked)
     ),
-    *zeros_or_nan(masked=filled_with_smallest),
+    *zeros_or_nan(masked=lambda s, mask: filled_by(np.finfo(s.dtype).min)(s, mask)),
     "masked-after-softmax: The mask is applied after softmax: forbidden keys still took their "
     "share of the sum. Mask the scores.",
     *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
@@ -427,7 +413,9 @@ MISTAKES = known_mistakes(
     "always-causal: Keys after the query are forbidden although no mask says so: attention is "
     "causal only when it is given a causal mask.",
     attention_with(masked=causal),
-    attention_with(masked=causal_by_default),
+    attention_with(
+        masked=lambda s, mask: causal(s, mask) if mask is None else masked_scores(s, mask)
+    ),
     "output-alone: Only the output is returned: return the pair (output, weights).",
     attention_with(result=lambda output, weights, scores: output),
     "weights-alone: Only the weights are returned: return the pair (output, weights).",

@@ -104,28 +104,21 @@ def merging(
     return answer
 
 
-def shares_of_log_sums(left: Pair, right: Pair) -> Pair:
-    joined = np.logaddexp(left[1], right[1])
-    a, b = left[1][..., None], right[1][..., None]
-    with np.errstate(all="ignore"):
-        return (a * left[0] + b * right[0]) / (a + b), joined
+def mixing_by(
+    share: Callable[[NDArray], NDArray], join: Callable[[NDArray, NDArray], NDArray]
+) -> Answer:
+    """Make an answer that mixes by shares of the single log-sum-exps, and not of the joined one."""
 
+    def answer(left: Pair, right: Pair) -> Pair:
+        with np.errstate(all="ignore"):
+            a, b = (share(part[1])[..., None] for part in (left, right))
+            return (a * left[0] + b * right[0]) / (a + b), join(left[1], right[1])
 
-def by_overflowing_sums(left: Pair, right: Pair) -> Pair:
-    with np.errstate(all="ignore"):
-        a, b = np.exp(left[1]), np.exp(right[1])
-        output = (a[..., None] * left[0] + b[..., None] * right[0]) / (a + b)[..., None]
-        return output, np.log(a + b)
+    return answer
 
 
 def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
     return np.log(np.exp(left) + np.exp(right))
-
-
-def sums_for_logarithms(left: Pair, right: Pair) -> Pair:
-    a, b = left[1][..., None], right[1][..., None]
-    with np.errstate(all="ignore"):
-        return (a * left[0] + b * right[0]) / (a + b), np.log(left[1] + right[1])
 
 
 def cut_to_integers(left: Pair, right: Pair) -> Pair:
@@ -161,32 +154,26 @@ MISTAKES = known_mistakes(
     "larger-logsumexp: The joined logsumexp is the larger of the two: the sums of exponentials "
     "add up, log(exp(left) + exp(right)).",
     merging(join=np.maximum),
-    lambda left, right: (
-        merge_attention(left, right)[0],
-        np.maximum(left[1], right[1]),
-    ),
+    lambda left, right: (merge_attention(left, right)[0], np.maximum(left[1], right[1])),
     "logarithms-added: The logarithms are added, which multiplies the sums: add the sums "
     "themselves, log(exp(left) + exp(right)).",
     merging(join=np.add),
     lambda left, right: (merge_attention(left, right)[0], left[1] + right[1]),
     "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
     "logsumexp - the joined one).",
-    shares_of_log_sums,
+    mixing_by(np.positive, np.logaddexp),
     "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
-    by_overflowing_sums,
-    lambda left, right: (by_overflowing_sums(left, right)[0], merge_attention(left, right)[1]),
+    mixing_by(np.exp, overflowing_join),
+    mixing_by(np.exp, np.logaddexp),
     merging(join=overflowing_join),
     merging(join=overflowing_join, anchor=no_anchor),
     "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
-    sums_for_logarithms,
-    lambda left, right: (sums_for_logarithms(left, right)[0], left[1] + right[1]),
+    mixing_by(np.positive, lambda left, right: np.log(left + right)),
+    mixing_by(np.positive, np.add),
     "shares-under-maximum: The output is not an average: its shares add up to 1 when both are "
     "taken under the joined logsumexp, not under the larger one.",
-    lambda left, right: (
-        merging(join=np.maximum)(left, right)[0],
-        merge_attention(left, right)[1],
-    ),
+    lambda left, right: (merging(join=np.maximum)(left, right)[0], np.logaddexp(left[1], right[1])),
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
     lambda left, right: merge_attention(left, right)[::-1],
     "output-alone: The output alone is returned: return the pair (output, logsumexp).",

@@ -165,10 +165,6 @@ def blocks_of_queries(query: NDArray, key: NDArray, value: NDArray, block_size: 
     return np.concatenate(tiles, axis=-2)
 
 
-def query_by_query(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    return blocks_of_queries(query, key, value, 1)
-
-
 def as_many_blocks_as_queries_need(
     query: NDArray, key: NDArray, value: NDArray, block_size: int
 ) -> NDArray:
@@ -236,7 +232,7 @@ MISTAKES = known_mistakes(
     f"list-of-blocks: {LIST_OF_BLOCKS}",
     outputs_in_a_list,
     f"fixed-blocks: {FIXED_BLOCKS}",
-    query_by_query,
+    lambda query, key, value, block_size: blocks_of_queries(query, key, value, 1),
     tiled(blocks=lambda keys, block_size: block_slices(keys, 1)),
     tiled(blocks=lambda keys, block_size: block_slices(keys, 32)),
     f"number-of-blocks: {NUMBER_OF_BLOCKS}",

@@ -192,14 +192,6 @@ def sum_of_products(output: NDArray, grad_output: NDArray) -> NDArray:
     return (grad_output * output).sum(axis=-1, keepdims=True)
 
 
-def from_log_sums(scores: NDArray, lse: NDArray) -> NDArray:
-    return np.exp(scores - lse[..., None])
-
-
-def through_softmax(weights: NDArray, grad_weights: NDArray, row_terms: NDArray) -> NDArray:
-    return weights * (grad_weights - row_terms)
-
-
 def backward(
     *,
     scale: Callable[[NDArray, NDArray], float] = root_scale,
@@ -207,8 +199,10 @@ def backward(
     blocks: Callable[[int, int], list[slice]] = block_slices,
     value_block: Callable[[slice], slice] = lambda block: block,
     row_terms: Callable[[NDArray, NDArray], Any] = sum_of_products,
-    weigh: Callable[[NDArray, NDArray], NDArray] = from_log_sums,
-    back: Callable[..., NDArray] = through_softmax,
+    weigh: Callable[[NDArray, NDArray], NDArray] = lambda scores, lse: np.exp(
+        scores - lse[..., None]
+    ),
+    back: Callable[..., NDArray] = lambda weights, grad, terms: weights * (grad - terms),
     add: Callable[[Any, NDArray], NDArray] = np.add,
     value_weights: Callable[[NDArray, NDArray], NDArray] = lambda weights, grad_scores: weights,
     keeps_all: bool = False,

@@ -85,7 +85,7 @@ def problem_with_gradients(answer: Answer, rng: Generator) -> str | None:
             raise
         if got is None:
             return NO_GRADIENT
-        right = right_gradients(*inputs, toward, is_causal)
+        right = staging.gradients(EXERCISE.reference, inputs, toward, is_causal=is_causal)
         for name, one, other in zip(("query", "key", "value"), got, right, strict=True):
             if one is None:
                 return f"{NO_GRADIENT} Here it is {name} that gets no gradient."
@@ -95,10 +95,6 @@ def problem_with_gradients(answer: Answer, rng: Generator) -> str | None:
                     "nothing of the calculation out of autograd's sight."
                 )
     return None
-
-
-def right_gradients(query: Any, key: Any, value: Any, toward: Any, is_causal: bool) -> Any:
-    return staging.gradients(EXERCISE.reference, (query, key, value), toward, is_causal=is_causal)
 
 
 WRONG_DEVICE = (
@@ -146,10 +142,6 @@ def attention_with(
         return (weights @ value.double()).to(value.dtype)
 
     return answer
-
-
-def root_in_float32(query: Any, key: Any, value: Any) -> float:
-    return float(np.sqrt(np.float32(query.shape[-1])))
 
 
 right_answer = attention_with()
@@ -241,7 +233,7 @@ MISTAKES = known_mistakes(
     attention_with(shift=False),
     "root-in-float32: The square root has the 7 digits of float32, and float64 inputs lose the "
     "others: torch.tensor(6) is float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all digits.",
-    attention_with(scale=root_in_float32),
+    attention_with(scale=lambda query, key, value: float(np.sqrt(np.float32(query.shape[-1])))),
     "computed-in-float32: float64 inputs are computed in float32, and half of their digits are "
     "lost: keep the inputs' dtype, or a wider one.",
     in_float32,

@@ -100,12 +100,6 @@ def summed(left: NDArray, right: NDArray) -> NDArray:
     return rows(left).T @ rows(right)
 
 
-def parts_of_x(
-    grad_output: NDArray, of_query: NDArray, of_key: NDArray, of_value: NDArray
-) -> NDArray:
-    return grad_output + of_query + of_key + of_value
-
-
 def backward(
     *,
     scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
@@ -116,7 +110,7 @@ def backward(
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
     for_keys: Callable[[NDArray], NDArray] = lambda grad_scores: grad_scores.mT,
     for_values: Callable[[NDArray], NDArray] = lambda weights: weights.mT,
-    add: Callable[..., NDArray] = parts_of_x,
+    add: Callable[..., NDArray] = lambda *parts: sum(parts),
     transposed: Callable[[NDArray], NDArray] = np.transpose,
     of_w_o: Callable[..., tuple[NDArray, NDArray]] = lambda x, mixture, value, g, gm: (mixture, g),
     collect: Callable[[NDArray, NDArray], NDArray] = summed,

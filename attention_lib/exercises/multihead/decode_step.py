@@ -145,13 +145,6 @@ def step(
     return answer
 
 
-def first_step_doubled(
-    query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
-) -> tuple[NDArray, Cache]:
-    keys, values = grown(key, value, cache or (key, value))
-    return attend(query, keys, values), (keys, values)
-
-
 class OwnCache:
     """Keep one cache of its own, whatever cache is passed in, as long as the shapes fit."""
 
@@ -238,7 +231,7 @@ MISTAKES = known_mistakes(
     ),
     "first-step-twice: In the first step the new token stands in the cache twice: without a cache "
     "the keys and values are key and value alone.",
-    first_step_doubled,
+    lambda query, key, value, cache=None: step()(query, key, value, cache or (key, value)),
     "query-stored: The query is stored in place of the key: later tokens ask this one's key.",
     step(cache=lambda new: grown(new.query, new.value, new.cache)),
     step(

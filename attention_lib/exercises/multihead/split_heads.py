@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
@@ -46,11 +45,6 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(3, 4, 5)), 2, raises=ValueError)
 
 
-def split_and_cut(x: NDArray, num_heads: int) -> NDArray:
-    size = x.shape[-1] // num_heads
-    return split(x[..., : size * num_heads], num_heads)
-
-
 MISTAKES = known_mistakes(
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
     split_by_reshape,
@@ -71,7 +65,7 @@ MISTAKES = known_mistakes(
     lambda x, num_heads: split_by_reshape(x.T, num_heads),
     lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
     "columns-left-out: Columns are lost where D is not a multiple of H: raise ValueError there.",
-    split_and_cut,
+    lambda x, num_heads: split(x[..., : x.shape[-1] // num_heads * num_heads], num_heads),
 )
 
 EXERCISE = Exercise(

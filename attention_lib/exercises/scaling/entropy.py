@@ -6,13 +6,13 @@ A zero weight adds 0. The axis summed over goes away.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import EPSILONS
@@ -55,17 +55,17 @@ def magnitude(weights: NDArray, axis: int = -1) -> NDArray:
     return (weights * (1.0 + np.abs(logs))).sum(axis=axis)
 
 
-def with_constant(weights: NDArray, axis: int, epsilon: float) -> NDArray:
-    return -(weights * np.log(weights + epsilon)).sum(axis=axis)
+def as_they_are(weights: NDArray, epsilon: float) -> NDArray:
+    return weights
 
 
-def with_floor(weights: NDArray, axis: int, epsilon: float) -> NDArray:
-    floored = np.maximum(weights, epsilon)
-    return -(floored * np.log(floored)).sum(axis=axis)
-
-
-def with_floor_inside(weights: NDArray, axis: int, epsilon: float) -> NDArray:
-    return -(weights * np.log(np.maximum(weights, epsilon))).sum(axis=axis)
+def with_constant(
+    epsilon: float, factor: Callable[..., NDArray], inside: Callable[..., NDArray]
+) -> Answer:
+    """Change the weights with a small constant, as factors and inside the logarithm."""
+    return lambda weights, axis=-1: (
+        -(factor(weights, epsilon) * np.log(inside(weights, epsilon))).sum(axis=axis)
+    )
 
 
 MISTAKES = known_mistakes(
@@ -93,11 +93,9 @@ MISTAKES = known_mistakes(
     lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
     "small-constant: A small constant is added to the weights, or put in place of them: that "
     "changes the entropy. Treat a weight of exactly 0 apart.",
-    *(
-        lambda weights, axis=-1, e=epsilon, way=way: way(weights, axis, e)
-        for epsilon in EPSILONS
-        for way in (with_constant, with_floor, with_floor_inside)
-    ),
+    *(with_constant(epsilon, as_they_are, np.add) for epsilon in EPSILONS),
+    *(with_constant(epsilon, np.maximum, np.maximum) for epsilon in EPSILONS),
+    *(with_constant(epsilon, as_they_are, np.maximum) for epsilon in EPSILONS),
     "divided-by-log-n: The entropy is divided by log n: leave it in nats.",
     lambda weights, axis=-1: entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300),
     lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),

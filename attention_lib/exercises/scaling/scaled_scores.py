@@ -54,12 +54,8 @@ def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArr
     return abs(scale) * products_magnitude(query, key)
 
 
-def one_over_root(query: NDArray, key: NDArray) -> float:
-    return 1 / math.sqrt(query.shape[-1])
-
-
 def scaled_with(
-    default: Callable[[NDArray, NDArray], float] = one_over_root,
+    default: Callable[..., float] = lambda query, key: 1 / math.sqrt(query.shape[-1]),
     choose: Callable[[float, float | None], float] = lambda default, scale: (
         default if scale is None else scale
     ),
