@@ -77,5 +77,4 @@ PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 # Batch: workers, backups, progress.
 ALONE_SECONDS = 120.0  # for all submissions of a batch that are run again, for marks lost to time
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
-NAMES_WAITED_FOR = 2  # in the progress line
 BACKUPS = 10  # copies of the gradebook that are kept

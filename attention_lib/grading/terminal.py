@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
+from collections.abc import Sequence
 
 MOST_MARKS = 3  # combining marks on one character, which more would pile up over other lines
 
@@ -11,6 +12,12 @@ MOST_MARKS = 3  # combining marks on one character, which more would pile up ove
 def printable(text: str) -> str:
     """Return a text without characters that steer the terminal, and with few marks on each."""
     return few_marks("".join(c if c.isprintable() else "?" for c in text))
+
+
+def first_few(names: Sequence[str], most: int) -> str:
+    """List the first names, and say how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def few_marks(text: str) -> str:

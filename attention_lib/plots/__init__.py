@@ -29,20 +29,19 @@ from attention_lib.plots.softmax import *
 from attention_lib.plots.stability import *
 from attention_lib.plots.style import *
 
-__all__ = sorted(
-    [
-        *attention.__all__,
-        *flash.__all__,
-        *gpu.__all__,
-        *gradients.__all__,
-        *learning.__all__,
-        *multihead.__all__,
-        *scaling.__all__,
-        *softmax.__all__,
-        *stability.__all__,
-        *style.__all__,
-    ]
+_MODULES = (
+    attention,
+    flash,
+    gpu,
+    gradients,
+    learning,
+    multihead,
+    scaling,
+    softmax,
+    stability,
+    style,
 )
+__all__ = sorted(name for module in _MODULES for name in module.__all__)
 
 
 def __getattr__(name: str) -> object:

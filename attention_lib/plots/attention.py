@@ -285,15 +285,8 @@ def one_query(
         size = 4 + 22 * np.sqrt(weights[row, place])
         plane.plot(*value, "o", color=CYCLE[place], markersize=size, alpha=0.8)
     plane.plot(*outputs[row], "D", color=INK, markersize=8)
-    drawing.note(
-        plane,
-        "output",
-        outputs[row],
-        (-10, 8),
-        ha="right",
-        weight="bold",
-        bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
-        zorder=5,
+    drawing.note_on_paper(
+        plane, "output", outputs[row], (-10, 8), ha="right", weight="bold", zorder=5
     )
     _names_around(plane, values, words, 14)
     plane.set(title=f"◆ the output of {words[row]}")
@@ -417,13 +410,12 @@ def soft_lookup(
 def _names_around(axes: Any, points: NDArray, names: Sequence[str], distance: float) -> None:
     """Write each point's name beside it, on the side away from the other points."""
     for point, name, way in zip(points, names, np.sign(points - points.mean(axis=0)), strict=True):
-        drawing.note(
+        drawing.note_on_paper(
             axes,
             name,
             point,
             distance * way,
             ha="left" if way[0] > 0 else "right",
             va="center",
-            bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
             zorder=4,
         )

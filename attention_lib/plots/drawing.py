@@ -68,6 +68,12 @@ def note(axes: Any, text: str, point: ArrayLike, offset: ArrayLike, **look: Any)
     axes.annotate(text, point, offset, textcoords="offset points", **look)
 
 
+def note_on_paper(axes: Any, text: str, point: ArrayLike, offset: ArrayLike, **look: Any) -> None:
+    """Write a text beside a point as `note` does, readable above lines."""
+    box = {"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0}
+    note(axes, text, point, offset, bbox=box, **look)
+
+
 def logarithmic(axes: Any, ticks: ArrayLike, base: float = 10) -> None:
     """Make the x axis logarithmic, with these ticks alone."""
     axes.set_xscale("log", base=base)

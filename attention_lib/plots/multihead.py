@@ -17,7 +17,6 @@ from attention_lib.plots.style import (
     GRID,
     INK,
     ORANGE,
-    PAPER,
     SKY,
     VERMILLION,
     YELLOW,
@@ -323,14 +322,8 @@ def match_by_distance(
     for (name, line), color in zip(matches.items(), (VERMILLION, BLUE, GREEN), strict=False):
         axes.plot(distances[starts], np.minimum.reduceat(line, starts), color=color, label=name)
         axes.plot(lost[name], 0, "o", color=color, markersize=8, markeredgecolor=INK, zorder=4)
-        drawing.note(
-            axes,
-            f"{lost[name]:,}",
-            (lost[name], 0),
-            (0, -16),
-            ha="center",
-            weight="bold",
-            bbox={"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0},
+        drawing.note_on_paper(
+            axes, f"{lost[name]:,}", (lost[name], 0), (0, -16), ha="center", weight="bold"
         )
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.axvline(trained, color=INK, linestyle=":", linewidth=1.2, label="longest in training")

@@ -13,30 +13,7 @@ import matplotlib
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-__all__ = [
-    "BLUE",
-    "CYCLE",
-    "GRAY",
-    "GREEN",
-    "GRID",
-    "INK",
-    "ORANGE",
-    "PALETTE",
-    "PAPER",
-    "PIXELS_PER_INCH",
-    "PURPLE",
-    "SKY",
-    "STYLE",
-    "VERMILLION",
-    "WEIGHT_COLORS",
-    "WIDTH",
-    "YELLOW",
-    "LessonFigure",
-    "Slider",
-    "explore",
-    "lesson_style",
-    "new_figure",
-]
+__all__ = ["LessonFigure", "Slider", "explore", "lesson_style", "new_figure"]
 
 # Okabe and Ito's palette, told apart with every common kind of color blindness.
 BLUE = "#0072B2"

@@ -38,14 +38,14 @@ def bars(axis, color: str) -> list[float]:
 @pytest.mark.parametrize("read", [0, 1, 2, 3])
 def test_blocks_not_yet_read_stay_gray_and_have_no_total(read):
     above, below = read_in_one_pass(BLOCKS, read).axes
-    assert len(bars(above, plots.GRID)) == sum(map(len, BLOCKS[read:]))
-    assert len(bars(below, plots.ORANGE)) == read
+    assert len(bars(above, plots.style.GRID)) == sum(map(len, BLOCKS[read:]))
+    assert len(bars(below, plots.style.ORANGE)) == read
 
 
 def test_the_total_is_what_is_left_and_what_is_new():
     figure = read_in_one_pass(BLOCKS, 3)
     _, below = figure.axes
-    left, new = bars(below, plots.BLUE), bars(below, plots.ORANGE)
+    left, new = bars(below, plots.style.BLUE), bars(below, plots.style.ORANGE)
     before = np.exp(-2) + 1 + np.exp(-1)  # under the maximum 3
     assert left == pytest.approx([0, np.exp(-2) + 1, before * np.exp(-2)])
     assert new == pytest.approx([np.exp(-2) + 1, np.exp(-1), 1 + np.exp(-1)])
@@ -55,7 +55,9 @@ def test_the_total_is_what_is_left_and_what_is_new():
 
 def test_the_maximum_never_falls():
     above, _ = read_in_one_pass([[4.0], [1.0], [6.0]], 3).axes
-    heights = [line.get_ydata()[0] for line in above.lines if line.get_color() == plots.VERMILLION]
+    heights = [
+        line.get_ydata()[0] for line in above.lines if line.get_color() == plots.style.VERMILLION
+    ]
     assert heights == [4, 4, 6]
 
 

@@ -48,7 +48,7 @@ def test_cells_keep_the_color_of_their_word_wherever_they_go():
     ways = {"torn": whole.reshape(2, 2, 2), "cut": np.stack([whole[:, :2], whole[:, 2:]])}
     figure = plots.regrouped(whole, ways)
     _, torn, _, cut, _ = figure.axes  # the gaps between x, torn and cut are no axes
-    first, second = (color.lower() for color in plots.CYCLE[:2])
+    first, second = (color.lower() for color in plots.style.CYCLE[:2])
     assert colors_of_cells(torn) == [first] * 4
     assert colors_of_cells(cut) == [first] * 2 + [second] * 2
     assert written(cut) == ["00", "01", "10", "11"]

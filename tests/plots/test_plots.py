@@ -207,13 +207,13 @@ def test_a_figure_shows_as_an_image_with_its_alt_text(figure):
 def test_a_figure_leaves_nothing_open_and_fits_the_page(figure):
     assert pyplot.get_fignums() == []
     width, height = figure.get_size_inches()
-    assert width == plots.WIDTH
+    assert width == plots.style.WIDTH
     assert height <= 5
 
 
 def test_nothing_is_cut_off_at_the_edge(figure):
-    figure.set_dpi(2 * plots.PIXELS_PER_INCH)  # as drawn: letters are as wide as there
-    with matplotlib.rc_context(plots.STYLE):
+    figure.set_dpi(2 * plots.style.PIXELS_PER_INCH)  # as drawn: letters are as wide as there
+    with matplotlib.rc_context(plots.style.STYLE):
         drawn = figure.get_tightbbox()  # in inches
     width, height = figure.get_size_inches()
     assert min(drawn.x0, drawn.y0) > -0.01
@@ -245,7 +245,7 @@ def labels_of(axes, figure, which):
 
 
 def test_a_figure_uses_the_palette_alone(figure):
-    allowed = {color.lower() for color in plots.PALETTE}
+    allowed = {color.lower() for color in plots.style.PALETTE}
     assert set(colors_of(figure)) <= allowed
 
 
@@ -395,7 +395,7 @@ def test_entries_of_one_sum_have_one_color():
     down, along = SAMPLES["groups_along_axes"]().axes
     for axes, groups in ((down, [0, 1, 2, 0, 1, 2]), (along, [0, 0, 0, 1, 1, 1])):
         drawn = [to_hex(patch.get_facecolor()) for patch in axes.patches]
-        assert drawn == [plots.CYCLE[group].lower() for group in groups]
+        assert drawn == [plots.style.CYCLE[group].lower() for group in groups]
 
 
 def test_steps_are_labeled_with_their_factor():

@@ -46,33 +46,33 @@ class Batch:
     """The grading of one lesson: plan it, then run it."""
 
     def __init__(self, course: Course, lesson: str, gradebook: Gradebook, journal: Journal) -> None:
-        self._course = course
-        self._lesson = lesson
+        self.course = course
+        self.lesson = lesson
         self._journal = journal
         self._nbgrader = course.nbgrader()
-        self._settings = ExecuteSubmission(config=self._nbgrader.config)
+        self.settings = ExecuteSubmission(config=self._nbgrader.config)
         due = gradebook.find_assignment(lesson).duedate
         fingerprint = of_lesson(course, lesson, due)
-        self._recorder = Recorder(course, lesson, gradebook, journal, self._nbgrader)
+        self.recorder = Recorder(course, lesson, gradebook, journal, self._nbgrader)
         extensions = {name: one.extension for name, one in self.standings().items()}
-        self._reader = Reader(course, lesson, self._nbgrader.coursedir, fingerprint, extensions)
+        self.reader = Reader(course, lesson, self._nbgrader.coursedir, fingerprint, extensions)
 
     @property
     def failures(self) -> dict[str, str]:
         """By student, why there is no grade or no page."""
-        return self._recorder.failures
+        return self.recorder.failures
 
     def standings(self) -> dict[str, Standing]:
         """Return what the gradebook holds for this lesson now."""
-        return self._recorder.standings()
+        return self.recorder.standings()
 
     def plan(self, students: list[str], again: bool = False) -> Plan:
         """Find out for whom there is something to do."""
         return make_plan(
-            self._course,
-            self._lesson,
+            self.course,
+            self.lesson,
             students,
-            fingerprint=self._reader.fingerprint,
+            fingerprint=self.reader.fingerprint,
             entries=self._journal.entries,
             standings=self.standings(),
             again=again,
@@ -87,33 +87,23 @@ class Batch:
             If nobody could be graded, for want of a sandbox for example, or because the lesson's
             own model answers do not get full points.
         """
-        self._recorder.empty_log()
-        self._recorder.failures.update(plan.refused)
+        self.recorder.empty_log()
+        self.recorder.failures.update(plan.refused)
         if not plan:
             return
         if plan.to_grade:
-            prepare_to_write(self._nbgrader.coursedir.db_url, self._course.backups)
+            prepare_to_write(self._nbgrader.coursedir.db_url, self.course.backups)
         seed = self._journal.seed  # of a batch that was interrupted: its hidden cases go on
         if again or seed is None:
             seed = draw_seed()
             self._journal.begin(seed, again)
-        if self._settings.warning:
-            print(self._settings.warning, file=sys.stderr)
+        if self.settings.warning:
+            print(self.settings.warning, file=sys.stderr)
         if plan.to_grade:
-            require_full_points(self._course, self._lesson, workers, self._settings, seed)
+            require_full_points(self.course, self.lesson, workers, self.settings, seed)
         with contextlib.closing(Progress(len(plan))) as progress:
-            _Run(
-                course=self._course,
-                lesson=self._lesson,
-                reader=self._reader,
-                recorder=self._recorder,
-                workers=workers,
-                progress=progress,
-                settings=self._settings,
-                seed=seed,
-                to_grade=deque(plan.to_grade),
-                to_show=deque(plan.to_show),
-            ).finish()
+            to_grade, to_show = deque(plan.to_grade), deque(plan.to_show)
+            _Run(self, workers, progress, seed, to_grade, to_show).finish()
         self._journal.end()
 
 
@@ -121,20 +111,15 @@ class Batch:
 class _Run:
     """The calls of one batch: what waits to be handed out, and what to do with each reply."""
 
-    course: Course
-    lesson: str
-    reader: Reader
-    recorder: Recorder
+    batch: Batch
     workers: Workers
     progress: Progress
-    settings: ExecuteSubmission
     seed: int  # of the hidden cases
     to_grade: deque[str]
     to_show: deque[str]
     graded: set[str] = field(default_factory=set)  # in this batch
-    to_run_alone: deque[tuple[PreparedWork, Ran]] = field(
-        default_factory=deque
-    )  # lost marks to time
+    # Submissions that lost marks to time.
+    to_run_alone: deque[tuple[PreparedWork, Ran]] = field(default_factory=deque)
     seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # that are left
 
     def finish(self) -> None:
@@ -155,7 +140,7 @@ class _Run:
     def _hand_out_run(self, student: str) -> None:
         self.progress.begin(student)
         try:
-            work = self.reader.work(student)
+            work = self.batch.reader.work(student)
         except Exception as error:  # on which reading, of whatever it may be, was not prepared
             self._fail(student, "could not be read", error)
             return
@@ -165,7 +150,9 @@ class _Run:
 
     def _task(self, work: PreparedWork) -> Task:
         prepared = work.prepared
-        return self.settings.task(self.lesson, prepared.notebook, prepared.files, self.seed)
+        return self.batch.settings.task(
+            self.batch.lesson, prepared.notebook, prepared.files, self.seed
+        )
 
     def _run_alone(self, work: PreparedWork, ran: Ran) -> None:
         """Run a submission that lost marks to time once more, while there is time for that."""
@@ -201,7 +188,7 @@ class _Run:
             self._record(work, reply.value)
 
     def _record(self, work: PreparedWork, ran: Ran) -> None:
-        if self.recorder.grade(work, ran):
+        if self.batch.recorder.grade(work, ran):
             self.progress.count(work.student)
             self.graded.add(work.student)
             self.to_show.append(work.student)
@@ -211,9 +198,9 @@ class _Run:
     def _hand_out_page(self, student: str, points_alone: bool = False) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
         self.progress.begin(student)
-        arguments = self.course.root, self.lesson, student, points_alone
+        arguments = self.batch.course.root, self.batch.lesson, student, points_alone
         then = functools.partial(
-            self._receive_page, student, self.recorder.page(student), points_alone
+            self._receive_page, student, self.batch.recorder.page(student), points_alone
         )
         seconds = limits.PAGE_WALL_SECONDS
         self.workers.ask(Call(write_page, arguments, then, local=True, seconds=seconds))
@@ -224,11 +211,11 @@ class _Run:
         elif reply.error is not None:
             self._fail(student, "the feedback could not be written", reply.error)
         else:
-            written = self.recorder.note_page(student, page, reply.value)
+            written = self.batch.recorder.note_page(student, page, reply.value)
             self._count(student, failed=not written)
 
     def _fail(self, student: str, why: str, error: BaseException | None = None) -> None:
-        self.recorder.fail(student, why, error)
+        self.batch.recorder.fail(student, why, error)
         self._count(student, failed=True)
 
     def _count(self, student: str, failed: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from attention_lib.grading import limits
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import first_few, printable
 
 
 class Progress:
@@ -64,11 +64,7 @@ class Progress:
 
     def _waiting(self) -> str:
         names = [_on_one_line(name) for name in self._waiting_for]
-        if not names:
-            return ""
-        more = len(names) - limits.NAMES_WAITED_FOR
-        and_more = f" and {more} more" if more > 0 else ""
-        return f", waiting for {', '.join(names[: limits.NAMES_WAITED_FOR])}{and_more}"
+        return f", waiting for {first_few(names, 2)}" if names else ""
 
     def _left(self) -> str:
         if not 0 < self._done < self._total:

@@ -25,6 +25,7 @@ from attention_lib.grading.collect.exports import HandIn, find_hand_ins, open_ex
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import blank_of, read_submission
 from attention_lib.grading.intake.timestamps import TIMESTAMP
+from attention_lib.grading.terminal import first_few
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,8 @@ def _collect(course: Course, lesson: str, download: Download | HandIn, again: bo
             aside = f", and what was collected before is now in {course.shown(place)}"
         new.rename(folder)
     beside = f", with {len(work.files)} more files" if work.files else ""
-    return f"collected for {download.student}{beside}{_without(work.left_out)}{aside}"
+    without = f", without {first_few(work.left_out, limits.FILES_NAMED_PER_NOTE)}"
+    return f"collected for {download.student}{beside}{without if work.left_out else ''}{aside}"
 
 
 def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
@@ -132,15 +134,6 @@ def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
         path.write_text(f"{time}\n", encoding="utf-8")
         return f"late, {time}"
     return f'late (if that costs something, add LATE="2026-12-01 17:30 UTC" or write {course.shown(path)})'
-
-
-def _without(paths: list[str]) -> str:
-    """Name what was handed in and is not taken."""
-    if not paths:
-        return ""
-    most = limits.FILES_NAMED_PER_NOTE
-    more = f" and {len(paths) - most} more" if len(paths) > most else ""
-    return f", without {', '.join(paths[:most])}{more}"
 
 
 def _is_the_same(folder: Path, lesson: str, work: Contents) -> bool:

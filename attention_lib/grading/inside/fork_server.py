@@ -40,14 +40,7 @@ FOLDER = "/tmp/work"  # where a student's notebook runs
 NOBODY = 65534  # user and group
 CHANNEL_DESCRIPTOR = 3  # the only descriptor that stays open, besides /dev/null on 0, 1 and 2
 DESCRIPTORS = 65536  # more than the server can have open
-NAMESPACES = (
-    Clone.CLONE_NEWUSER
-    | Clone.CLONE_NEWNS
-    | Clone.CLONE_NEWPID
-    | Clone.CLONE_NEWNET
-    | Clone.CLONE_NEWIPC
-    | Clone.CLONE_NEWUTS
-)
+NAMESPACES = Clone(sum(Clone)) & ~Clone.CLONE_NEWCGROUP  # all but that of control groups
 
 
 def serve(control: socket.socket, settings: Settings) -> None:

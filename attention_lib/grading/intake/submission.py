@@ -32,6 +32,7 @@ from attention_lib.grading.intake.folder import (
 from attention_lib.grading.intake.rebuild import ForeignNotebook, is_blank, rebuild
 from attention_lib.grading.intake.timestamps import TIMESTAMP, Record, choose_time, read_time
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
+from attention_lib.grading.terminal import first_few
 
 log = logging.getLogger(__name__)
 
@@ -303,12 +304,7 @@ def _is_in_a_text(character: str) -> bool:
 
 
 def _listed(paths: list[str]) -> str:
-    shown = ", ".join(map(_shown, sorted(paths)[: limits.FILES_NAMED_PER_NOTE]))
-    return (
-        shown
-        if len(paths) <= limits.FILES_NAMED_PER_NOTE
-        else f"{shown} and {len(paths) - limits.FILES_NAMED_PER_NOTE} more"
-    )
+    return first_few([_shown(path) for path in sorted(paths)], limits.FILES_NAMED_PER_NOTE)
 
 
 def _shown(path: str) -> str:

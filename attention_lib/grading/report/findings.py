@@ -46,10 +46,7 @@ class ClassReport:
     worth: dict[str, float]  # by exercise, in the order of the lesson
     standings: dict[str, Standing]  # by student, of those who were graded
     findings: dict[str, dict[str, Finding]]  # by student and exercise
-    missing: list[str] = field(default_factory=list)  # students who handed in nothing
-    refused: list[str] = field(default_factory=list)  # whose hand-in was not collected
-    ungraded: list[str] = field(default_factory=list)  # who handed in, and were not graded
-    excused: list[str] = field(default_factory=list)  # by the roster
+    away: dict[str, list[str]] = field(default_factory=dict)  # by reason, who may lack a grade
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
         """Return who has the same finding in an exercise, right left out.
@@ -84,15 +81,9 @@ class ClassReport:
     @property
     def absent(self) -> dict[str, str]:
         """By student who has not been graded, the reason."""
-        reasons = (
-            (self.ungraded, "not graded yet"),
-            (self.excused, "excused"),
-            (self.refused, "not collected"),
-            (self.missing, "handed in nothing"),
-        )
         return {
             student: reason
-            for students, reason in reasons
+            for reason, students in self.away.items()
             for student in students
             if student not in self.standings
         }
@@ -140,10 +131,12 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         worth=points_of_lesson(course, lesson),
         standings=graded,
         findings={student: _findings(course, lesson, student) for student in graded},
-        missing=sorted(absent - refused),
-        refused=sorted(refused),
-        ungraded=sorted(submitted - graded.keys()),
-        excused=sorted(excused),
+        away={
+            "not graded yet": sorted(submitted - graded.keys()),
+            "not collected": sorted(refused),
+            "handed in nothing": sorted(absent - refused),
+            "excused": sorted(excused),
+        },
     )
 
 

@@ -37,14 +37,8 @@ def as_text(report: ClassReport) -> str:
 def attendance(report: ClassReport) -> str:
     """Say in a line who is there and who is not."""
     parts = [f"{report.lesson}: {len(report.standings)} graded"]
-    for students, words in (
-        (report.ungraded, "not graded yet"),
-        (report.refused, "handed in what was not collected"),
-        (report.missing, "handed in nothing"),
-        (report.excused, "excused"),
-        (report.late, "late"),
-        (report.never_ran, "without an answer that ran"),
-    ):
+    groups = {"late": report.late, "without an answer that ran": report.never_ran}
+    for words, students in {**report.away, **groups}.items():
         if students:
             names = ", ".join(map(printable, students))
             parts.append(f"{len(students)} {words} ({names})")

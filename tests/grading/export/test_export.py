@@ -68,7 +68,7 @@ def test_absent_and_excused_stand_in_the_table_and_in_the_report(room, monkeypat
     assert lines[6].endswith("-  excused")
     assert "3 handed in. Absent: hal (handed in nothing), ivy (excused)." in printed
     report = quietly(read_class, room.course, LESSON)
-    assert (report.missing, report.excused) == (["hal"], ["ivy"])
+    assert (report.away["handed in nothing"], report.away["excused"]) == (["hal"], ["ivy"])
     assert "1 handed in nothing (hal); 1 excused (ivy)" in attendance(report)
 
 

@@ -60,7 +60,7 @@ def test_students_with_one_mistake_stand_together_before_rarer_ones(report):
 
 
 def test_who_is_missing_late_or_without_an_answer_is_named(report):
-    assert report.missing == ["hal"]
+    assert report.away["handed in nothing"] == ["hal"]
     assert report.late == ["cal"]
     assert report.never_ran == ["bo"]
 
