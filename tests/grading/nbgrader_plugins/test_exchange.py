@@ -15,6 +15,7 @@ from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import ExchangeSubmit
 from traitlets.config import Config
 
+from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.intake.submission import read_submission
 from attention_lib.grading.intake.timestamps import parse_time
@@ -65,9 +66,10 @@ class Student:
     home: Path
     settings: Config
 
-    def _do(self, step, **options):
+    def _do(self, step, student_id=None, **options):
+        name = self.name if student_id is None else student_id
         done = step(
-            coursedir=CourseDirectory(config=self.settings, student_id=self.name),
+            coursedir=CourseDirectory(config=self.settings, student_id=name),
             authenticator=Authenticator(config=self.settings),
             config=self.settings,
             **options,
@@ -80,9 +82,9 @@ class Student:
         (self.home / NOTEBOOK).write_text(text)
         return parse_time(self._do(ExchangeSubmit).timestamp)
 
-    def collect(self):
+    def collect(self, **options):
         collect = ExchangeFactory(config=self.settings).collect
-        self._do(collect, update=True, check_owner=False)
+        self._do(collect, **{"update": True, "check_owner": False, **options})
 
     @property
     def inbound(self):
@@ -159,6 +161,16 @@ def test_links_are_not_followed(student, tmp_path):
     ]
 
 
+def test_collected_files_have_a_bound_together(student):
+    student.submit("first")
+    put(student.inbound, *"abcdef")
+    for name in "abcdef":
+        os.truncate(student.inbound / name, limits.NOTEBOOK_BYTES)
+    student.collect()
+    assert sorted(path.name for path in student.collected.iterdir())[:4] == [NOTEBOOK, *"abc"]
+    assert not (student.collected / "d").exists()
+
+
 def test_forged_time_is_not_collected(student):
     time = student.submit("first")
     for forge in (forged_time, garbled_time, time_behind_a_link):
@@ -166,6 +178,23 @@ def test_forged_time_is_not_collected(student):
         student.collect()
         assert parse_time((student.collected / "timestamp.txt").read_text()) == time
         shutil.rmtree(student.collected)
+
+
+def test_folder_of_a_wrong_name_or_owner_does_not_come_in_another_ones_place(student, monkeypatch):
+    """Every student can write into the exchange's folder."""
+    student.submit("first")
+    for name in (f"{student.name}+{LESSON}+tomorrow", f"..+{LESSON}+2020-01-01 00:00:00 UTC"):
+        (student.inbound.parent / name).mkdir()
+    forged = student.inbound.parent / f"{student.name}+{LESSON}+2030-01-01 00:00:00 UTC+x"
+    put(forged, NOTEBOOK)
+    monkeypatch.setattr(
+        Path, "owner", lambda path: "mallory" if path == forged else path.name.partition("+")[0]
+    )
+    with Course(Path(student.settings.CourseDirectory.root)).gradebook() as gradebook:
+        quietly(gradebook.update_or_create_student, "mallory")
+    student.collect(check_owner=True, student_id="")
+    assert (student.collected / NOTEBOOK).read_text() == "first"
+    assert not (student.collected.parents[2] / LESSON).exists()
 
 
 def forged_time(path):
