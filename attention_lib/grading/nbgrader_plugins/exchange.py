@@ -32,6 +32,8 @@ class CollectFiles(ExchangeCollect):
     as the solution. The time in timestamp.txt is the one that the exchange recorded.
     """
 
+    src_records: list[dict[str, Any]]
+
     def init_src(self) -> None:
         """List what to collect: of each student the latest, among folders that are the student's."""
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
