@@ -11,7 +11,6 @@ from nbformat import NotebookNode
 from attention_lib.grading.batch.workers import Call, Reply, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.intake.submission import Submission, files_of
-from attention_lib.grading.judge.built_on import with_model_answers
 from attention_lib.grading.judge.checking import check_name, checked_exercise
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.judge.task import Ran, Task
@@ -67,7 +66,10 @@ def solved_notebook(released: NotebookNode, source: NotebookNode) -> NotebookNod
         for cell in source.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     }
-    return with_model_answers(released, answers, answers)
+    for cell in released.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = answers.get(grade_id, cell.source)
+    return released
 
 
 def _run(task: Task, workers: Workers) -> Ran:
