@@ -235,7 +235,11 @@ def main(arguments: list[str] | None = None) -> int:
     whole_class = add_absent(course, lesson, results)
     print(table(most, whole_class))
     print(f"\n{summary(whole_class)}")
-    _report(course, lesson, results)
+    if not all(result.failed for result in results):
+        from attention_lib.grading.report.writing import show_report
+
+        print()
+        show_report(course, lesson)
     log = course.log(lesson)
     warnings_in = f", warnings in {course.shown(log)}" if log.stat().st_size else ""
     print(
@@ -243,21 +247,6 @@ def main(arguments: list[str] | None = None) -> int:
         "Grade by hand in JupyterLab: Nbgrader > Formgrader."
     )
     return 1 if any(result.failed for result in results) else 0
-
-
-def _report(course: Course, lesson: str, results: list[Result]) -> None:
-    """Print who is stuck on what, and write it as a page and as CSV."""
-    from attention_lib.grading.report.findings import read_class
-    from attention_lib.grading.report.text import as_text
-    from attention_lib.grading.report.writing import write_report
-
-    if all(result.failed for result in results):
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's way with its database
-        report = read_class(course, lesson)
-    page = write_report(course, report)
-    print(f"\n{as_text(report)}\nThe whole report is in {course.shown(page)}.")
 
 
 def _log_to_stderr() -> None:

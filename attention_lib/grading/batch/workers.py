@@ -158,10 +158,7 @@ def preload() -> None:
 def _start_server() -> None:
     """Start the process that workers are forked from, which the first process does."""
     with sigint_blocked():
-        _context().Process(target=_nothing).start()
-
-
-def _nothing() -> None: ...
+        _context().Process().start()
 
 
 def _context() -> ForkServerContext | SpawnContext:

@@ -22,7 +22,8 @@ def change_cells(gradebook: Gradebook, lesson: str, source: NotebookNode) -> Non
     from nbgrader.api import Comment, Grade, GradeCell, SolutionCell, SourceCell
 
     notebook = gradebook.find_notebook(lesson, lesson)
-    marks = {cell.metadata.nbgrader.grade_id: cell for cell in source.cells if _is_marked(cell)}
+    marked = [cell for cell in source.cells if "nbgrader" in cell.metadata]
+    marks = {cell.metadata.nbgrader.grade_id: cell for cell in marked}
     graded = {name for name, cell in marks.items() if cell.metadata.nbgrader.grade}
     solved = {name for name, cell in marks.items() if cell.metadata.nbgrader.solution}
     for cells, names in (
@@ -54,7 +55,3 @@ def change_cells(gradebook: Gradebook, lesson: str, source: NotebookNode) -> Non
         for name in sorted(set(marks) - known)
     )
     gradebook.db.commit()
-
-
-def _is_marked(cell: NotebookNode) -> bool:
-    return "nbgrader" in cell.metadata

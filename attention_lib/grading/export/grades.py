@@ -12,7 +12,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import nbformat
 
@@ -87,16 +86,14 @@ def read_grades(course: Course) -> Grades:
 
 def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> list[str]:
     """Name who has 0 points for a hand-in that is not the lesson's notebook, and say why."""
-    return [
-        f"{name} has 0 for {lesson}, since the hand-in could not be graded: {problem}."
-        for lesson, by_student in totals.items()
-        for name, total in by_student.items()
-        if not total and (problem := _problem(course.autograded(lesson, name)))
-    ]
-
-
-def _problem(autograded: Path) -> str | None:
-    return problem_of(nbformat.from_dict(json.loads(autograded.read_bytes())))
+    sentences = []
+    for lesson, by_student in totals.items():
+        for name in (name for name, total in by_student.items() if not total):
+            graded = json.loads(course.autograded(lesson, name).read_bytes())
+            if problem := problem_of(nbformat.from_dict(graded)):
+                why = f"since the hand-in could not be graded: {problem}"
+                sentences.append(f"{name} has 0 for {lesson}, {why}.")
+    return sentences
 
 
 def _total(standing: Standing) -> float | None:

@@ -297,7 +297,7 @@ class _Unpacking:
             case "dtype":
                 return _dtype(content)
             case "type":
-                return _number_type(content)
+                return _dtype(content).type
             case "Decimal":
                 return _decimal(content)
             case "Fraction":
@@ -402,10 +402,6 @@ def _dtype(name: Any) -> np.dtype:
     if dtype is None:
         raise Malformed(f"the dtype {str(name)[:30]!r}")
     return dtype
-
-
-def _number_type(name: Any) -> type[np.generic]:
-    return _dtype(name).type
 
 
 def _decimal(text: Any) -> decimal.Decimal:

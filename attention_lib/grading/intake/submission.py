@@ -141,15 +141,11 @@ def blank_of(released: Path) -> Callable[[bytes], bool]:
     return is_as_released
 
 
-def _never(_: bytes) -> bool:
-    return False
-
-
 def read_submission(
     folder: Path,
     lesson: str,
     records: Sequence[Record] = (),
-    blank: Callable[[bytes], bool] = _never,
+    blank: Callable[[bytes], bool] = lambda _: False,
 ) -> Submission:
     """Read a student's folder for a lesson, and follow nothing in it.
 

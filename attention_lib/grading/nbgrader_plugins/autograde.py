@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,9 @@ class AutogradeSubmissions(Autograde):
         graded = Path(self._format_dest(assignment_id, student_id))
         before = self.coursedir.get_existing_timestamp(str(graded))
         is_there = (graded / f"{assignment_id}.ipynb").exists()
-        if is_there and not self.force and not _is_newer(self._submission.time, before):
+        time = self._submission.time
+        is_newer = time is not None and before is not None and time > before
+        if is_there and not self.force and not is_newer:
             self.log.info("Skipping existing assignment: %s", graded)
             return False
         if graded.exists():
@@ -201,10 +202,6 @@ class AutogradeSubmissions(Autograde):
         penalty = self._late.plugin_inst.late_submission_penalty
         save_grades(self._gradebook, lesson, student, nb, penalty)
         return nb, resources
-
-
-def _is_newer(time: datetime | None, than: datetime | None) -> bool:
-    return time is not None and than is not None and time > than
 
 
 class EntryPoint(NotebookExporter):

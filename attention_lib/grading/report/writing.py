@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from pathlib import Path
 
 from attention_lib.grading.classroom.course import Course
-from attention_lib.grading.report.findings import ClassReport
+from attention_lib.grading.report.findings import ClassReport, read_class
 from attention_lib.grading.report.page import as_page
+from attention_lib.grading.report.text import as_text
 from attention_lib.grading.spreadsheet import as_text_cell
 
 HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")
+
+
+def show_report(course: Course, lesson: str) -> None:
+    """Print who is stuck on what, and write it as a page and as CSV.
+
+    Raises
+    ------
+    CourseError
+        If nobody has been graded for the lesson.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nbgrader's database
+        report = read_class(course, lesson)
+    page = write_report(course, report)
+    print(as_text(report))
+    print()
+    print(f"The whole report is in {course.shown(page)}, each answer in {page.stem}.csv beside it.")
 
 
 def write_report(course: Course, report: ClassReport) -> Path:

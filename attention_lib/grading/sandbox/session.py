@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -165,7 +166,7 @@ def call_back(callbacks: list[Any], question: Message) -> Message:
     try:
         callback = callbacks[question["ask"]]
         if question["what"] == "next":
-            return {"value": list(_next_item(callback))}
+            return {"value": list(itertools.islice(callback, 1))}
         arguments = question["args"]
         if not all(map(_is_small, arguments)):
             most = limits.CALLBACK_ARGUMENT_NUMBERS
@@ -188,9 +189,3 @@ def _count(argument: Any) -> int:
     if isinstance(argument, (list, tuple)):
         return sum(map(_count, argument))
     return argument.size if isinstance(argument, np.ndarray) else 1
-
-
-def _next_item(iterator: Iterator[Any]) -> Iterator[Any]:
-    for item in iterator:
-        yield item
-        return
