@@ -80,8 +80,8 @@ def _allowed(expected: Any, size: Any, precision: Any) -> Any:
     eps = float(precision.eps)
     with np.errstate(over="ignore"):
         allowed = SLACK * eps * np.asarray(size, np.float64)
-    # Below the smallest normal number nothing is promised; and even where the scores are so
-    # large that their own rounding swallows everything, a result is not arbitrary.
+    # Subnormal results need not be right. The ceiling keeps a result from being arbitrary where
+    # the scores are so large that their rounding hides everything.
     ceiling = max(1e-3, 8 * eps) * np.maximum(
         1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
     )

@@ -14,9 +14,6 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.sizes import sizes
 
-TRIVIAL = {"1", "-1"}  # come out of many a mistake
-NEARLY_0 = 1e-8  # and so does what is nearer to 0
-
 
 def leaves(value: Any) -> Iterator[Any]:
     """Yield the arrays of a result, whether there are as many as there should be or not."""
@@ -36,9 +33,9 @@ def numbers_in(one: Comparison, part: int) -> set[str]:
     if off is not None:
         (array,) = arrays
         arrays = [np.argwhere(off).sum(axis=-1) + 2.0 if array.dtype == bool else array[off]]
-    # Zeros, NaN and infinities show nothing, and 50 numbers of an array as much as all.
-    arrays = [array[np.isfinite(array) & (np.abs(array) > NEARLY_0)] for array in arrays]
-    return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - TRIVIAL
+    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array show as much as all.
+    arrays = [array[np.isfinite(array) & (np.abs(array) > 1e-8)] for array in arrays]
+    return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - {"1", "-1"}
 
 
 def is_telling(wrong: Sequence[Comparison]) -> bool:

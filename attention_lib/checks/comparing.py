@@ -297,8 +297,8 @@ def _rounding(numbers: NDArray, allowed: Any, precision: Any) -> Any:
             return rounding + part
     if not size.ndim:
         return rounding
-    # Of another shape than the right one: a sum that nearly cancels has the rounding of its terms,
-    # which are of the size of its neighbors.
+    # No tolerance has this shape. A sum that nearly cancels has the rounding of its terms, which
+    # are as large as its neighbors.
     return rounding + SLACK * float(precision.eps) * size.max(axis=-1, keepdims=True, initial=0.0)
 
 

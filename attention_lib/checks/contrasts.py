@@ -13,8 +13,8 @@ from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 
-FEW = 2  # as many right calls show that what they lack matters
-MOST_FEATURES = 2  # that divide the calls in the same way: with more, none is telling
+FEW = 2  # right calls, at least, before what they lack is named
+MOST_FEATURES = 2  # with the same split: more would make naming one a guess
 
 # How plain a feature is: an argument that is given, a kind of argument, what it holds, its numbers.
 GIVEN, KIND, CONTENT, NUMBERS = range(4)
@@ -84,7 +84,7 @@ def _telling(features: Sequence[Feature], count: int) -> str:
 
 
 def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
-    """Say of which calls all wrong ones are, though some of these are right."""
+    """Name a feature that all wrong calls have, though some right ones have it too."""
     total = sum(wrong)
     best, share = None, 0.6
     for one in table:

@@ -24,8 +24,7 @@ from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
 
 MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
-FEWEST_CALLS = 3  # of a slow answer, in which a known mistake is the same
-CLOSE = 1e-3  # of a result's size: what is this near is compared with care
+CLOSE = 1e-3  # relative: edited answers this near to a hypothesis are compared number by number
 
 
 def explain(attempt: Attempt, reads_source: bool) -> Report | None:
@@ -58,12 +57,12 @@ def known_mistake(attempt: Attempt) -> Report | None:
     """
     table = attempt.table
     shown = any(np.isfinite(value).any() for one in table.wrong for value in leaves(one.seen.value))
-    return known_by_nan(attempt) if shown or not table.wrong or table.right else None
+    return known_on_every_call(attempt) if shown or not table.wrong or table.right else None
 
 
-def known_by_nan(attempt: Attempt) -> Report | None:
-    """Name it where every number is NaN or infinite, as several mistakes leave it."""
-    if attempt.is_cut and len(attempt.comparisons) < FEWEST_CALLS:
+def known_on_every_call(attempt: Attempt) -> Report | None:
+    """Name the known mistake of every call, also where all numbers are NaN or infinite."""
+    if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
         return None
     table, failing = attempt.table, _first_failing(attempt)
     with silenced():
@@ -307,7 +306,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
 
 
 def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
-    """Tell whether a size explains these calls as well, or an argument that is used otherwise."""
+    """Tell whether a size that these calls share, or a changed argument, explains them as well."""
     sentence = cover.first.sentences[0]
     return share_a_size(table.exercise, cover.shown, others) or any(
         all(table.explains(one, call) for call in cover.shown)
@@ -387,7 +386,7 @@ Step = Callable[[Attempt], Report | None]
 # One fault before two, all wrong numbers before some, and what to change before where to look.
 STEPS: tuple[Step, ...] = (
     edit_that_mends_all,
-    known_by_nan,
+    known_on_every_call,
     known_beside_errors,
     relation_to_the_right,
     changed_call,

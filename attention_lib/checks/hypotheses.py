@@ -63,7 +63,7 @@ def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
 
 def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Call a function of this library: there is nothing to watch it for, unlike a learner's."""
+    """Call a function of this library, which need not be watched as a learner's is."""
     try:
         with time_limit(MISTAKE_SECONDS):
             return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
@@ -105,7 +105,7 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
     return Hypothesis(known.exercise, sentences, known.variant, change)
 
 
-# Two faults of one thing may undo each other, and name none that was made.
+# Two faults of one thing may cancel: then neither was made.
 TOPICS = (("scale", "√"), ("positions",), ("mask",), ("axis",), ("once more", "mean", "divide"))
 
 

@@ -37,7 +37,7 @@ FUSED = (  # attention that torch has ready
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
-MOST_SECONDS = 1.0  # of the processor's time: then a wrong answer is called no more
+MOST_SECONDS = 1.0  # of CPU time: after that a wrong answer is not called again
 NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
 
 

@@ -83,7 +83,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
 
 
 def second_readings(attempt: Attempt) -> Iterator[Report]:
-    """Report a wrong result after an argument was read again that can be read once."""
+    """Report a wrong result of a call that read an iterator twice."""
     for comparison in attempt.comparisons:
         if comparison.seen.read_again and comparison.failed:
             yield Report(
@@ -218,7 +218,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
     after = Attempt(attempt.exercise, edited, comparisons, attempt.seed)
     effects = [report.sentence for report in side_effects(after)]
     if effects:
-        # Of a call that stopped, the rest is not known.
+        # What a call that stopped would have done besides is not known.
         had = any(one.stopped for one in attempt.comparisons) or (
             _kinds_of_effects(after) <= _kinds_of_effects(attempt)
         )

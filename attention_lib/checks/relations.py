@@ -52,7 +52,7 @@ class Pair:
         return len(_numbers(wrong) - {"1", "-1"})
 
     def is_now(self, other: NDArray) -> bool:
-        """Tell whether the result is `other`, to within less than what is wrong with it."""
+        """Tell whether the result equals `other`, to a twentieth of what is wrong with it."""
         if other.shape != self.got.shape or not other.size:
             return False
         with np.errstate(all="ignore"):
@@ -84,7 +84,7 @@ class Related:
     """How wrong results come from the right ones."""
 
     sentence: str
-    tells_where: bool = False  # no more than that: which entries are wrong
+    tells_where: bool = False  # it says which entries are wrong, and not why
 
 
 def related(

@@ -13,7 +13,7 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.sizes import sizes
 
-# From the arguments of a call, by name, and the value that came back, to the value without the fault.
+# Takes a call's arguments, by name, and the value that came back; returns it without the fault.
 Undone = Callable[[dict[str, Any], Any], Any]
 
 

@@ -60,7 +60,7 @@ class Cover:
 
 
 class Table:
-    """What an answer did on each call, and how the hypotheses fit it; made as far as it is asked."""
+    """What an answer did on each call, and how each hypothesis fits it; filled in when asked."""
 
     def __init__(
         self, exercise: Exercise, comparisons: Sequence[Comparison], like: Table | None = None
@@ -280,15 +280,15 @@ class Table:
     def _with_those_behind(
         self, candidates: dict[str, tuple[Hypothesis, Cells]]
     ) -> dict[str, tuple[Hypothesis, Cells]]:
-        """Add the known mistakes that are shown where these are not."""
+        """Add the known mistakes that explain the first call which a candidate does not."""
         calls = {min(self._cells - cells, default=(0, 0))[0] for _, cells in candidates.values()}
         behind = [self.wrong[number] for number in sorted(calls)]
         return self._candidates(behind, self.known) | candidates
 
     def _share(self, one: tuple[Hypothesis, Cells], other: tuple[Hypothesis, Cells]) -> bool:
-        """Tell whether half of the wrong results or more show one of two mistakes, the rest both.
+        """Tell whether half of the wrong calls or more show one of two mistakes, the rest both at once.
 
-        One in ten may show neither: a result that depends on what lies beyond an array differs.
+        One result in ten may show neither: it may depend on what lies beyond an array.
         """
         (first, of_first), (second, of_second) = one, other
         alone = of_first - of_second, of_second - of_first
@@ -312,7 +312,7 @@ class Table:
         )
 
     def _is_told(self, cells: Cells) -> bool:
-        """Tell whether numbers show a mistake or, where all are NaN, their places in many calls."""
+        """Tell whether enough numbers show a mistake or, where all are NaN, enough calls."""
         if len(self._numbers(cells)) >= ENOUGH_NUMBERS:
             return True
         calls = [self.wrong[number] for number in {number for number, _ in cells}]
@@ -321,7 +321,7 @@ class Table:
         return many and len(in_part) >= ENOUGH_CALLS
 
     def _is_shown(self, cover: Cover) -> bool:
-        """Tell whether enough calls show a mistake, in which each size has a number of its own."""
+        """Tell whether enough calls whose axes differ in length show a mistake."""
         values = [value for one in cover.shown for value in leaves(one.seen.value)]
         if any(np.asarray(value).dtype == bool for value in values):
             return False  # two values alone: many a fault gives them in some calls

@@ -20,7 +20,7 @@ from attention_lib.checks.calls.timeouts import OutOfTime
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# By name, what the process of an answer may be asked to call with the answer first.
+# By name, the functions that an answer's process calls with the answer as their first argument.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 

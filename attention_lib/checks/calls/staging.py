@@ -226,9 +226,9 @@ def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _among_nan(tensor: Any, beside: int = 0) -> Any:
-    """Put rows of NaN behind the last one, so that reading on too far shows.
+    """Put rows of NaN behind the last one, so that reading past it shows.
 
-    With numbers `beside` each row, from one to the next it is further than a row is long.
+    With numbers `beside` each row, the stride is longer than a row.
     """
     *leading, rows, columns = tensor.shape
     room = tensor.new_full((*leading, rows + 64, columns + beside), math.nan)

@@ -10,15 +10,14 @@ import time
 from collections.abc import Iterator
 
 CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
-WORKED = 0.9  # of a limit: if the processor worked for so much of it, nothing was waited for
-REPEATED_AFTER = 0.5  # seconds, long enough for the first `OutOfTime` to be dealt with
+WORKED = 0.9  # share of the limit: a call that used this much CPU time was not waiting
+REPEATED_AFTER = 0.5  # seconds, long enough to deal with the first `OutOfTime`
 
 
 class OutOfTime(BaseException):
     """Raised inside an answer that ran into the time limit (no `except Exception` stops it).
 
-    `waited` tells that the processor worked less for it than the limit: the answer slept, or the
-    machine was busy.
+    `waited` says that it used less CPU time than the limit: it slept, or the machine was busy.
     """
 
     def __init__(self, waited: bool = False) -> None:
@@ -30,12 +29,10 @@ class OutOfTime(BaseException):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise `OutOfTime` in the body once it has run for `seconds`; infinity sets no limit.
 
-    On a busy machine it may take longer: what counts is the time that the processor worked for
-    it, as long as four times that has not gone by.
+    CPU time counts, so on a busy machine it may take up to four times as long.
 
-    A timer signal where the system has one; elsewhere (Windows) a thread that interrupts the
-    main one. Off the main thread neither can interrupt, and nothing is limited; nor is it where
-    there are no threads (Python in a browser).
+    A timer signal interrupts it where the system has one, elsewhere (Windows) a second thread.
+    Off the main thread, and without threads (Python in a browser), there is no limit.
     """
     if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield

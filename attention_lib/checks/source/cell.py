@@ -34,7 +34,7 @@ class Source:
         return (self.function, *self.helpers)
 
     def made(self, changed: Collection[ast.AST]) -> Callable[..., Any] | None:
-        """Make the function anew, its changed parts from their trees; None if that cannot be done."""
+        """Compile the function again with its changed parts; None if that fails."""
         names = dict(self.namespace)
         try:
             for function, code in reversed(self.compiled.items()):  # the helpers first

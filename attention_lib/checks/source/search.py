@@ -34,7 +34,7 @@ LEAST_CALL_SECONDS = 0.01  # the same for an answer that is quick
 MUCH_SLOWER = 5  # than before: an edited answer that may never end
 MOST_RANK = 4  # of an edit that is named though it does not mend everything
 MOST_PROMISING = 4  # edits that a second one is tried with
-MOST_WHOLES = 4  # mends of all results that are looked at
+MOST_WHOLES = 4  # mends of all results, of which the first that the probes accept is named
 MOST_PLACES = 2  # that an edit is made in, where another fault is named too
 MOST_EDITS = 3  # in two changes, of which one may be made in two places
 
