@@ -32,9 +32,9 @@ from attention_lib.exercises.parts.blocks import (
     block_slices,
     first_item_only,
     forms_scores_twice,
-    growth_in_bytes,
     held_and_allowed,
     ignores_block_size,
+    keeps_every_block,
     large_scores,
     long_inputs,
     mistakes_of,
@@ -121,25 +121,9 @@ def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
     )
 
 
-FEW_KEYS, MANY_KEYS, SMALL_BLOCK = 64, 160, 4
-BYTES_ALLOWED_A_KEY = 900  # several copies of a key and its value
 LIST_OF_BLOCKS = (
     "Add each block to the output so far, corrected when the maximum grows, and let the block go."
 )
-
-
-def keeps_every_block(answer: Answer, rng: Generator) -> str | None:
-    """Compare the memory for few and many keys: an output kept for each block would grow with them."""
-    few, many = (long_inputs(rng, 128, keys, 8) for keys in (FEW_KEYS, MANY_KEYS))
-    growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
-    allowed = BYTES_ALLOWED_A_KEY * (MANY_KEYS - FEW_KEYS)
-    if growth <= allowed:
-        return None
-    return (
-        "tiled_attention returns the right values but keeps something of every block: for "
-        f"{MANY_KEYS} keys in blocks of {SMALL_BLOCK} it held {growth:,} bytes more than for "
-        f"{FEW_KEYS}, and {allowed:,} more are allowed. {LIST_OF_BLOCKS}"
-    )
 
 
 def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
@@ -287,7 +271,8 @@ EXERCISE = Exercise(
         holds_the_matrix,
         ignores_block_size("tiled_attention", 30, 100),
         takes_block_size_for_a_count("tiled_attention", 3, 60),
-        keeps_every_block,
+        # The bytes of several copies of a key and its value.
+        keeps_every_block("tiled_attention", 8, 900, LIST_OF_BLOCKS),
         forms_scores_twice("tiled_attention"),
     ),
     hints=HINTS,

@@ -26,9 +26,9 @@ from attention_lib.exercises.parts.blocks import (
     NUMBER_OF_BLOCKS,
     block_slices,
     forms_scores_twice,
-    growth_in_bytes,
     held_and_allowed,
     ignores_block_size,
+    keeps_every_block,
     long_inputs,
     takes_block_size_for_a_count,
 )
@@ -133,8 +133,6 @@ def magnitude(query, key, value, logsumexp, grad_output):
 
 LENGTH, KEYS, BLOCK = 64, 640, 32
 BYTES_ALLOWED = 26 * 8  # a weight of a block: temporaries, copies of the inputs
-FEW_KEYS, MANY_KEYS, SMALL_BLOCK = 64, 160, 4
-BYTES_ALLOWED_A_KEY = 1100  # several copies of a key, its value and their gradients
 WHOLE_MATRIX = (
     "Form the weights of one block of keys, carry the gradient through them, and only then go on "
     "to the next block."
@@ -164,20 +162,6 @@ def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
         "tiled_attention_backward returns the right values but holds more than one block of "
         f"weights: for L = {length}, S = {keys:,} and block_size = {BLOCK} "
         f"{held_and_allowed(held, allowed)} {WHOLE_MATRIX}"
-    )
-
-
-def keeps_every_block(answer: Answer, rng: Generator) -> str | None:
-    """Compare the memory for few and many keys: what is kept for each block would grow with them."""
-    few, many = (with_saved(*long_inputs(rng, 128, keys, 3)) for keys in (FEW_KEYS, MANY_KEYS))
-    growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
-    allowed = BYTES_ALLOWED_A_KEY * (MANY_KEYS - FEW_KEYS)
-    if growth <= allowed:
-        return None
-    return (
-        "tiled_attention_backward returns the right values but keeps something of every block: for "
-        f"{MANY_KEYS} keys in blocks of {SMALL_BLOCK} it held {growth:,} bytes more than for "
-        f"{FEW_KEYS}, and {allowed:,} more are allowed. {WHOLE_MATRIX}"
     )
 
 
@@ -364,7 +348,8 @@ EXERCISE = Exercise(
         holds_the_matrix,
         ignores_block_size("tiled_attention_backward", 30, 100, with_saved),
         takes_block_size_for_a_count("tiled_attention_backward", 3, 60, with_saved),
-        keeps_every_block,
+        # The bytes of several copies of a key, its value and their gradients.
+        keeps_every_block("tiled_attention_backward", 3, 1100, WHOLE_MATRIX, with_saved),
         forms_scores_twice("tiled_attention_backward", FORMED_TWICE, with_saved),
     ),
     hints=HINTS,

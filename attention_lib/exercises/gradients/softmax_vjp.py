@@ -16,7 +16,7 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, grows_faster_than_its_input, peak_bytes
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
-from attention_lib.exercises.parts.cases import about
+from attention_lib.exercises.parts.cases import about, in_float32
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.gradients import softmax_vjp
 from attention_lib.lessons.softmax import softmax
@@ -44,10 +44,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
     yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 3, 5)))
     yield Case(softmax(rng.normal(size=(2, 1, 3, 6))), rng.normal(size=(2, 1, 3, 6)))
-    yield Case(
-        softmax(rng.normal(size=(3, 7))).astype(np.float32),
-        rng.normal(size=(3, 7)).astype(np.float32),
-    )
+    yield Case(*in_float32((softmax(rng.normal(size=(3, 7))), rng.normal(size=(3, 7)))))
     yield Case(softmax(rng.normal(size=(2, 6))), 5.0 + rng.normal(size=(2, 6)))
     yield Case(softmax(rng.normal(0.0, 12.0, (3, 5))), rng.normal(size=(3, 5)))
 

@@ -72,8 +72,8 @@ def stepped(
     *,
     mean_of: Callable[..., NDArray] = lambda m, g, b: b * m + (1 - b) * g,
     square_of: Callable[..., NDArray] = lambda v, g, b: b * v + (1 - b) * g**2,
-    correct1: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
-    correct2: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
+    correct: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
+    is_corrected: tuple[bool, bool] = (True, True),  # mean, square
     divisor: Callable[[NDArray, float], NDArray] = lambda v, epsilon: np.sqrt(v) + epsilon,
     sign: float = -1.0,
     used: Callable[[NDArray, NDArray], NDArray] = lambda new, old: new,
@@ -85,8 +85,8 @@ def stepped(
     @by_name(adam_step)
     def answer(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
         new_mean, new_square = mean_of(mean, gradient, beta1), square_of(square, gradient, beta2)
-        m_hat = used(new_mean, mean) / correct1(beta1, step)
-        v_hat = used(new_square, square) / correct2(beta2, step)
+        m_hat = used(new_mean, mean) / (correct(beta1, step) if is_corrected[0] else 1)
+        v_hat = used(new_square, square) / (correct(beta2, step) if is_corrected[1] else 1)
         moved = parameter + sign * rate * m_hat / divisor(v_hat, epsilon)
         results = end(moved, new_mean, new_square, m_hat, v_hat)
         if not in_the_parameters_dtype:
@@ -96,24 +96,29 @@ def stepped(
     return answer
 
 
-def uncorrected(beta: float, step: int) -> float:
-    return 1.0
-
-
-def with_defaults(**fixed: float) -> Answer:
-    """Take a step that ignores some of its settings."""
+def with_settings(change: Callable[[float, float, float, float], tuple[float, ...]]) -> Answer:
+    """Take a right step with other settings than those that are given."""
 
     @by_name(adam_step)
     def answer(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-        settings = {"rate": rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon} | fixed
-        return adam_step(parameter, gradient, mean, square, step, **settings)
+        settings = change(rate, beta1, beta2, epsilon)
+        return adam_step(parameter, gradient, mean, square, step, *settings)
 
     return answer
 
 
 @by_name(adam_step)
-def betas_exchanged(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-    return adam_step(parameter, gradient, mean, square, step, rate, beta2, beta1, epsilon)
+def square_of_mean(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
+    new_mean = beta1 * mean + (1 - beta1) * gradient
+    new_square = beta2 * square + (1 - beta2) * new_mean**2
+    root = np.sqrt(new_square / (1 - beta2**step)) + epsilon
+    moved = parameter - rate * new_mean / (1 - beta1**step) / root
+    return tuple(array.astype(parameter.dtype) for array in (moved, new_mean, new_square))
+
+
+def root_or_nan(values: NDArray) -> NDArray:
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(values)
 
 
 @by_name(adam_step)
@@ -129,13 +134,13 @@ def epsilon_before_correction(parameter, gradient, mean, square, step, rate, bet
 MISTAKES = known_mistakes(
     "no-correction: The correction for the start at 0 is missing: divide mean by 1 − beta1**step "
     "and square by 1 − beta2**step before the step.",
-    stepped(correct1=uncorrected, correct2=uncorrected),
+    stepped(is_corrected=(False, False)),
     "square-uncorrected: square is not corrected for its start at 0: divide it by 1 − beta2**step "
     "before the step.",
-    stepped(correct2=uncorrected),
+    stepped(is_corrected=(True, False)),
     "mean-uncorrected: mean is not corrected for its start at 0: divide it by 1 − beta1**step "
     "before the step.",
-    stepped(correct1=uncorrected),
+    stepped(is_corrected=(False, True)),
     "corrected-returned: The corrected mean and square are returned: they serve this step only. "
     "Return the running means as they are.",
     stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v_hat)),
@@ -143,23 +148,14 @@ MISTAKES = known_mistakes(
     stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m, v_hat)),
     "correction-without-step: The correction divides by 1 − beta in every step: it is 1 − "
     "beta**step, which grows to 1.",
-    stepped(correct1=lambda beta, step: 1 - beta, correct2=lambda beta, step: 1 - beta),
+    stepped(correct=lambda beta, step: 1 - beta),
     "correction-multiplied: The correction multiplies: divide by 1 − beta**step, which makes the "
     "running means larger.",
-    stepped(
-        correct1=lambda beta, step: 1 / (1 - beta**step),
-        correct2=lambda beta, step: 1 / (1 - beta**step),
-    ),
+    stepped(correct=lambda beta, step: 1 / (1 - beta**step)),
     "step-from-zero: The steps are counted from 0 in the correction: step is 1 for the first one, "
     "and beta**step is taken as it is.",
-    stepped(
-        correct1=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
-        correct2=lambda beta, step: 1 - np.float64(beta) ** (step - 1),
-    ),
-    stepped(
-        correct1=lambda beta, step: 1 - beta ** (step + 1),
-        correct2=lambda beta, step: 1 - beta ** (step + 1),
-    ),
+    stepped(correct=lambda beta, step: 1 - np.float64(beta) ** (step - 1)),
+    stepped(correct=lambda beta, step: 1 - beta ** (step + 1)),
     "uphill: The step goes uphill: subtract it from the parameter.",
     stepped(sign=1.0),
     "no-root: The root is missing: divide by the root of the corrected square, plus epsilon.",
@@ -179,9 +175,7 @@ MISTAKES = known_mistakes(
     ),
     stepped(square_of=lambda v, g, b: b * v + (1 - b) * np.abs(g)),
     "mean-squared: The running mean itself is squared: square is the running mean of gradient**2.",
-    lambda parameter, gradient, mean, square, step, *args, **kwargs: square_of_mean(
-        parameter, gradient, mean, square, step, *args, **kwargs
-    ),
+    square_of_mean,
     "new-share-missing: The factor 1 − beta before the gradient is missing: mean = beta1 * mean + "
     "(1 - beta1) * gradient, and square alike.",
     stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b: b * v + g**2),
@@ -207,38 +201,18 @@ MISTAKES = known_mistakes(
         *adam_step(parameter, gradient, mean, square, step, rate, *args, **kwargs)[1:],
     ),
     "betas-exchanged: beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
-    betas_exchanged,
+    with_settings(lambda rate, beta1, beta2, epsilon: (rate, beta2, beta1, epsilon)),
     "defaults-always: rate, beta1, beta2 or epsilon is always its default: use the argument.",
-    *(
-        with_defaults(**{name: value})
-        for name, value in (
-            ("rate", 1e-3),
-            ("beta1", 0.9),
-            ("beta2", 0.999),
-            ("epsilon", 1e-8),
-        )
-    ),
+    with_settings(lambda rate, beta1, beta2, epsilon: (1e-3, beta1, beta2, epsilon)),
+    with_settings(lambda rate, beta1, beta2, epsilon: (rate, 0.9, beta2, epsilon)),
+    with_settings(lambda rate, beta1, beta2, epsilon: (rate, beta1, 0.999, epsilon)),
+    with_settings(lambda rate, beta1, beta2, epsilon: (rate, beta1, beta2, 1e-8)),
     "parameter-alone: Only the parameter is returned: return the three, (parameter, mean, square).",
     lambda *args, **kwargs: adam_step(*args, **kwargs)[0],
     "results-reordered: The three results are in another order: return (parameter, mean, square).",
     lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (0, 2, 1)),
     lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (1, 2, 0)),
 )
-
-
-def root_or_nan(values: NDArray) -> NDArray:
-    with np.errstate(invalid="ignore"):
-        return np.sqrt(values)
-
-
-@by_name(adam_step)
-def square_of_mean(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-    new_mean = beta1 * mean + (1 - beta1) * gradient
-    new_square = beta2 * square + (1 - beta2) * new_mean**2
-    root = np.sqrt(new_square / (1 - beta2**step)) + epsilon
-    moved = parameter - rate * new_mean / (1 - beta1**step) / root
-    return tuple(array.astype(parameter.dtype) for array in (moved, new_mean, new_square))
-
 
 EXERCISE = Exercise(
     name="adam_step",

@@ -110,9 +110,9 @@ def draw_layer(
     return Case(*arguments, tuple(rng.normal(size=shape) for _ in range(2)))
 
 
-def causal(length: int, total: int) -> NDArray:
+def causal(length: int, total: int, ahead: int = 0) -> NDArray:
     """Allow the last of `length` queries all of `total` keys, and each before it one less."""
-    return np.tri(length, total, total - length, dtype=bool)
+    return np.tri(length, total, total - length + ahead, dtype=bool)
 
 
 @by_name(decoder_attention)
@@ -173,8 +173,8 @@ def right_cache(new: Layer) -> Cache:
     return grown(new.key, new.value, new.cache)
 
 
-def causal_of(new: Layer) -> NDArray:
-    return causal(new.length, new.total)
+def causal_of(new: Layer, ahead: int = 0) -> NDArray:
+    return causal(new.length, new.total, ahead)
 
 
 def layer_with(
@@ -330,13 +330,9 @@ MISTAKES = known_mistakes(
     "where attention is allowed.",
     layer_with(allow=lambda new: causal_of(new).astype(float)),
     "itself-missing: No word sees itself: the mask's diagonal is one place too far left.",
-    layer_with(
-        allow=lambda new: np.tri(new.length, new.total, new.total - new.length - 1, dtype=bool)
-    ),
+    layer_with(allow=lambda new: causal_of(new, -1)),
     "one-word-ahead: Each word sees one too many: the mask's diagonal is one place too far right.",
-    layer_with(
-        allow=lambda new: np.tri(new.length, new.total, new.total - new.length + 1, dtype=bool)
-    ),
+    layer_with(allow=lambda new: causal_of(new, 1)),
     "mask-inverted: The mask is inverted: True means that attention is allowed.",
     layer_with(allow=lambda new: ~causal_of(new)),
     "mask-by-positions: The mask follows the positions: they serve the rotation only, and the "

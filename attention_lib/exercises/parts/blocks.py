@@ -342,6 +342,33 @@ def growth_in_bytes(answer: Answer, small: Arguments, large: Arguments, block_si
     return peak_bytes(answer, *large, block_size) - first
 
 
+FEW_KEYS, MANY_KEYS, SMALL_BLOCK = 64, 160, 4
+
+
+def keeps_every_block(
+    name: str,
+    d_v: int,
+    bytes_a_key: int,
+    remedy: str,
+    complete: Callable[..., Arguments] = as_they_are,
+) -> Probe:
+    """Return a probe of memory for few and many keys: what is kept of each block grows with them."""
+
+    def probe(answer: Answer, rng: Generator) -> str | None:
+        few, many = (complete(*long_inputs(rng, 128, keys, d_v)) for keys in (FEW_KEYS, MANY_KEYS))
+        growth = growth_in_bytes(answer, few, many, SMALL_BLOCK)
+        allowed = bytes_a_key * (MANY_KEYS - FEW_KEYS)
+        if growth <= allowed:
+            return None
+        return (
+            f"{name} returns the right values but keeps something of every block: for {MANY_KEYS} "
+            f"keys in blocks of {SMALL_BLOCK} it held {growth:,} bytes more than for {FEW_KEYS}, "
+            f"and {allowed:,} more are allowed. {remedy}"
+        )
+
+    return probe
+
+
 HUGE = 1e200  # two such numbers multiplied overflow
 FORMED_TWICE = (
     "Form the scores of each block once, and use them up in that step: the maximum, the total and "

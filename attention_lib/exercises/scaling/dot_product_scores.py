@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.lessons.scaling import dot_product_scores
 from attention_lib.lessons.softmax import softmax
@@ -34,9 +35,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(2, 3, 6, 7)), rng.normal(size=(2, 3, 5, 7)))
     # All sizes equal: here a missing or misplaced transpose gives numbers, not an error.
     yield Case(rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3, 3)))
-    yield Case(
-        rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=(2, 3)).astype(np.float32)
-    )
+    yield Case(*in_float32((rng.normal(size=(5, 3)), rng.normal(size=(2, 3)))))
     yield Case(rng.normal(size=(1, 6)), rng.normal(size=(5, 6)))
 
 

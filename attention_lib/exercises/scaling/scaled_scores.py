@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.cases import drawn_again, other_arrays
+from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.exercises.scaling.dot_product_scores import unit
 from attention_lib.lessons.scaling import scaled_scores
@@ -39,14 +39,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(2, 3, 5, 6)), rng.normal(size=(2, 3, 7, 6)))
     yield Case(rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3, 3)))  # see dot_product_scores
     yield Case(np.array([[1, 2, 0], [3, 1, 1]]), np.array([[2, 1, 5], [0, 4, 1]]))
-    yield Case(
-        rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=(2, 3)).astype(np.float32)
-    )
-    yield Case(
-        rng.normal(size=(2, 7)).astype(np.float32),
-        rng.normal(size=(3, 7)).astype(np.float32),
-        scale=0.3,
-    )
+    yield Case(*in_float32((rng.normal(size=(5, 3)), rng.normal(size=(2, 3)))))
+    yield Case(*in_float32((rng.normal(size=(2, 7)), rng.normal(size=(3, 7)))), scale=0.3)
 
 
 def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArray:

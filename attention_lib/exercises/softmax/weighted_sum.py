@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.cases import drawn_again, other_arrays
+from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
 from attention_lib.lessons.softmax import softmax, weighted_sum
 
 HINTS = (
@@ -31,10 +31,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(softmax(rng.normal(size=(2, 3, 5, 7))), rng.normal(size=(2, 3, 7, 6)))
     yield Case(softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3)))  # square: see softmax
     yield Case(rng.normal(size=(5, 3)), rng.normal(size=(3, 2)))  # any weights, not only softmax's
-    yield Case(
-        softmax(rng.normal(size=(6, 3))).astype(np.float32),
-        rng.normal(size=(3, 2)).astype(np.float32),
-    )
+    yield Case(*in_float32((softmax(rng.normal(size=(6, 3))), rng.normal(size=(3, 2)))))
     yield Case(np.array([[1, 0, 2], [0, 3, 1]]), np.array([[2, 1], [0, 4], [5, 3]]))
 
 
