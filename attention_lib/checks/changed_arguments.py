@@ -203,9 +203,8 @@ def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
             ("{} - 1", lambda x: x - 1),
         )
     for text, operation in operations:
-        used = text.format(name)
-        what = used if " for " in used else f"{used} in place of {name}"
-        yield ArgumentChange(f"with {what}", advice, _applied(name, operation), text in COMMON)
+        used = f"with {text.format(name)} in place of {name}"
+        yield ArgumentChange(used, advice, _applied(name, operation), text in COMMON)
 
 
 def _applied(name: str, operation: Callable[[Any], Any]) -> Callable[[Arguments], Arguments | None]:

@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.masks import as_float_masks
 from attention_lib.lessons.attention import causal_mask
 
 HINTS = (
@@ -45,10 +46,7 @@ MISTAKES = known_mistakes(
     lambda length: np.ones((length, length), bool),
     "only-diagonal: Only the diagonal is True: the keys before the query are allowed as well.",
     lambda length: np.eye(length, dtype=bool),
-    "float-mask: This is a float mask, to be added to scores. Here booleans are asked for: True "
-    "where allowed.",
-    lambda length: np.where(np.tri(length, dtype=bool), 0.0, -np.inf),
-    lambda length: np.where(np.tri(length, dtype=bool), 0.0, -1e9),
+    *as_float_masks(causal_mask),
 )
 
 EXERCISE = Exercise(
