@@ -73,6 +73,23 @@ def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake
     )
 
 
+def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Let two mistakes that a maker makes from different parts be made as one answer, too."""
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def made(*args: Any, **named: Any) -> Answer:
+        answer: Any = make(*args, **named)
+        parts = dict(signature.bind(*args, **named).arguments)
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                parts |= parts.pop(name, {})
+        answer.composed = made, parts
+        return answer
+
+    return made
+
+
 @dataclass(frozen=True, eq=False)
 class Exercise:
     """One exercise of the course; equal to itself alone.

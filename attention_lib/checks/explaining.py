@@ -135,6 +135,11 @@ def changed_call(attempt: Attempt) -> Report | None:
 # Two faults
 
 
+def two_in_one_answer(attempt: Attempt) -> Report | None:
+    """Name two known mistakes that give all wrong numbers when one answer makes both."""
+    return _covered(attempt, attempt.table.one(attempt.table.together()))
+
+
 def changed_and_known(attempt: Attempt) -> Report | None:
     return _covered(attempt, attempt.table.one(attempt.table.pairs()))
 
@@ -390,6 +395,7 @@ STEPS: tuple[Step, ...] = (
     known_beside_errors,
     relation_to_the_right,
     changed_call,
+    two_in_one_answer,
     changed_and_known,
     two_known,
     result_fault_and_known,

@@ -64,9 +64,14 @@ def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
 def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
     """Call a function of this library, which need not be watched as a learner's is."""
+    with time_limit(MISTAKE_SECONDS):
+        return called(exercise, variant, case)
+
+
+def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
+    """Call it without a time limit of its own, which takes longer than most calls."""
     try:
-        with time_limit(MISTAKE_SECONDS):
-            return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
+        return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
     except Exception as error:
         return Observation(error=error)
 
@@ -103,6 +108,17 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
     if contradict(*sentences):
         return None
     return Hypothesis(known.exercise, sentences, known.variant, change)
+
+
+def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
+    """Make two known mistakes as one answer; None if they are not made from different parts."""
+    if not hasattr(one.variant, "composed") or not hasattr(other.variant, "composed"):
+        return None
+    (make, parts), (other_make, other_parts) = one.variant.composed, other.variant.composed
+    if make is not other_make or parts.keys() & other_parts.keys():
+        return None
+    sentences = (*one.sentences, *other.sentences)
+    return Hypothesis(one.exercise, sentences, make(**parts, **other_parts))
 
 
 # Two faults of one thing may cancel: then neither was made.

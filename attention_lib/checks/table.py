@@ -6,6 +6,8 @@ makes that wrong. A cover is one hypothesis, or two, that explain wrong results 
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +15,19 @@ from functools import cached_property
 
 import numpy as np
 
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.chance import has_different_axes, is_telling, leaves, numbers_in
 from attention_lib.checks.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import (
     Hypothesis,
+    called,
     changed_calls,
     contradict,
     joined,
     known_mistakes,
+    together,
 )
 
 FIRST_CALLS = 3  # of the wrong calls: on one of them a mistake must show by itself
@@ -29,6 +35,7 @@ ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
 ENOUGH_OF_ARRAYS = 10  # the same, where a call has several
 ENOUGH_CALLS = 2  # with axes of different lengths, that show it
 ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
+PAIRS_SECONDS = 1.0  # to try pairs of mistakes on one call
 
 Parts = frozenset[int]  # results of a call, counted from 0
 Cells = frozenset[tuple[int, int]]  # a wrong call and a result of it, both counted from 0
@@ -181,6 +188,29 @@ class Table:
                     continue
                 if both := joined(one, changed):
                     yield both
+
+    def together(self) -> list[Hypothesis]:
+        """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
+        if self.exercise.run is not None:
+            return []  # launches of kernels would take too long
+        first, variants = self.wrong[0], dict[Mistake | None, Hypothesis]()
+        for one in self.known:  # of each mistake a variant that shows there, if there is one
+            if one.mistake not in variants or self.is_right(variants[one.mistake], first):
+                variants[one.mistake] = one
+        shown = {one: not self.is_right(one, first) for one in variants.values()}
+        pairs = [
+            both
+            for one, other in itertools.combinations(shown, 2)
+            if (shown[one] or shown[other]) and (both := together(one, other))
+        ]
+        found, (args, kwargs) = list[Hypothesis](), (first.trial.case.args, first.trial.case.kwargs)
+        with contextlib.suppress(OutOfTime), time_limit(PAIRS_SECONDS):
+            for both in pairs:
+                case = Case(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+                other = called(self.exercise, both.variant, case)
+                if alike(first.seen.value, other.value, first.trial.allowed, first.trial.precision):
+                    found.append(both)
+        return found
 
     def two(self) -> Cover | None:
         """Find the only two known mistakes of which each wrong result shows one alone, or both."""

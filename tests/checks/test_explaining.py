@@ -49,6 +49,15 @@ def reversed_pair_with_exponents_upside_down(left, right):
     return t1 * np.exp(safe - m1) + t2 * np.exp(safe - m2), m
 
 
+def turned_backward_at_other_speeds(x, positions, base=10000.0):
+    d = x.shape[-1]
+    angles = positions[:, None] * base ** (-np.arange(d // 2) / d)
+    cos, sin, even, odd = np.cos(angles), np.sin(angles), x[..., ::2], x[..., 1::2]
+    turned = np.empty(x.shape, np.result_type(x, np.float32))
+    turned[..., ::2], turned[..., 1::2] = even * cos + odd * sin, odd * cos - even * sin
+    return turned
+
+
 def transposed_matrices_without_the_last(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     query, key, value = (split_heads(x @ w.T, num_heads) for w in (w_q, w_k, w_v))
     mask = mask if mask is None or mask.ndim < 3 else mask[..., None, :, :]
@@ -85,8 +94,9 @@ def uphill_one_step_ahead(
             "multi_head_attention",
             transposed_matrices_without_the_last,
             "w_o is forgotten",
-            "w_q, w_k, w_v and w_o transposed",
+            "The matrices are transposed",
         ),
+        ("rotary_embedding", turned_backward_at_other_speeds, "the wrong way", "lacks its 2"),
         ("adam_step", uphill_one_step_ahead, "The step goes uphill", "step + 1 in place of step"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
@@ -76,6 +76,7 @@ def cases(rng: Generator) -> Iterator[Case]:
 magnitude = cross_attention_magnitude
 
 
+@composable
 def cross_attention_with(**parts: Callable[..., Any]) -> Answer:
     """Make cross-attention of an attention made from parts."""
     return projected(attention_with(**parts))

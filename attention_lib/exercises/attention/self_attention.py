@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attention_with,
     cross_attention_magnitude,
@@ -73,6 +73,7 @@ def cases(rng: Generator) -> Iterator[Case]:
 magnitude = within_one_sequence(cross_attention_magnitude)
 
 
+@composable
 def self_attention_with(**parts: Callable[..., Any]) -> Answer:
     """Make self-attention of an attention made from parts."""
     return within_one_sequence(projected(attention_with(**parts)))

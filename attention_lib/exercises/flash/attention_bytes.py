@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.flash import attention_bytes
 
 HINTS = (
@@ -53,6 +53,7 @@ def tiles_of(length: int, block_rows: int | None) -> int:
     return 1 if block_rows is None else -(-length // block_rows)
 
 
+@composable
 def counted(
     naive: tuple[int, int],
     tiled: tuple[int, int],

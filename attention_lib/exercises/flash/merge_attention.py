@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.flash import merge_attention
 
 Pair = tuple[NDArray, NDArray]
@@ -84,6 +84,7 @@ def finite(joined: NDArray) -> NDArray:
     return np.where(joined == -np.inf, 0, joined)
 
 
+@composable
 def merging(
     *,
     join: Callable[[NDArray, NDArray], NDArray] = np.logaddexp,

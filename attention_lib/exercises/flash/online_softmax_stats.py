@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case, Stream
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import about
 from attention_lib.lessons.flash import online_softmax_stats
 
@@ -156,6 +156,7 @@ def merged(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
     return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
 
 
+@composable
 def one_by_one(
     first: float = -np.inf,
     merge: Callable[..., Any] = merged,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     FIXED_BLOCKS,
     NUMBER_OF_BLOCKS,
@@ -176,6 +176,7 @@ def sum_of_products(output: NDArray, grad_output: NDArray) -> NDArray:
     return (grad_output * output).sum(axis=-1, keepdims=True)
 
 
+@composable
 def backward(
     *,
     scale: Callable[[NDArray, NDArray], float] = root_scale,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import overflows
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
     FIXED_BLOCKS,
@@ -171,11 +171,13 @@ def in_the_future(row: NDArray, column: NDArray) -> NDArray:
     return column > row
 
 
+@composable
 def tiled_over_all_keys(**parts: Any) -> Answer:
     """Make tiled attention with the future hidden: right values from too much work."""
     return tiled(**{"hidden": in_the_future, **parts})
 
 
+@composable
 def tiled_over_queries(
     last: Callable[[int, int, int], int],
     hidden: Callable[[NDArray, NDArray], Any] = in_the_future,

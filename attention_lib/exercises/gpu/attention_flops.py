@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference
 
 HINTS = (
@@ -34,6 +34,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*sizes, is_causal=True)
 
 
+@composable
 def flops(factor: float, causal: float = 0.5, length: float = 2, extra: float = 0.0) -> Answer:
     """Make an answer from its factor of head_dim, of causal attention, and the power of length."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -85,6 +85,7 @@ def problem_with_dtypes(answer: Answer, rng: Generator) -> str | None:
     return None
 
 
+@composable
 def part_with(
     *,
     scale: Callable[..., float] = lambda query, key, value: 1 / math.sqrt(query.shape[-1]),

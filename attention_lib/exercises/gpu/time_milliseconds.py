@@ -19,7 +19,7 @@ from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.simulated import Work
 from attention_lib.checks.calls.tensors import is_tensor
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference, torch_device
 
 HINTS = (
@@ -68,6 +68,7 @@ def problem_with(value: Any, durations: list[float]) -> str | None:
     )
 
 
+@composable
 def timer(
     *,
     warm: int = 1,

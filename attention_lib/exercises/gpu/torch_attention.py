@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -116,6 +116,7 @@ def lower_triangle(scores: Any, diagonal: int = 0) -> Any:
     return ones.tril(diagonal=diagonal)
 
 
+@composable
 def attention_with(
     *,
     scale: Callable[..., float] = lambda query, key, value: math.sqrt(query.shape[-1]),

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import (
@@ -136,7 +136,7 @@ def backward(
     *,
     weigh: Callable[[NDArray, NDArray | None], NDArray] = weigh_by_softmax,
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
-    scale: float | None = None,
+    scale: float | Callable[[NDArray, NDArray, NDArray], float] | None = None,
     scale_back: float | None = None,
     to_query: Callable[..., NDArray] = lambda grad_scores, query, key: grad_scores @ key,
     to_key: Callable[..., NDArray] = lambda grad_scores, query, key: grad_scores.mT @ query,
@@ -145,6 +145,7 @@ def backward(
     """Compute the three gradients with one of the steps replaced by a wrong one."""
     right_scale = 1 / math.sqrt(query.shape[-1])
     scale = right_scale if scale is None else scale
+    scale = scale(query, key, value) if callable(scale) else scale
     scale_back = scale if scale_back is None else scale_back
     weights = weigh(query @ key.mT * scale, mask)
     grad_scores = through_softmax(weights, grad_output @ value.mT)
@@ -155,6 +156,7 @@ def backward(
     )
 
 
+@composable
 def with_step(**changes: Callable | float) -> Answer:
     return lambda *args, **mask: backward(*args, **mask, **changes)
 
@@ -176,7 +178,7 @@ def softmax_or_nan(scores: NDArray, axis: int | None = -1) -> NDArray:
 
 
 def with_scale(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
-    return lambda *args, **mask: backward(*args, **mask, scale=scale(*args[:3]))
+    return with_step(scale=scale)
 
 
 def afterward(change: Callable[[Gradients, NDArray], tuple[NDArray, ...]]) -> Answer:

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.lessons.learning import adam_step
 
@@ -68,6 +68,7 @@ def magnitude(parameter, gradient, mean, square, step, rate, beta1, beta2, epsil
     return np.abs(parameter) + move, mean_size, square_size
 
 
+@composable
 def stepped(
     *,
     mean_of: Callable[..., NDArray] = lambda m, g, b: b * m + (1 - b) * g,

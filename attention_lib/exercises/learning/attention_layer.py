@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import draw_projections, in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax, softmax_with_one_maximum
@@ -66,6 +66,7 @@ def past(scores: NDArray) -> NDArray:
     return np.tri(scores.shape[-1], dtype=bool)
 
 
+@composable
 def layer(
     *,
     scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.learning import attention_layer as forward
 from attention_lib.exercises.learning.attention_layer import zero_for_empty
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
@@ -100,6 +100,7 @@ def summed(left: NDArray, right: NDArray) -> NDArray:
     return rows(left).T @ rows(right)
 
 
+@composable
 def backward(
     *,
     scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),

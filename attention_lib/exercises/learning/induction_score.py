@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.learning import induction_score
 from attention_lib.lessons.softmax import softmax
 
@@ -59,6 +59,7 @@ def total(row: NDArray, places: list[int]) -> float:
     return float(sum(row[places]))
 
 
+@composable
 def scored(
     *,
     equal: Callable[[int, NDArray], list[int]] = earlier_equal,

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax
@@ -130,6 +130,7 @@ def from_all(
 right_output = from_all(attend)
 
 
+@composable
 def step(
     output: Callable[[Step], Any] = right_output,
     cache: Callable[[Step], Any] = lambda new: (new.keys, new.values),

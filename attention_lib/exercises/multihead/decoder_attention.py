@@ -24,7 +24,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.multihead.decode_step import Cache, grown
 from attention_lib.exercises.multihead.grouped_query_attention import repeated, tiled
 from attention_lib.exercises.multihead.rotary_embedding import (
@@ -177,6 +177,7 @@ def causal_of(new: Layer, ahead: int = 0) -> NDArray:
     return causal(new.length, new.total, ahead)
 
 
+@composable
 def layer_with(
     *,
     order: tuple[int, int, int] = (0, 1, 2),

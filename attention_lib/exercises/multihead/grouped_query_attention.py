@@ -16,7 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import attend, attention_magnitude
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
@@ -104,6 +104,7 @@ def magnitude(query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None
 Share = Callable[[NDArray, int], NDArray]
 
 
+@composable
 def groups_with(
     share: Share = repeated,
     share_values: Share | None = None,

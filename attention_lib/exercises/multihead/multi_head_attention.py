@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attend,
     attend_by_library,
@@ -110,6 +110,7 @@ def for_all_heads(mask: NDArray) -> NDArray:
     return mask[..., None, :, :]
 
 
+@composable
 def layer_with(
     *,
     order: tuple[int, int, int] = (0, 1, 2),

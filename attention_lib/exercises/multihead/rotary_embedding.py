@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.softmax import cut_to_integers
 from attention_lib.lessons.multihead import rotary_embedding
 
@@ -87,6 +87,7 @@ def side_by_side(first: NDArray, second: NDArray) -> NDArray:
     return np.concatenate([first, second], axis=-1)
 
 
+@composable
 def rotation_with(
     turn: Turn = counter_clockwise,
     take: Callable[[NDArray], tuple[NDArray, NDArray]] = by_pairs,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.exercise import composable
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.softmax import filled
 from attention_lib.lessons.attention import attention
@@ -43,6 +44,7 @@ def softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
     return masked_softmax(scores, scores > -np.inf, axis)
 
 
+@composable
 def attention_with(
     *,
     default_scale: Scale = inverse_root,

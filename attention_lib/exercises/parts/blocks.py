@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes, returned
-from attention_lib.checks.exercise import Probe, Table
+from attention_lib.checks.exercise import Probe, Table, composable
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.attention import attention
 
@@ -76,6 +76,7 @@ def no_correction(old: NDArray, new: NDArray) -> float:
     return 1.0
 
 
+@composable
 def tiled(
     *,
     scale: Callable[..., float] = one_over_root_d_k,

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.exercises.scaling.dot_product_scores import unit
@@ -48,6 +48,7 @@ def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArr
     return abs(scale) * products_magnitude(query, key)
 
 
+@composable
 def scaled_with(
     default: Callable[..., float] = lambda query, key: 1 / math.sqrt(query.shape[-1]),
     choose: Callable[[float, float | None], float] = lambda default, scale: (

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import (
     divided_by_sum,
@@ -69,6 +69,7 @@ def magnitude(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
     return softmax_with_temperature(scores, temperature, axis) * (1.0 + largest)
 
 
+@composable
 def checked(
     compute: Callable[[NDArray, float, int], NDArray],
     is_refused: Callable[[float], bool] = lambda temperature: temperature <= 0,

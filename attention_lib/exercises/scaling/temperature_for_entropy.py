@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.scaling import entropy, temperature_for_entropy
 from attention_lib.lessons.softmax import softmax
 
@@ -123,6 +123,7 @@ def temperature_within(scores: NDArray, target: float) -> float:
     return temperature_for_entropy(scores, min(max(target, 1e-9), limit * (1 - 1e-9)))
 
 
+@composable
 def checked(
     compute: Callable[[NDArray, float], float] = temperature_within,
     is_refused: Callable[[float, float], bool] = lambda target, limit: not 0 < target < limit,

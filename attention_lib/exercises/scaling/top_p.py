@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.scaling import top_p
 from attention_lib.lessons.softmax import softmax
 
@@ -99,6 +99,7 @@ def normalized(weights: NDArray) -> NDArray:
     return weights / np.where(total == 0, np.nan, total)
 
 
+@composable
 def with_rule(enough: Callable[[NDArray, float], NDArray], **changes: bool | int) -> Answer:
     return lambda weights, p: normalized(kept(weights, p, enough, **changes))
 
