@@ -8,6 +8,7 @@ import pytest
 from attention_lib import attention, log_softmax, masked_softmax, softmax
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.multihead.decoder_attention import layer_with, rotated
 from attention_lib.lessons.multihead import merge_heads, split_heads
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
@@ -47,6 +48,12 @@ def reversed_pair_with_exponents_upside_down(left, right):
     m = np.maximum(m1, m2)
     safe = np.where(m == -np.inf, 0.0, m)
     return t1 * np.exp(safe - m1) + t2 * np.exp(safe - m2), m
+
+
+with_values_rotated_and_groups_in_turn = layer_with(
+    turn_value=rotated,
+    share=lambda part, heads: np.concatenate([part] * (heads // part.shape[-3]), axis=-3),
+)
 
 
 def turned_backward_at_other_speeds(x, positions, base=10000.0):
@@ -95,6 +102,12 @@ def uphill_one_step_ahead(
             transposed_matrices_without_the_last,
             "w_o is forgotten",
             "The matrices are transposed",
+        ),
+        (
+            "decoder_attention",
+            with_values_rotated_and_groups_in_turn,
+            "The values are rotated too",
+            "take turns through the query heads",
         ),
         ("rotary_embedding", turned_backward_at_other_speeds, "the wrong way", "lacks its 2"),
         ("adam_step", uphill_one_step_ahead, "The step goes uphill", "step + 1 in place of step"),
