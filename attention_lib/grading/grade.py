@@ -81,7 +81,7 @@ def grade(
             f"Nothing has been handed in for {lesson}: there is no {course.shown(notebook)}."
         )
     with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
-        warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
+        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         if not _is_released(course, lesson):
             release(course, [lesson])
         with course.gradebook() as gradebook:
@@ -138,7 +138,7 @@ def _lateness(standing: Standing) -> str:
 def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Result]:
     """Add who handed in nothing, and say who is excused and who is not in the roster."""
     with warnings.catch_warnings(), course.gradebook() as gradebook:
-        warnings.simplefilter("ignore")  # nbgrader's way with its database
+        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         students = {student.id: student for student in class_list(course, gradebook)}
     whole, refused = [], course.not_collected(lesson)
     for result in results:

@@ -77,7 +77,7 @@ def _is_in_callback_of_gc(frame: FrameType | None) -> bool:
 
 @contextlib.contextmanager
 def memory_limit(more_bytes: int) -> Iterator[None]:
-    """Let this process take so much more memory than it has; beyond, Python raises MemoryError.
+    """Limit this process to `more_bytes` beyond its present memory; then Python raises MemoryError.
 
     Only Linux counts memory in the way that this needs. Elsewhere there is no limit.
     """

@@ -28,7 +28,7 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
     nbgrader = course.nbgrader()
     has_exchange = has_inbound(nbgrader.coursedir)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's way with its database
+        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         if has_exchange:
             _require(nbgrader.collect(lesson), "collect")
         if not course.submitted(lesson):

@@ -7,6 +7,7 @@ TLS.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import ipaddress
 import json
@@ -137,7 +138,7 @@ class ClusterWorkers(Workers):
 
 
 def _pass_on(future: Future, of_dask: Any) -> None:
-    """Give a future what one of dask's has come to, also a result that could not be read."""
+    """Copy the result of a dask future, or its error, to a future of Python's."""
     try:
         # Seconds, as the result is there: one that cannot be fetched must not hold up the batch.
         future.set_result(of_dask.result(timeout=60))
@@ -150,7 +151,7 @@ def _call_with(library: str, run: Callable[[Task], Ran], task: Task) -> bytes:
     try:
         if of_library() != library:
             raise OtherLibrary("its library, or its NumPy or PyTorch, is another version")
-        reply = run(task).as_json()
+        reply = dataclasses.asdict(run(task))
     except (OtherLibrary, ImportError, NoSandbox) as error:
         reply = {"error": str(error), "type": type(error).__name__}
     except Exception as error:

@@ -23,7 +23,7 @@ ALLOWED = {
 
 
 class Refused(AttributeError):
-    """A name in a pickle that is not on the list; dask takes this for one that does not exist."""
+    """A name in a pickle is not on the allow-list. Dask treats it as one that does not exist."""
 
 
 @functools.cache

@@ -156,7 +156,7 @@ def preload() -> None:
 
 
 def _start_server() -> None:
-    """Start the process that workers are forked from, which the first process does."""
+    """Start the fork server, by starting a process that does nothing."""
     with sigint_blocked():
         _context().Process().start()
 

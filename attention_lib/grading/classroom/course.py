@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONFIG = "nbgrader_config.py"
 CLASS = "NBGRADER_CLASS"  # environment variable: the name of a class beside the one without a name
 CLASS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-FOR_PATTERNS = "*?[]"  # in the name of a folder, nbgrader would take these for other names too
+FOR_PATTERNS = "*?[]"  # nbgrader reads these as a pattern, and would find other folders too
 ANY = "*"  # in place of a student's name: all of them
 UNNAMED = "default_course"  # nbgrader's name for a course without an id
 NOBODY = "."  # in place of a student's name: the folders that belong to none
@@ -212,7 +212,7 @@ class Course:
 
     @staticmethod
     def problem_with_name(student: str) -> str | None:
-        """Say why nbgrader cannot tell a student of that name from others, if so."""
+        """Return why nbgrader cannot have a student of that name, or None."""
         if any(unicodedata.category(character) in ("Cc", "Cs") for character in student):
             return "not graded: its folder's name is no readable text; rename it"
         if set(student) & set(FOR_PATTERNS):

@@ -20,7 +20,6 @@ from attention_lib.grading.classroom.course import CourseError
 if TYPE_CHECKING:
     from nbformat import NotebookNode
     from nbgrader.api import Gradebook
-    from sqlalchemy import Select
 
 log = logging.getLogger(__name__)
 
@@ -172,12 +171,13 @@ def read_standings(
     """Return what each student has for a lesson, or one has, in three queries for them all."""
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
-    for name, penalty, time, due, extension in _lateness(gradebook, lesson, student):
+    works, grades, comments = _select(gradebook, lesson, student)
+    for name, penalty, time, due, extension in works:
         extension = extension or timedelta()
         late = max(time - due - extension, timedelta()) if time and due else timedelta()
         standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
         shown[name] = [penalty]
-    for name, cell, automatic, manual, extra, score, doubt in _grades(gradebook, lesson, student):
+    for name, cell, automatic, manual, extra, score, doubt in grades:
         standing = standings[name]
         if manual is not None:
             (standing.in_doubt if doubt else standing.settled).append(cell)
@@ -185,53 +185,37 @@ def read_standings(
         standing.automatic[cell] = automatic
         standing.points[cell.removeprefix("check_")] = None if waits else score
         shown[name].append([cell, automatic, manual, extra, bool(doubt)])
-    for name, cell, comment in _comments(gradebook, lesson, student):
+    for name, cell, comment in comments:
         shown[name].append([cell, comment])
     for name, marks in shown.items():
         standings[name].marks = hashlib.sha256(json.dumps(marks).encode()).hexdigest()
     return standings
 
 
-def _lateness(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
-    from nbgrader.api import Assignment
-    from nbgrader.api import SubmittedAssignment as Work
-    from nbgrader.api import SubmittedNotebook as Notebook
-
-    columns = Notebook.late_submission_penalty, Work.timestamp, Assignment.duedate, Work.extension
-    query = _select_notebooks(lesson, student, *columns)
-    return gradebook.db.execute(query.order_by(Work.student_id))
-
-
-def _grades(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
-    from nbgrader.api import BaseCell, Grade
-    from nbgrader.api import SubmittedNotebook as Notebook
-
-    scores = Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
-    query = _select_notebooks(lesson, student, BaseCell.name, *scores, Grade.needs_manual_grade)
-    query = query.join(Grade, Grade.notebook_id == Notebook.id)
-    query = query.join(BaseCell, BaseCell.id == Grade.cell_id)
-    return gradebook.db.execute(query.order_by(BaseCell.name))
-
-
-def _comments(gradebook: Gradebook, lesson: str, student: str | None) -> Iterable[Any]:
-    from nbgrader.api import BaseCell, Comment
-    from nbgrader.api import SubmittedNotebook as Notebook
-
-    query = _select_notebooks(lesson, student, BaseCell.name, Comment.comment)
-    query = query.join(Comment, Comment.notebook_id == Notebook.id)
-    query = query.join(BaseCell, BaseCell.id == Comment.cell_id)
-    return gradebook.db.execute(query.order_by(BaseCell.name))
-
-
-def _select_notebooks(lesson: str, student: str | None, *columns: Any) -> Select[Any]:
-    """Select columns of the notebooks submitted for a lesson, after the student's name."""
-    from nbgrader.api import Assignment
+def _select(
+    gradebook: Gradebook, lesson: str, student: str | None
+) -> tuple[Iterable[Any], Iterable[Any], Iterable[Any]]:
+    """Select times and penalties, grades, and comments: rows that begin with the student's name."""
+    from nbgrader.api import Assignment, BaseCell, Comment, Grade
     from nbgrader.api import SubmittedAssignment as Work
     from nbgrader.api import SubmittedNotebook as Notebook
     from sqlalchemy import select
 
-    query = select(Work.student_id, *columns).select_from(Work)
-    query = query.join(Assignment, Assignment.id == Work.assignment_id)
-    query = query.join(Notebook, Notebook.assignment_id == Work.id)
-    query = query.where(Assignment.name == lesson)
-    return query if student is None else query.where(Work.student_id == student)
+    def rows(of: Any, *columns: Any) -> Iterable[Any]:
+        query = select(Work.student_id, *columns).select_from(Work)
+        query = query.join(Assignment, Assignment.id == Work.assignment_id)
+        query = query.join(Notebook, Notebook.assignment_id == Work.id)
+        if of is not Work:
+            query = query.join(of, of.notebook_id == Notebook.id)
+            query = query.join(BaseCell, BaseCell.id == of.cell_id)
+        query = query.where(Assignment.name == lesson)
+        query = query if student is None else query.where(Work.student_id == student)
+        return gradebook.db.execute(query.order_by(Work.student_id if of is Work else BaseCell.name))
+
+    times = Work.timestamp, Assignment.duedate, Work.extension
+    scores = Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
+    return (
+        rows(Work, Notebook.late_submission_penalty, *times),
+        rows(Grade, BaseCell.name, *scores, Grade.needs_manual_grade),
+        rows(Comment, BaseCell.name, Comment.comment),
+    )

@@ -27,7 +27,7 @@ class Entry:
 class Journal:
     """Lines of JSON, each appended when what it says has been done; the last one counts.
 
-    It is a memory, not the truth: the gradebook is. A line that is torn or missing costs the
+    It is a cache; the gradebook decides. A line that is torn or missing costs the
     time to do something again. While it is open, nobody else can open it.
     """
 

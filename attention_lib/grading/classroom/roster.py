@@ -27,7 +27,7 @@ MOST_CANDIDATES = 3
 
 
 class NotFound(Exception):
-    """A name is not exactly one student's; the text, the end of a sentence, says what to do."""
+    """A name fits no student, or several. The text ends a sentence, and says what to do."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ UNIX_MODE_SHIFT = 16  # in an entry's external attributes
 
 
 class NotCollected(Exception):
-    """Something is not collected; the text says why, as the end of a sentence."""
+    """Something is not collected. The text is the reason, as the end of a sentence."""
 
 
 def read_zip(content: bytes) -> dict[str, bytes]:

@@ -200,7 +200,7 @@ def choose_work(files: dict[str, bytes], lesson: str, blank: Blank) -> Contents:
 
 
 def _is_plain(path: str) -> bool:
-    """Tell whether a file is taken: no module, no archive, nothing that speaks for nbgrader."""
+    """Tell whether a file is taken. Modules, archives and nbgrader's own files are not."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     return not (
         path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)

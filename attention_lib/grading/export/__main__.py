@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course = Course.here()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nbgrader's way with its database, of no use here
+            warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
             if options.what == "grades":
                 sentences = _write_grades(course, options.format)
             else:

@@ -5,6 +5,7 @@ Usage: ``serve DESCRIPTOR SETTINGS``, with the descriptor of a socket, or ``conn
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -19,7 +20,7 @@ from attention_lib.grading.inside.wire import CONNECTION_TOKEN, Channel
 def main(command: str, number: str, settings: str = "") -> None:
     """Serve inside a sandbox, or without one connect back to the grader for one submission."""
     if command == "serve":
-        serve(socket.socket(fileno=int(number)), Settings.from_json(settings))
+        serve(socket.socket(fileno=int(number)), Settings(**json.loads(settings)))
     else:
         connection = socket.create_connection(("127.0.0.1", int(number)))
         connection.sendall(os.environ.pop(CONNECTION_TOKEN).encode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from dataclasses import dataclass
 
 
@@ -23,12 +21,3 @@ class Settings:
     modules: list[str]  # imported once, before the first submission
     folders_in_tmp: list[str]  # folders of Python's below /tmp, which stay visible
     links_in_tmp: dict[str, str]  # symbolic links to Python's folders, and where they lead
-
-    def as_json(self) -> str:
-        """Write the settings down."""
-        return json.dumps(dataclasses.asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """Read what `as_json` has written."""
-        return cls(**json.loads(text))

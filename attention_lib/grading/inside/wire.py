@@ -261,7 +261,7 @@ class _Unpacking:
 
         NumPy gives every entry of an array the length of the longest text.
         """
-        # Were each value as long as the longest text.
+        # As if each value were as long as the longest text.
         if self._longest * (self._count + self._texts) > 256 * limits.MIB:
             raise Malformed("texts that are too long for their number")
 

@@ -45,7 +45,7 @@ def parse_time(text: str) -> datetime | None:
 def read_time(place: Folder) -> tuple[datetime | None, str | None]:
     """Return the time that a folder's timestamp.txt says, and what to tell if that is none.
 
-    A time that has not come yet says nothing about when a work was handed in.
+    A time in the future is not used.
     """
     try:
         text = read_file(place, TIMESTAMP, 100).decode("utf-8", "replace").strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,10 +34,6 @@ class Ran:
     waited: bool = False  # marks were lost, and something to wall-clock time
     overdue: bool = False  # something was stopped by it: no other pass is made
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes, as JSON can hold it."""
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Ran:
         """Read what another machine has sent; raise ValueError if it is anything else."""
@@ -51,7 +46,7 @@ class Ran:
             waited, overdue = data["waited"] is True, data["overdue"] is True
             return cls(outputs, counts, stops, waited, overdue)
         except (KeyError, TypeError, nbformat.ValidationError) as problem:
-            raise ValueError(f"no account of a run: {type(problem).__name__}") from None
+            raise ValueError(f"not the result of a run: {type(problem).__name__}") from None
 
 
 def _output(output: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from attention_lib.grading.resource_limits import TooSlow, cpu_limit
 
 KEY = "attention_lib_budget"  # among a page's resources
 TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-# Elements that hold none, or that end where the next one of their kind begins.
+# Void elements, and those whose end tag may be left out.
 NOT_NESTED = frozenset(
     "br col dd dt hr img input li p tbody td tfoot th thead tr wbr".split()  # noqa: SIM905
 )
@@ -77,7 +77,7 @@ def require_bounds(html: str) -> None:
         if not match[1]:
             is_open[name] += 1
             depth += 1
-        elif is_open[name]:  # parsers pass over an end without a beginning
+        elif is_open[name]:  # parsers ignore an end tag without a start tag
             is_open[name] -= 1
             depth -= 1
         if depth > 100:

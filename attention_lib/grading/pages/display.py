@@ -239,7 +239,7 @@ def _cut(text: str) -> str:
 
 
 class _Pictures(dict[str, dict[str, str]]):
-    """The pictures pasted into a cell, which may be shown PICTURE_REPEATS times each on average."""
+    """The pictures pasted into a cell. Each may be shown twice on average."""
 
     def __init__(self, pictures: dict[str, dict[str, str]]) -> None:
         super().__init__(pictures)

@@ -42,7 +42,7 @@ class _TemplateCache(BytecodeCache):
         self._bytecode[bucket.key] = bucket.bytecode_to_string()
 
 
-# Jinja compiles filters that take the context in another way: one cache for each set of them.
+# Jinja compiles context filters differently: one cache per set of them.
 _template_caches: defaultdict[frozenset[str], _TemplateCache] = defaultdict(_TemplateCache)
 
 

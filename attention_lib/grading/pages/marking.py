@@ -67,9 +67,9 @@ class ShowRubric(Preprocessor):
 
 
 def link_to_next(cell: Mapping[str, Any]) -> str:
-    """Return the HTML below a rubric, which the marker's key follows: students' may have no key.
+    """Return the "next unmarked" link below a rubric. A student's HTML may not set access keys.
 
-    Only a cell that `ShowRubric` has made has it: a submission's metadata is not kept.
+    Only `ShowRubric` makes such a cell. A submission's own metadata is not kept.
     """
     unmarked = cell.get("metadata", {}).get(NEXT)
     if unmarked is None:

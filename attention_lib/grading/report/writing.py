@@ -25,7 +25,7 @@ def show_report(course: Course, lesson: str) -> None:
         If nobody has been graded for the lesson.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of nbgrader's database
+        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         report = read_class(course, lesson)
     page = write_report(course, report)
     print(as_text(report))

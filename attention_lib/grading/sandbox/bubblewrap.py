@@ -59,9 +59,9 @@ def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
 
 
 def _python() -> list[str]:
-    """Show Python and its packages, but not the course around them, this library or an exchange.
+    """Bind-mount Python and its packages; hide the course, this library and nbgrader's exchange.
 
-    In the exchange lies what other students have handed in.
+    The exchange holds other students' submissions.
     """
     shown = python_folders()
     hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
@@ -99,7 +99,7 @@ def python_links() -> dict[Path, Path]:
 
 
 def python_folders_in_tmp() -> list[str]:
-    """Return the folders of Python's that a new /tmp would hide, without those inside others."""
+    """Return Python's folders below /tmp, which a new /tmp would hide; nested ones are left out."""
     folders = {folder for folder in python_folders() if TMP in folder.parents}
     return sorted(str(folder) for folder in folders if not folders & set(folder.parents))
 

@@ -8,6 +8,7 @@ limits on all that it uses. All that it sends is serialized by `inside/wire.py`.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -84,7 +85,7 @@ class Sandbox:
             If it does not start.
         """
         bubblewrap = require_sandbox()
-        settings = _settings([*IMPORTED_MODULES, *modules]).as_json()
+        settings = json.dumps(vars(_settings([*IMPORTED_MODULES, *modules])))
         self._control, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with contextlib.ExitStack() as stack, server_end:

@@ -32,7 +32,7 @@ class Supervisor(Protocol):
         """Send SIGINT to the process."""
 
     def cpu_seconds(self) -> float:
-        """Return the processor's time that it and its children took; raise OSError if it is gone."""
+        """Return the CPU time of the process and its children; raise OSError if it has ended."""
 
     def close(self) -> None:
         """End the process, and all that it has started."""
