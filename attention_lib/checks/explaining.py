@@ -43,7 +43,17 @@ def explain(attempt: Attempt, reads_source: bool) -> Report | None:
                 continue
         if report:
             return report
-    return None
+    return None if in_numbers else _numbers_beside(attempt)
+
+
+def _numbers_beside(attempt: Attempt) -> Report | None:
+    """Name the fault of the wrong numbers beside an error, or beside one that is missing."""
+    problem, table = attempt.problem, attempt.table
+    mistake = table.only() if problem and table.wrong else None
+    if problem is None or mistake is None:
+        return None
+    besides = f"{problem.sentence} Besides: {mistake.sentence}"
+    return dataclasses.replace(problem, sentence=besides)
 
 
 def _first_failing(attempt: Attempt) -> Comparison | None:

@@ -189,6 +189,16 @@ class Table:
                 if both := joined(one, changed):
                     yield both
 
+    def only(self) -> Mistake | None:
+        """Find the only known mistake that explains all wrong calls, which may all be NaN."""
+        found = {
+            one.mistake
+            for one in self.known
+            if all(self.explains(one, call) for call in self.wrong) and not self.accuses(one)
+        }
+        is_told = self._tells or len(self.wrong) >= ENOUGH_WITH_NAN
+        return found.pop() if len(found) == 1 and is_told else None
+
     def together(self) -> list[Hypothesis]:
         """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
         if self.exercise.run is not None:

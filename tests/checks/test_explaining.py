@@ -120,6 +120,19 @@ def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
     assert second in sentence
 
 
+def test_wrong_numbers_are_explained_beside_an_error_that_is_missing():
+    def answer(scores, temperature, axis=-1):
+        if temperature < 0:
+            raise ValueError
+        with np.errstate(all="ignore"):
+            weights = np.exp(scores / temperature - scores.max(axis=axis, keepdims=True))
+            return weights / weights.sum(axis=axis, keepdims=True)
+
+    sentence = judge(EXERCISES["softmax_with_temperature"], answer, 0).sentence
+    assert "should raise ValueError here" in sentence
+    assert "Besides: The maximum subtracted is that of the scores" in sentence
+
+
 def layer_backward_with(change):
     from attention_lib import attention_layer_backward
 

@@ -42,6 +42,14 @@ def causal(documents: NDArray) -> NDArray:
     return document_mask(documents) & (distances(documents.size) >= 0)
 
 
+def first_to_last(documents: NDArray) -> NDArray:
+    mask = np.zeros((documents.size,) * 2, bool)
+    for number in documents:
+        first, *_, last = np.repeat(np.flatnonzero(documents == number), 2)
+        mask[first : last + 1, first : last + 1] = True
+    return mask
+
+
 MISTAKES = known_mistakes(
     "causal: The future is forbidden as well: here the document alone decides, before or after. "
     "causal_mask is joined later.",
@@ -67,6 +75,9 @@ MISTAKES = known_mistakes(
     lambda documents: documents == documents,
     "products: Numbers are multiplied: two of them are of one document where they are equal.",
     lambda documents: np.outer(documents, documents) > 0,
+    "first-to-last: All from a document's first position to its last is allowed, and others may lie "
+    "between: compare the numbers with ==.",
+    first_to_last,
     *as_float_masks(document_mask),
 )
 

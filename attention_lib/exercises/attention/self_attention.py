@@ -98,7 +98,8 @@ MISTAKES = known_mistakes(
     "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
-    "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
+    "projections-exchanged: Queries and keys have changed places: a row of the scores belongs to a "
+    "query, x @ w_q, a column to a key, x @ w_k.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
     "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),

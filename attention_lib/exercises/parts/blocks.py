@@ -153,7 +153,9 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
         {"correct_total": no_correction, "correct_output": no_correction},
     ),
     "output-uncorrected: The output so far is not corrected when the maximum grows: multiply it by "
-    "exp(old maximum − new maximum), like the total.": ({"correct_output": no_correction},),
+    "exp(old maximum − new maximum), like the total, while the old one is there.": (
+        {"correct_output": no_correction},
+    ),
     "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
     "exp(old maximum − new maximum), like the output.": ({"correct_total": no_correction},),
     "old-maximum: A block's exponentials are taken with the maximum from before it: take exp(score − "

@@ -58,7 +58,7 @@ MISTAKES = known_mistakes(
     lambda query, key: key @ query.mT,
     "queries-transposed: The queries are transposed: keep them as they are and transpose the keys.",
     lambda query, key: query.mT @ key,
-    "np-dot: np.dot pairs every batch item with every other: @ keeps batch dimensions together.",
+    "np-dot: Every batch item of the queries meets every one of the keys: @ keeps each with its own.",
     lambda query, key: np.dot(query, key.mT),
     "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product sums over d_k.",
     lambda query, key: query * key,

@@ -7,6 +7,7 @@ to 0.1 %.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -45,6 +46,8 @@ def problem_with(got: object, exact: float) -> str | None:
 
 
 MISTAKES = known_mistakes(
+    "whole-number: A whole number is not near enough: take the logarithm of np.finfo(dtype).max.",
+    lambda dtype: math.floor(largest_exponent(dtype)),
     "largest-number: This is the largest number itself: the x you look for has exp(x) equal to it.",
     lambda dtype: np.finfo(dtype).max,
     "powers-of-2: This counts powers of 2, and exp those of e: take the natural logarithm of the "

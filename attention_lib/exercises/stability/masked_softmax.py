@@ -132,7 +132,7 @@ MISTAKES = known_mistakes(
     "share of the sum. Mask the scores first.",
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
     "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
-    "the mask is applied, and 0/0 follows. Mask the scores first, then subtract the maximum.",
+    "the mask is applied. Mask the scores first, then subtract the maximum.",
     lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
     *map(normalized_after, (0.0, *EPSILONS)),
     "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",

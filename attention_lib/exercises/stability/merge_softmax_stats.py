@@ -127,6 +127,10 @@ MISTAKES = known_mistakes(
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
     joined(lambda total, old, new: total * np.exp(new - old)),
+    "maxima-crossed: Each total is rescaled with the other part's maximum: it moves from its own "
+    "maximum to the new one, exp(own - new).",
+    lambda left, right: merge_softmax_stats((right[0], left[1]), (left[0], right[1])),
+    lambda left, right: merged((right[0], left[1]), (left[0], right[1])),
     "exp-overflows: exp(maximum) overflows: use differences of maxima only, exp(old - new).",
     joined(lambda total, old, new: total * np.exp(old) * np.exp(-new)),
     "maxima-added: The maxima are added: the joined row has the larger one.",
