@@ -49,7 +49,8 @@ def explain(attempt: Attempt, reads_source: bool) -> Report | None:
 def _numbers_beside(attempt: Attempt) -> Report | None:
     """Name the fault of the wrong numbers beside an error, or beside one that is missing."""
     problem, table = attempt.problem, attempt.table
-    mistake = table.only() if problem and table.wrong else None
+    with silenced():
+        mistake = table.only() if problem and table.wrong else None
     if problem is None or mistake is None:
         return None
     besides = f"{problem.sentence} Besides: {mistake.sentence}"
@@ -300,7 +301,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     elif second:
         calls = cover.shown_by_second
         which = "the others" if len(calls) in (0, len(others)) else f"{len(calls)} others"
-        sentence += f" {in_calls}; in {which}, those of another mistake. {second.sentences[0]}"
+        sentence += f" {in_calls}; in {which}, those of a second one: {second.sentences[0]}"
     elif cover.results:
         sentence += (
             f" These are your numbers in {_results(cover.results)}; in "

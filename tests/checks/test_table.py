@@ -62,7 +62,7 @@ def test_two_known_mistakes_are_named_with_the_calls_that_show_the_first(
 ):
     sentence = said_of_numbers(answer, exercise)
     assert sentence.startswith(first)
-    assert "wrong calls; in the others, those of another mistake. " in sentence
+    assert "wrong calls; in the others, those of a second one: " in sentence
     assert second in sentence
 
 
@@ -73,7 +73,7 @@ def _with_nan_and_another_scale(query, key, value, mask=None, scale=None):
 
 def test_two_mistakes_that_leave_calls_without_account_are_not_named():
     sentence = said_of_numbers(_with_nan_and_another_scale, "attention")
-    assert "those of another mistake" not in sentence
+    assert "those of a second one" not in sentence
 
 
 def _rows_cut_from_the_flat_array(scores, axis=-1):

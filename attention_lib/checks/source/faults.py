@@ -54,7 +54,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case _, ast.UnaryOp(op=ast.Not(), operand=operand) if _same(old, operand):
             return f"The condition {own} asks the opposite"
         case ast.UnaryOp(), ast.Compare():
-            return f"{own} asks for falseness, and 0 is false as well: ask for None"
+            return f"{own} is true of 0 as well: ask for None"
         case ast.Name(), ast.Compare():
             return f"{own} asks for truth, and 0 is false as well: ask for None"
         case ast.BoolOp(), ast.IfExp():
@@ -99,7 +99,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.Subscript(), ast.Subscript(
             slice=ast.Tuple(elts=[ast.Constant(value=first), *_])
         ) if first is ... and "..." not in own:
-            return f"{own} counts axes from the front, and any number of them may come first"
+            return f"{own} counts axes from the front, where batch axes may come first"
         case ((ast.Subscript() | ast.Slice()), _):
             return f"{own} takes the wrong part{where}"
         case _ if _is_number(old):
@@ -183,7 +183,7 @@ def _comparison_fault(old: ast.Compare, new: ast.Compare, own: str) -> str:
     if (before, after) in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE)):
         return f"The comparison {own} leaves out equality"
     if (before, after) in ((ast.LtE, ast.Lt), (ast.GtE, ast.Gt)):
-        return f"The comparison {own} counts equality in"
+        return f"The comparison {own} is true of equal numbers as well"
     return f"The comparison {own} asks the opposite"
 
 

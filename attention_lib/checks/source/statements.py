@@ -96,7 +96,7 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
     if isinstance(statement, ast.AugAssign):
         loaded = ast.parse(ast.unparse(statement.target), mode="eval").body
         value = ast.BinOp(loaded, statement.op, statement.value)
-        changes_it = "changes the array in its place, and so wherever it has another name"
+        changes_it = "changes the array in its place, which others may still use"
         yield ast.Assign([statement.target], value), changes_it
         keeps = "works on the value from before, which is to be replaced"
         yield ast.Assign([statement.target], statement.value), keeps
