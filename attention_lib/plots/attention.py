@@ -133,7 +133,7 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
         sharey=True,
         squeeze=False,
     )
-    colors = ListedColormap([GRID, BLUE])
+    colors = ListedColormap([GRID, SKY])
     for axis, (name, mask) in zip(axes[0], masks.items(), strict=True):
         length, width = mask.shape
         axis.imshow(mask, cmap=colors, vmin=0, vmax=1)
@@ -149,7 +149,7 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
         axis.spines[:].set_visible(False)
         axis.set(title=name, xlabel="key")
     axes[0, 0].set_ylabel("query")
-    named = {"allowed": BLUE, "forbidden": GRID}
+    named = {"allowed": SKY, "forbidden": GRID}
     drawing.legend_below(figure, drawing.swatches(named, edgecolor="none"))
     return figure
 
@@ -228,7 +228,9 @@ def attention_maps(
             _cover(axis, int(row), int(column), values.shape[1])
         drawing.name_cells(axis, queries, keys)
         axis.set(title=name, xlabel=column_label)
+        axis.spines[:].set(visible=True, color=GRAY, linewidth=1)  # white cells end somewhere
     axes[0, 0].set_ylabel(row_label)
+    figure.get_layout_engine().set(wspace=0.08)
     figure.colorbar(image, ax=list(axes[0]), label=label, pad=0.02).outline.set_visible(False)
     if allowed:
         gray = drawing.swatches({"forbidden": GRAY}, alpha=0.3, edgecolor="none")

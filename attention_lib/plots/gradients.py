@@ -212,8 +212,12 @@ def gradient_lines(
     ylabel: str,
     x_base: int | None = None,
     y_scale: str = "log",
+    ends: bool = False,
 ) -> LessonFigure:
-    """Draw curves over the same x; with `x_base`, that axis is logarithmic."""
+    """Draw curves over the same x; with `x_base`, that axis is logarithmic.
+
+    With `ends`, the last value of each curve stands at its end.
+    """
     x = np.asarray(x, float)
     said = "; ".join(
         f"{name}, from {drawing.short(values[0])} to {drawing.short(values[-1])}"
@@ -228,6 +232,11 @@ def gradient_lines(
         axis.plot(
             x, values, color=color, linestyle=dashes, linewidth=2.5, label=drawing.typeset(name)
         )
+        if ends:
+            last = np.asarray(values, float)[-1]
+            axis.annotate(
+                f"{last:.2g}", (x[-1], last), (6, 0), textcoords="offset points", va="center"
+            )
     axis.set_yscale(y_scale)
     if x_base is not None:
         axis.set_xscale("log", base=x_base)

@@ -60,7 +60,8 @@ HINTS = (
     "mask.dtype == bool tells the two kinds of mask apart: np.where(mask, scores, -np.inf) for "
     "booleans, scores + mask for floats. After it, -inf means forbidden for both.",
     "With every key forbidden, a row's maximum is -inf and its sum 0. "
-    "lib.masked_softmax(scores, scores != -np.inf) knows what to do with it.",
+    "lib.masked_softmax(scores, scores != -np.inf) knows what to do with it. (A score of nan says "
+    "that the model has diverged. scores > -np.inf would hide it.)",
 )
 
 
