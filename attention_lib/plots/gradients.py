@@ -234,9 +234,7 @@ def gradient_lines(
         )
         if ends:
             last = np.asarray(values, float)[-1]
-            axis.annotate(
-                f"{last:.2g}", (x[-1], last), (6, 0), textcoords="offset points", va="center"
-            )
+            drawing.note(axis, f"{last:.2g}", (x[-1], last), (6, 0), va="center")
     axis.set_yscale(y_scale)
     if x_base is not None:
         axis.set_xscale("log", base=x_base)
