@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.measuring import MIB, grows_faster_than_its_input, peak_bytes
+from attention_lib.checks.calls.measuring import grows_faster_than_its_input, peak_bytes
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
 from attention_lib.exercises.parts.cases import about, in_float32
@@ -83,8 +83,8 @@ def holds_a_matrix(answer: Answer, rng: Generator) -> str | None:
         return None
     return (
         f"softmax_vjp returns the right values but builds an n × n matrix: for 2 rows of "
-        f"{length} weights it held {held:,} bytes ({held / MIB:.0f} MiB) at once, and "
-        f"{allowed:,} ({allowed / MIB:.0f} MiB) are allowed. {NO_MATRIX}"
+        f"{length} weights it held {held:,} bytes at once, and {allowed:,} are "
+        f"allowed. {NO_MATRIX}"
     )
 
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.measuring import MIB, lines_run, overflows, peak_bytes, returned
+from attention_lib.checks.calls.measuring import lines_run, overflows, peak_bytes, returned
 from attention_lib.checks.exercise import Probe, Table, composable
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.attention import attention
@@ -279,10 +279,7 @@ def long_inputs(
 
 
 def held_and_allowed(held: int, allowed: int) -> str:
-    return (
-        f"it held {held:,} bytes ({held / MIB:.1f} MiB) at once, and {allowed:,} "
-        f"({allowed / MIB:.1f} MiB) are allowed."
-    )
+    return f"it held {held:,} bytes at once, and {allowed:,} are allowed."
 
 
 def as_they_are(query: NDArray, key: NDArray, value: NDArray) -> Arguments:
