@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -12,6 +13,8 @@ from attention_lib.grading.batch.workers import cores
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result, grade
 from attention_lib.grading.terminal import printable
+
+log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 20.0  # between two looks
 
@@ -58,7 +61,8 @@ def watch(course: Course, lesson: str, jobs: int) -> None:
         try:
             known = look(course, lesson, jobs, known)
             problem = ""
-        except (CourseError, OSError) as error:  # which may pass, as a full disk does
+        except Exception as error:  # which may pass, as a full disk or a locked gradebook does
+            log.debug("not looked", exc_info=True)
             if str(error) != problem:
                 problem = str(error)
                 print(problem, file=sys.stderr, flush=True)

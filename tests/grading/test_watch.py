@@ -2,6 +2,7 @@
 
 import json
 import os
+from unittest.mock import Mock
 
 import pytest
 from nbgrader.auth import Authenticator
@@ -9,7 +10,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 
 from attention_lib.grading import watch
-from tests.grading.sample_class import LESSONS, Classroom, make_lean_course, quietly
+from attention_lib.grading.classroom.course import Course
+from tests.grading.sample_class import LESSONS, ROOT, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
 CLASS = "attention"
@@ -28,6 +30,15 @@ def test_each_is_graded_as_it_comes_in_and_said_once(tmp_path, capsys):
         assert "softmax: right." in room.feedback(student)
     assert watch.look(room.course, LESSON, 0, known) == known
     assert capsys.readouterr().out == ""
+
+
+def test_a_problem_is_said_once_and_looking_goes_on(monkeypatch, capsys):
+    problems = [RuntimeError("database is locked")] * 2 + [KeyboardInterrupt]
+    monkeypatch.setattr(watch, "look", Mock(side_effect=problems))
+    monkeypatch.setattr(watch, "PAUSE_SECONDS", 0)
+    with pytest.raises(KeyboardInterrupt):
+        watch.watch(Course(ROOT), LESSON, 0)
+    assert capsys.readouterr().err == "database is locked\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="nbgrader has no exchange on Windows")
