@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 import time
@@ -13,8 +12,6 @@ from attention_lib.grading.batch.workers import cores
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result, grade
 from attention_lib.grading.terminal import printable
-
-log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 20.0  # between two looks
 
@@ -62,7 +59,6 @@ def watch(course: Course, lesson: str, jobs: int) -> None:
             known = look(course, lesson, jobs, known)
             problem = ""
         except Exception as error:  # which may pass, as a full disk or a locked gradebook does
-            log.debug("not looked", exc_info=True)
             if str(error) != problem:
                 problem = str(error)
                 print(problem, file=sys.stderr, flush=True)

@@ -37,10 +37,10 @@ def second_chances(
 ) -> dict[tuple[str, ...], list[str]]:
     """Return the exercises that failed beside one they are built on, by all of these that failed."""
     verdicts = _verdicts(notebook, outputs)
-    right, stopped = set(right_exercises(notebook, outputs)), _stopped(notebook, outputs)
+    right = set(right_exercises(notebook, outputs))
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, verdict in verdicts.items():
-        if name in right or (name not in stopped and _is_of_a_stub(verdict)):
+        if name in right or _is_of_a_stub(name, verdict):
             continue
         failed = [one for one in verdicts if one in _built_on(name) - right and one in answers]
         if failed:
@@ -57,29 +57,15 @@ def _built_on(name: str) -> set[str]:
 def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str, Any]]:
     """Return the verdict on each checked exercise; an empty one if its check came to none."""
     return {
-        name: next(filter(None, (_verdict(one) for one in outputs.get(cell.id, []))), {})
+        name: (outputs.get(cell.id) or [{}])[0].get("metadata", {}).get("attention_lib", {})
         for cell in notebook.cells
         if (name := checked_exercise(cell))
     }
 
 
-def _verdict(output: Mapping[str, Any]) -> Mapping[str, Any]:
-    return output.get("metadata", {}).get("attention_lib") or {}
-
-
-def _stopped(notebook: NotebookNode, outputs: Outputs) -> set[str]:
-    """Return the exercises whose answer cells stopped with an error."""
-    return {
-        cell.metadata.nbgrader.grade_id
-        for cell in notebook.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
-        and any(output["output_type"] == "error" for output in outputs.get(cell.id, []))
-    }
-
-
-def _is_of_a_stub(verdict: Mapping[str, Any]) -> bool:
-    """Tell whether an answer is not written. One that calls another's stub may be right."""
-    unattempted = verdict.get("outcome") == "unattempted"
+def _is_of_a_stub(name: str, verdict: Mapping[str, Any]) -> bool:
+    """Tell whether a function is not written. One that calls another's stub may be right."""
+    unattempted = verdict.get("outcome") == "unattempted" and EXERCISES[name].kind == "function"
     return unattempted and not verdict["sentence"].endswith(NOT_WRITTEN_YET)
 
 
@@ -92,10 +78,7 @@ def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:
 def with_model_answers(
     notebook: NotebookNode, names: Iterable[str], answers: Mapping[str, str]
 ) -> NotebookNode:
-    """Return the notebook with model answers above the checks of some exercises.
-
-    The student's cells stay: later answers may use what else they define.
-    """
+    """Put model answers above some checks, and keep the student's: others may use what they define."""
     changed = copy.copy(notebook)
     changed.cells = []
     for cell in notebook.cells:

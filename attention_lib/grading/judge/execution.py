@@ -52,10 +52,7 @@ TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 
 
 def draw_seed() -> int:
-    """Draw the seed of the hidden cases: one for all submissions of a batch.
-
-    Feedback may show hidden cases: a student's cell below a check can print what it was called with.
-    """
+    """Draw the seed of a batch's hidden cases, which feedback shows to whoever prints them."""
     return int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
 
 
@@ -85,18 +82,19 @@ def run_notebook(task: Task) -> Ran:
     deadline = time.monotonic() + task.seconds
     with _one_at_a_time:
         cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
-        ran, left = _run_and_check(notebook, cells, setup, task, deadline)
-        if len(cells) < len(code) and not ran.overdue and _misses_a_name(notebook, ran):
+        ran = _run_and_check(notebook, cells, setup, task, deadline)
+        stopped = ran.overdue or ran.stops
+        if len(cells) < len(code) and not stopped and _misses_a_name(notebook, ran):
             log.debug("a name was missing: running all %d cells", len(code))
             cells = {cell.id for cell in code}
-            ran, left = _run_and_check(notebook, cells, setup, task, deadline)
+            ran = _run_and_check(notebook, cells, setup, task, deadline)
         for ours, names in second_chances(notebook, ran.outputs, task.answers).items():
             if time.monotonic() >= deadline:
                 break
             log.debug("running with the model answers of %s for %s", ours, names)
             changed = with_model_answers(notebook, ours, task.answers)
-            cells = left | {f"{OURS}{name}" for name in ours}
-            again, _ = _run_and_check(changed, cells, setup, task, deadline)
+            with_ours = cells | {f"{OURS}{name}" for name in ours}
+            again = _run_and_check(changed, with_ours, setup, task, deadline)
             right = set(right_exercises(changed, again.outputs))
             for cell in notebook.cells:
                 if (name := checked_exercise(cell)) in right.intersection(names):
@@ -111,37 +109,26 @@ def _run_and_check(
     setup: list[NotebookNode],
     task: Task,
     deadline: float,
-) -> tuple[Ran, set[str]]:
-    """Run cells and check answers. Where Python ends, begin again without the cell that ended it.
-
-    Returns
-    -------
-    What was seen, each cell and check where it ran first, and the cells that were not stopped.
-    """
-    ran, left = Ran(), to_run
+) -> Ran:
+    """Run cells and check answers, again where Python ends; take what is stopped out of `to_run`."""
+    ran = Ran()
     while True:
         session = _sandbox(task, setup).open(task.files, deadline)
         try:
-            ended, interrupted = _run_cells(notebook, to_run, session, task, ran)
+            _run_cells(notebook, to_run, session, task, ran)
         finally:
             session.close()
-        waited, overdue = ran.waited or session.waited, ran.overdue or session.overdue
+        waited, overdue = session.waited or ran.waited, session.overdue or ran.overdue
         ran = dataclasses.replace(ran, waited=waited, overdue=overdue)
-        to_run, left = to_run - ended, left - ended - interrupted
-        is_done = all(cell.id in ran.outputs for cell in notebook.cells if checked_exercise(cell))
-        if is_done or not session.ended or time.monotonic() >= deadline:
-            return ran, left
-        log.debug("Python ended: running again without %s", ended)
+        if not session.ended or time.monotonic() >= deadline:
+            return ran
+        log.debug("Python ended: running what is left")
 
 
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
     """Tell whether a check did not run, or found anything but a right answer."""
     checks = [ran.outputs.get(cell.id) for cell in notebook.cells if checked_exercise(cell)]
-    return any(not outputs or any(map(_is_an_error, outputs)) for outputs in checks)
-
-
-def _is_an_error(output: dict[str, Any]) -> bool:
-    return output["output_type"] == "error"
+    return any(not outputs or outputs[-1]["output_type"] == "error" for outputs in checks)
 
 
 def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:
@@ -182,30 +169,22 @@ def _close_sandboxes() -> None:
 
 def _run_cells(
     notebook: NotebookNode, to_run: set[str], session: Session, task: Task, ran: Ran
-) -> tuple[set[str], set[str]]:
-    """Run cells, and the checks that have not run before, until Python ends.
-
-    Returns
-    -------
-    The cells that ended Python, and those that were stopped for time.
-    """
-    ended, interrupted = set[str](), set[str]()
+) -> None:
+    answer = ""
     bytes_left, outputs_left = limits.ALL_OUTPUT_BYTES, limits.ALL_OUTPUTS
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name and cell.id not in ran.outputs:
             outputs = check_answer(EXERCISES[name], session, task.seed)
             ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
-            ended |= _answer_cells(notebook, name) if session.ended else set()
         elif cell.id in to_run:
             try:
                 outputs = run_source(cell.source, session, task.cell_seconds)
             except SessionEnded as problem:
-                ended.add(cell.id)
                 ran.stops.append(f"{problem} The cells below were run without it.")
                 outputs = [error_output(STOPPED, ran.stops[-1])]
             if any(output.get("ename") == TIMEOUT for output in outputs):
-                interrupted.add(cell.id)
+                to_run.discard(cell.id)
             if not _is_the_students(cell):
                 outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
@@ -215,21 +194,13 @@ def _run_cells(
         outputs_left -= len(outputs)
         fits = min(bytes_left, outputs_left) > 0
         # Read again, since a Python text can hold surrogates, which no file takes.
-        shown = json.loads(text) if fits or name else _cut_notice()
-        ran.outputs.setdefault(cell.id, shown)
+        ran.outputs.setdefault(cell.id, json.loads(text) if fits or name else _cut_notice())
         ran.counts.setdefault(cell.id, len(ran.counts) + 1)
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            answer = cell.id  # of the check that comes next
         if session.ended:
+            to_run.discard(answer if name else cell.id)
             break
-    return ended, interrupted
-
-
-def _answer_cells(notebook: NotebookNode, name: str) -> set[str]:
-    """Return the ids of the cells with the answer to an exercise."""
-    return {
-        cell.id
-        for cell in notebook.cells
-        if _is_the_students(cell) and cell.metadata.get("nbgrader", {}).get("grade_id") == name
-    }
 
 
 def _is_code(cell: NotebookNode) -> bool:

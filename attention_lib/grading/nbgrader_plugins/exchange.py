@@ -43,15 +43,12 @@ class CollectFiles(ExchangeCollect):
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Read a folder's name. Any student may write a folder of any name into the exchange."""
-        record = read_name(Path(path), self.coursedir.assignment_id)
+        folder = Path(path)
+        record = read_name(folder, self.coursedir.assignment_id)
         if record is None or not self._is_the_students(record):
             self.log.warning("Passed over in the exchange, since it is not the student's: %r", path)
             return {"username": "", "filename": "", "timestamp": datetime.min}
-        return {
-            "username": record.student,
-            "filename": record.folder.name,
-            "timestamp": record.time,
-        }
+        return {"username": record.student, "filename": folder.name, "timestamp": record.time}
 
     def _is_the_students(self, record: Record) -> bool:
         """Tell whether no other student owns a folder. On some hubs one account owns them all."""
