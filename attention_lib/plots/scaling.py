@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.ticker import (
-    FixedLocator,
     MaxNLocator,
     MultipleLocator,
     NullLocator,
@@ -138,6 +137,8 @@ def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> L
     for score in told:
         for place in (-score, score):
             axes.axvline(place, color=VERMILLION, linestyle="--", linewidth=1.2)
+            told_here = f"{drawing.number(place)}, as claimed "
+            axes.text(place, 30, told_here, rotation=90, ha="right", va="center", color=VERMILLION)
     axes.set(xlabel="score", ylabel="how many (logarithmic)", ylim=(0.6, top), xlim=(-reach, reach))
     axes.xaxis.set_major_locator(MultipleLocator(10))
     axes.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
@@ -171,17 +172,19 @@ def scores_and_weights_by_size(
     for panel in panels[0]:
         panel.remove()
     above = figure.add_subplot(panels[0, 0].get_gridspec()[0, :])
+    reach = 1.1 * max(np.abs(ranges[way][:-1]).max() for way in scores)  # the longest is cut off
     for way, color, lift in zip(scores, (_RAW, _SCALED), (-0.19, 0.19), strict=True):
         for place, (low, high) in enumerate(ranges[way]):
             above.barh(place + lift, high - low, left=low, height=0.34, color=color)
+            for end, side in ((low, "left"), (high, "right")):
+                if abs(end) > reach:
+                    where = (np.copysign(0.98 * reach, end), place + lift)
+                    above.text(*where, f"to {drawing.number(round(end))}", ha=side, va="center")
         for column, rows in enumerate(largest[way]):
             _outline(panels[1, column], np.ravel(rows), np.linspace(0, 1, 26), color)
     above.axvline(0, color=INK, linewidth=0.8)
-    above.set_xscale("symlog", linthresh=1, linscale=0.5)
-    above.xaxis.set_major_locator(FixedLocator([-100, -10, -1, 0, 1, 10, 100]))
-    above.xaxis.set_minor_locator(NullLocator())
     above.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
-    above.set(ylim=(len(sizes) - 0.4, -0.6), xlabel="score: the middle 90% (logarithmic beyond ±1)")
+    above.set(xlim=(-reach, reach), ylim=(len(sizes) - 0.4, -0.6), xlabel="score: the middle 90%")
     above.set_yticks(range(len(sizes)), [f"$d_k$ = {size:,}" for size in sizes])
     above.tick_params(axis="y", length=0)
     above.grid(axis="x")
