@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.ticker import (
     MaxNLocator,
     MultipleLocator,
-    NullLocator,
     PercentFormatter,
 )
 from numpy.typing import ArrayLike, NDArray
