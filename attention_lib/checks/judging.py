@@ -15,6 +15,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.explaining import explain, known_mistake
 from attention_lib.checks.problems import (
     Attempt,
+    beside,
     changed_inputs,
     forbidden_calls,
     out_of_time,
@@ -112,7 +113,7 @@ def judge(
     attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen, is_cut)
     problem = next(_problems(attempt, policy), None)
     if problem:
-        return problem
+        return beside(attempt, problem) if policy.is_own else problem
     advice = tuple(report.sentence for report in _remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 

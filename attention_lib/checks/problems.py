@@ -101,7 +101,9 @@ def results(attempt: Attempt) -> Iterator[Report]:
         if comparison.stopped:
             yield _error_report(attempt.exercise, comparison)
         elif comparison.problem:
-            yield Report(attempt.exercise, "wrong", comparison.problem, comparison)
+            where = _asked_for(attempt.exercise, comparison.trial.case)
+            sentence = comparison.problem.replace(" here; it returned", f"{where}; it returned")
+            yield Report(attempt.exercise, "wrong", sentence, comparison)
 
 
 def changed_inputs(attempt: Attempt) -> Iterator[Report]:
@@ -134,9 +136,17 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
         return Report(exercise, "error", sentence, comparison)
     stopped += f": {_text_of(error)}".rstrip() if str(error) else "."
     if raises:
-        sentence = f"{name} should raise {raises.__name__} here; it {stopped}"
+        where = _asked_for(exercise, comparison.trial.case)
+        sentence = f"{name} should raise {raises.__name__}{where}; it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def _asked_for(exercise: Exercise, case: Case) -> str:
+    """Say for which numbers among the arguments an error is asked for."""
+    arguments = exercise.arguments_of(case).items()
+    numbers = [f"{name} = {x:g}" for name, x in arguments if isinstance(x, int | float)]
+    return f" for {' and '.join(numbers)}" if numbers else " here"
 
 
 def _text_of(error: BaseException) -> str:
@@ -155,6 +165,19 @@ def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
     if function in ("", name):
         return f" in line {line} of its cell"
     return f" in line {line} of the cell with {function}"
+
+
+ABOUT_CHANGES = "change|copy|put it back|/= y"
+
+
+def beside(attempt: Attempt, problem: Report) -> Report:
+    """Say that an answer changes its input as well, where its numbers are wrong."""
+    changed = [one.seen for one in attempt.comparisons if one.seen.changed]
+    if not attempt.problem or not changed or re.search(ABOUT_CHANGES, problem.sentence):
+        return problem
+    effect = _side_effects_of(attempt.exercise, changed[0])["changed"]
+    sentence = effect.replace("returns the right values but ", "")
+    return dataclasses.replace(problem, sentence=f"{problem.sentence} Besides: {sentence}")
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:

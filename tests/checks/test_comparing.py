@@ -83,7 +83,7 @@ def test_another_error_than_the_one_asked_for_is_told_apart():
         return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
 
     sentence = sentence_of(asserting, "split_heads", WITHOUT_SOURCE)
-    assert "should raise ValueError here; it stopped in line" in sentence
+    assert "should raise ValueError for num_heads = 4; it stopped in line" in sentence
     assert sentence.endswith("with AssertionError.")
 
 

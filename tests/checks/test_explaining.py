@@ -129,8 +129,18 @@ def test_wrong_numbers_are_explained_beside_an_error_that_is_missing():
             return weights / weights.sum(axis=axis, keepdims=True)
 
     sentence = judge(EXERCISES["softmax_with_temperature"], answer, 0).sentence
-    assert "should raise ValueError here" in sentence
+    assert "should raise ValueError for temperature = 0;" in sentence
     assert "Besides: The maximum subtracted is that of the scores" in sentence
+
+
+def test_a_changed_input_is_named_beside_wrong_numbers():
+    def answer(scores, axis=-1):
+        scores -= scores.max(axis=axis, keepdims=True)
+        return np.exp(scores)
+
+    sentence = judge(EXERCISES["softmax"], answer, 0).sentence
+    assert sentence.startswith("You divide by the largest exponential")
+    assert "Besides: softmax changes its input scores: work on a copy" in sentence
 
 
 def layer_backward_with(change):
