@@ -43,8 +43,8 @@ ENTRY = Entry(
 @pytest.mark.parametrize("file", FILES)
 def test_every_entry_is_refused_with_the_sentence_that_is_stored(file, monkeypatch):
     # What np.empty finds in memory may be NaN, of which another sentence is said.
-    found = np.random.default_rng(0).uniform
-    monkeypatch.setattr(np, "empty", lambda n, dtype=float: found(3, 9, n).astype(dtype))
+    found = np.random.default_rng(0).uniform(3, 9, 1000)
+    monkeypatch.setattr(np, "empty", lambda n, dtype=float: np.resize(found, n).astype(dtype))
     of_file = [e for e in entries(lesson=file.stem) if e.writer == file.parent.name]
     stored, said = stored_ratings(), {entry: checked(entry) for entry in of_file}
     # On a machine with other work a search may have ended early: once more, with time enough.
