@@ -20,7 +20,11 @@ from attention_lib.grading.resource_limits import cpu_limit
 from tests.grading.intake.mutants import Mutator
 from tests.grading.intake.released import ANSWER, RELEASED
 
-pytestmark = pytest.mark.slow
+# A limit may strike in a finalizer, where Python warns and the limit strikes again.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 MUTANTS = int(os.environ.get("ATTENTION_LIB_MUTANTS", "1500"))
 FRESH = 500

@@ -22,6 +22,9 @@ from attention_lib.grading.intake.submission import (
 from attention_lib.grading.resource_limits import HAS_RLIMIT
 from tests.grading.intake.released import RELEASED
 
+# A limit may strike in a finalizer, where Python warns and the limit strikes again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 LESSON = "01_softmax"
 NOTEBOOK = new_notebook(cells=[new_code_cell("1 + 1", id="own")])
 TEXT = nbformat.writes(NOTEBOOK)

@@ -16,6 +16,9 @@ from attention_lib.grading.pages.display import clean_html
 from attention_lib.grading.resource_limits import cpu_limit
 from tests.grading.sample_class import EXERCISES, ROOT, Course
 
+# A limit may strike in a finalizer, where Python warns and the limit strikes again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.fixture(scope="module")
 def show():

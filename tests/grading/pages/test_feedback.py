@@ -12,6 +12,9 @@ from attention_lib.grading import limits
 from attention_lib.grading.pages.display import clean_html, markdown2html
 from attention_lib.grading.pages.feedback import FeedbackExporter
 
+# A limit may strike in a finalizer, where Python warns and the limit strikes again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 NOTEBOOK = new_notebook(
     cells=[
