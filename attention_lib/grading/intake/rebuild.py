@@ -357,7 +357,8 @@ def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | Non
         remarks.append(f"{what} had been turned into another type of cell; it was turned back.")
     names = ("grade", "grade_id", "points", "solution")
     settings = released_cell.metadata.nbgrader
-    if chosen.tags or any(chosen.settings.get(name) != settings.get(name) for name in names):
+    added_tags = [tag for tag in chosen.tags if tag not in released_cell.metadata.get("tags", [])]
+    if added_tags or any(chosen.settings.get(name) != settings.get(name) for name in names):
         remarks.append(f"{what} had lost or changed its settings; they were put back.")
     return remarks
 

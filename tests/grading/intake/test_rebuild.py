@@ -165,6 +165,13 @@ def test_changed_nbgrader_settings_are_put_back(submitted, metadata):
     ]
 
 
+def test_tags_of_the_release_are_no_changed_settings(submitted):
+    released = deepcopy(RELEASED)
+    for notebook in (released, submitted):
+        notebook.cells[3].metadata.tags = ["raises-exception"]
+    assert rebuild(released, submitted)[1] == []
+
+
 @pytest.mark.parametrize("version", [0, 2, 4, "new", None])
 def test_schema_version_is_ignored(submitted, version):
     for cell in submitted.cells[2:5]:
