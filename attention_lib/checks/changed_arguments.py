@@ -69,7 +69,7 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
     for one, other in itertools.combinations(arrays, 2):
         yield _exchanged(one, other)
     for name in ("w_q", "query"):
-        if name in arrays:
+        if name in arrays and len(parameters) > 2:  # two arrays alone are multiplied as they are
             yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
             yield from (_scaled_by(name, *size) for size in _OTHER_SIZES if size[0] in arrays)
     if {"key", "value"} <= set(arguments):

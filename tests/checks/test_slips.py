@@ -72,6 +72,26 @@ def first_kept_and_one_too_few(weights, p):
     return result / result.sum(axis=-1, keepdims=True)
 
 
+def e_to_three_digits(scores, axis=-1):
+    powers = 2.718**scores
+    return powers / powers.sum(axis=axis)
+
+
+def every_axis_squeezed(scores, axis=-1, keepdims=False):
+    result = np.logaddexp.reduce(scores, axis, keepdims=True)
+    return result if keepdims else np.squeeze(result)
+
+
+def largest_size_of_the_finite(scores, axis=-1):
+    largest = np.abs(np.where(np.isinf(scores), 0, scores)).max(axis=axis, keepdims=True)
+    exponentials = np.exp(scores - largest)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def scaled_and_paired_with_every_batch(query, key):
+    return np.dot(query, np.swapaxes(key, -1, -2)) / np.sqrt(query.shape[-1])
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "told"),
     [
@@ -81,12 +101,21 @@ def first_kept_and_one_too_few(weights, p):
         ("attention_layer_backward", backward_without_mask, "missing on the way back alone"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
         ("top_p", first_kept_and_one_too_few, "The weight that reaches p is left out"),
+        ("softmax", e_to_three_digits, "`2.718` is e to a few digits alone"),
+        ("logsumexp", every_axis_squeezed, "takes away every axis of length 1"),
     ],
 )
 def test_likely_slip_is_told(exercise, answer, told):
     sentence = verdict(answer, exercise).sentence
     assert told in sentence
     assert "move" not in sentence
+
+
+def test_what_is_not_so_is_not_said():
+    assert "wrong variable" not in verdict(largest_size_of_the_finite, "stable_softmax").sentence
+    told = verdict(scaled_and_paired_with_every_batch, "dot_product_scores").sentence
+    assert "every one of the keys" in told
+    assert "scale" not in told
 
 
 def test_numbers_that_do_not_sum_to_one_are_not_to_be_divided():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -168,6 +169,8 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
     elif isinstance(value, float):
         if abs(value) >= 1e3:
             yield 2, made("np.inf" if value > 0 else "-np.inf")
+        if abs(value / math.e - 1) < 1e-3:
+            yield 1, made("np.e")
         for fraction in (-value, 2 * value, value / 2, value - 1, value + 1, 0.0):
             if fraction != value:
                 yield 5, made(repr(fraction))
@@ -268,7 +271,9 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
             else ast.Name(other, ast.Load())
         )
         yield 4, ast.Call(func, node.args, node.keywords)
-    if of_a_module(node) and node.args:
+    if name == "where":
+        yield from ((6, choice) for choice in node.args[1:])
+    elif of_a_module(node) and node.args:
         yield 6, node.args[0]
     elif isinstance(node.func, ast.Attribute) and name not in ("append", "copy"):
         yield 6, node.func.value
@@ -315,9 +320,9 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
         axis = node.args[:1] or [word.value for word in node.keywords[:1]]
         parts = dict(zip("XA", [owner, *axis], strict=False))
         yield 1, made("X.shape[A]" if axis else "X.shape", **parts)
-    if name == "squeeze" and not node.args and not node.keywords:
+    if name == "squeeze" and len(node.args) == of_a_module(node) and not node.keywords:
         axis_name = "axis" if "axis" in scope.arguments else "-1"
-        yield 1, ast.Call(node.func, [], [ast.keyword(scope.axis, made(axis_name))])
+        yield 1, ast.Call(node.func, node.args, [ast.keyword(scope.axis, made(axis_name))])
     if name in ("contiguous", "detach", "cpu") and not scope.is_torch:
         yield 1, owner
     if name in ("zeros", "ones", "empty") and len(node.args) > 1 and not scope.is_torch:
@@ -472,7 +477,7 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
                 yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
     for rank, others in ((5, scope.arguments), (6, scope.variables)):
         for other in others:
-            if other != node.id:
+            if other != node.id and other not in ("axis", "keepdims"):
                 yield rank, ast.Name(other, ast.Load())
 
 

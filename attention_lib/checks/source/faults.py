@@ -122,6 +122,8 @@ def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         return f"{own} keeps an axis that the result should not have"
     if after is None:
         return f"{own} reduces one axis alone, and all are meant"
+    if name_of_call(old) == "squeeze":
+        return f"{own} takes away every axis of length 1, and one of them is meant"
     if before is None:
         return f"{own} names no axis, and so does not go along the one that is meant"
     if not after.lstrip("-").isdigit():
@@ -201,8 +203,6 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             return f"{own} begins or ends at the wrong number"
         if name == "einsum":
             return f"The letters in {own} name every axis: `...` stands for those before them"
-        if name == "squeeze":
-            return f"{own} takes away every axis of length 1, and one of them is meant"
         if any(word.arg == "dtype" for word in (*old.keywords, *new.keywords)) or name == "astype":
             return f"{own} makes an array of the wrong dtype"
         return f"{own} takes its lengths as one tuple"
@@ -218,6 +218,8 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
 def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
     if "inf" in ast.unparse(new):
         return f"{own} stands in for infinity{where}: beside larger numbers it is not enough"
+    if ast.unparse(new) == "np.e":
+        return f"{own} is e to a few digits alone{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
     return f"{own} is the wrong value{where}"

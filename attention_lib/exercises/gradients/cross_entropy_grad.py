@@ -82,6 +82,10 @@ MISTAKES = known_mistakes(
     "only-right-class: Only the entry of the right class is filled: every other score has its "
     "weight as gradient.",
     lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
+    "classes-from-targets: Classes without a target are left out: there are scores.shape[1] of them.",
+    lambda scores, targets: (
+        (softmax(scores) - (targets[:, None] == np.unique(targets))) / len(targets)
+    ),
     "no-softmax: 1 is subtracted from the scores: take softmax of each row first.",
     lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
     "logarithms-of-weights: These come from the weights' logarithms: use the weights themselves.",

@@ -192,10 +192,6 @@ def through_flat_array_in_memory_order(f: Answer, x: NDArray, eps: float = 1e-6)
     return result.T if turned else result
 
 
-def entry_by_entry(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
-    return np.array([central(f, entry, eps) for entry in x.ravel()]).reshape(x.shape)
-
-
 def central(f: Answer, here: float | NDArray, eps: float = 1e-6) -> float:
     return (f(here + eps) - f(here - eps)) / (2 * eps)
 
@@ -240,8 +236,12 @@ MISTAKES = known_mistakes(
     "flat-copy-moved: The flat array of a transposed x is a copy, and moving its entries leaves x "
     "as it is: move x[index], for index in np.ndindex(x.shape).",
     through_flat_array,
+    "orders-mixed: The entries are counted row by row in one place and column by column in another, so "
+    "derivatives stand at the wrong entries: use one order.",
+    lambda f, x, eps=1e-6: numerical_gradient(f, x, eps).ravel("F").reshape(x.shape),
+    lambda f, x, eps=1e-6: numerical_gradient(f, x, eps).ravel().reshape(x.shape, order="F"),
     "one-entry-passed: f is called with one entry of x: it takes all of x, with that entry moved.",
-    entry_by_entry,
+    lambda f, x, eps=1e-6: np.array([central(f, one, eps) for one in x.flat]).reshape(x.shape),
     "eps-ignored: You always take the same step: use the eps you are given.",
     *map(
         lambda fixed: lambda f, x, eps=1e-6: numerical_gradient(f, x, fixed), (1e-6, *OTHER_STEPS)

@@ -53,6 +53,12 @@ def outer(weights: NDArray) -> NDArray:
     return weights[..., :, None] * weights[..., None, :]
 
 
+def filled_diagonal(weights: NDArray) -> NDArray:
+    jacobian = -outer(weights)
+    np.fill_diagonal(jacobian, weights * (1 - weights))
+    return jacobian
+
+
 MISTAKES = known_mistakes(
     "only-diagonal: Only the diagonal is filled: raising a score lowers other weights, by p_i p_k.",
     lambda weights: diagonal(weights * (1 - weights)),
@@ -83,6 +89,9 @@ MISTAKES = known_mistakes(
     "None] and weights[..., None, :].",
     lambda weights: np.diag(weights) - np.outer(weights, weights),
     lambda weights: np.diagflat(weights) - np.outer(weights, weights),
+    "diagonal-of-one-matrix: np.fill_diagonal fills one matrix alone: with batch dimensions, the "
+    "diagonals are weights[..., None] * np.eye(n).",
+    filled_diagonal,
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
     lambda weights: softmax_jacobian(softmax(weights)),
 )

@@ -61,6 +61,11 @@ def filled(scores: NDArray, mask: NDArray, fill: float) -> NDArray:
     return np.where(mask, scores, np.array(fill, np.result_type(scores, np.float32)))
 
 
+def in_rows_of_memory(answer: Answer) -> Answer:
+    """Take rows as they lie in memory, whatever the axis."""
+    return lambda x, axis=-1: answer(x.reshape(-1, x.shape[axis])).reshape(x.shape)
+
+
 def cut_to_integers(answer: Answer) -> Answer:
     """Store the result in the dtype of the first argument, as ``np.zeros_like`` of it would."""
 

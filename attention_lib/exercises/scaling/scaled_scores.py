@@ -93,6 +93,7 @@ MISTAKES = known_mistakes(
         query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
     ),
     lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
+    lambda query, key, scale=None: scaled_scores(query, key, 1 / scale if scale else scale),
     "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
     scaled_with(dot=np.matmul),
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "

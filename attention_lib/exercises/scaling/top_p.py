@@ -109,6 +109,11 @@ def right_for(is_right: Callable[[float], bool]) -> Answer:
     return lambda weights, p: top_p(weights, p if is_right(p) else min(max(p, 1e-9), 1.0))
 
 
+def taken_twice(weights: NDArray, p: float) -> NDArray:
+    order = np.argsort(-weights, axis=-1)
+    return np.take_along_axis(np.take_along_axis(top_p(weights, p), order, -1), order, -1)
+
+
 def in_order(weights: NDArray, p: float) -> NDArray:
     """Keep weights from the front of the row, as they stand."""
     top_p(weights, p)
@@ -135,6 +140,10 @@ MISTAKES = known_mistakes(
     in_order,
     "in-falling-order: The result is in falling order: every weight stays in its place.",
     lambda weights, p: np.sort(top_p(weights, p), axis=-1)[..., ::-1],
+    "order-for-its-inverse: The weights are put in order, and the same order does not bring them back: "
+    "its inverse does, np.argsort(order), or np.put_along_axis with order.",
+    taken_twice,
+    lambda weights, p: normalized(np.where(taken_twice(weights, p) > 0, weights, 0)),
     "softmax-again: Softmax is taken of the weights kept: divide them by their sum.",
     lambda weights, p: softmax(np.where(top_p(weights, p) > 0, weights, -np.inf)),
     "only-largest: The largest weight alone is kept: go on until the sum is at least p.",

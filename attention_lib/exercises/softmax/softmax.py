@@ -19,6 +19,7 @@ from attention_lib.exercises.parts.softmax import (
     cut_to_integers,
     divided_by_sum,
     hard_softmax,
+    in_rows_of_memory,
     plain_softmax,
     softmax_with_epsilon,
     softmax_with_one_maximum,
@@ -74,6 +75,9 @@ MISTAKES = known_mistakes(
     "one-maximum: The largest score of the whole array is subtracted: a row far below it loses "
     "its digits in float32. Subtract each row's own maximum, along axis, or none.",
     lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
+    "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
+    "before it, with np.moveaxis, and back after it.",
+    in_rows_of_memory(softmax),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     lambda scores, axis=-1: divided_by_sum(scores, axis),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",

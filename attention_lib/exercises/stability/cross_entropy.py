@@ -92,6 +92,10 @@ MISTAKES = known_mistakes(
     "every-target-in-row: log_softmax(scores)[:, targets] takes every target from every row: pick "
     "entry targets[i] from row i, with [np.arange(N), targets].",
     lambda scores, targets: -log_softmax(scores)[:, targets].mean(),
+    "one-hot-too-narrow: The one-hot table is too narrow: it needs scores.shape[1] columns.",
+    lambda scores, targets: (
+        -(np.eye(targets.max() + 1)[targets] * log_softmax(scores)).sum(axis=1).mean()
+    ),
     "no-log-softmax: The scores themselves are averaged: take log_softmax of each row first.",
     lambda scores, targets: -scores[np.arange(len(targets)), targets].mean(),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
@@ -19,7 +18,9 @@ from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
     clipped_softmax,
+    in_rows_of_memory,
     plain_softmax,
+    shifted_softmax,
     softmax_with_epsilon,
     softmax_with_one_maximum,
 )
@@ -62,11 +63,6 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[-1.6e38, 1.6e38], [-9e37, -1.6e38]], np.float32))
 
 
-def shifted_softmax(scores: NDArray, by: NDArray, axis: int) -> NDArray:
-    exponentials = np.exp(scores - by)
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
-
-
 MISTAKES = known_mistakes(
     "exp-overflows: exp overflows (or everything underflows) before the division: subtract each "
     "row's largest score first.",
@@ -87,6 +83,9 @@ MISTAKES = known_mistakes(
         np.exp(scores - scores.max(axis=axis, keepdims=True))
         / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
     ),
+    "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
+    "before it, with np.moveaxis, and back after it.",
+    in_rows_of_memory(stable_softmax),
     "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.mean(axis=axis, keepdims=True), axis),
     "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
