@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import hypotheses
-from attention_lib.checks.source import search
+from attention_lib.checks.source import origins, search
 
 PEERS = {
     "test_onnx.py": "ONNX",
@@ -39,6 +39,7 @@ def _patience():
     """Let nothing that a check says depend on how busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hypotheses, "MISTAKE_SECONDS", 10.0)
+        patch.setattr(origins, "SECONDS", 10.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
         patch.setattr(search, "CALL_SECONDS", 1.0)
         patch.setattr(search, "LEAST_CALL_SECONDS", 0.1)

@@ -18,6 +18,7 @@ from attention_lib.checks.relations import Related, related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
+from attention_lib.checks.source.origins import origin
 from attention_lib.checks.source.patterns import read, widening
 from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
@@ -50,11 +51,13 @@ def _numbers_beside(attempt: Attempt) -> Report | None:
     """Name the fault of the wrong numbers beside an error, or beside one that is missing."""
     problem, table = attempt.problem, attempt.table
     with silenced():
-        mistake = table.only() if problem and table.wrong else None
-    if problem is None or mistake is None:
+        if problem is None or not table.wrong:
+            return None
+        mistake = table.only()
+        fault = mistake.sentence if mistake else _origin_in(attempt, attempt.comparisons)
+    if not fault:
         return None
-    besides = f"{problem.sentence} Besides: {mistake.sentence}"
-    return dataclasses.replace(problem, sentence=besides)
+    return dataclasses.replace(problem, sentence=f"{problem.sentence} Besides: {fault}")
 
 
 def _first_failing(attempt: Attempt) -> Comparison | None:
@@ -310,7 +313,10 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     elif others:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
-        if words and 2 * len(shown) > count:
+        arising = _origin_in(attempt, [*others, *shown, *right])
+        if arising and 2 * len(shown) > count:
+            sentence += f" Besides: {arising}"
+        elif words and 2 * len(shown) > count:
             sentence += f" {in_calls}, and not in the {len(others)} {words}: look there next."
         elif _may_be_chance(table, cover, others):
             return None
@@ -345,6 +351,21 @@ def _results(places: frozenset[int]) -> str:
 
 
 # Where results are wrong, and lines that do not do what they seem to
+
+
+def where_it_arises(attempt: Attempt) -> Report | None:
+    """Name the line in which NaN, infinity or a negative index arises, in wrong calls alone."""
+    advice = _origin_in(attempt, attempt.comparisons)
+    if not advice:
+        return None
+    other = loop_over_one_axis(attempt) or lines_of_the_source(attempt)
+    if other is None:
+        return _with_advice(attempt, advice)
+    return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
+
+
+def _origin_in(attempt: Attempt, comparisons: Sequence[Comparison]) -> str:
+    return origin(attempt.exercise, attempt.answer, comparisons)
 
 
 def loop_over_one_axis(attempt: Attempt) -> Report | None:
@@ -413,9 +434,15 @@ STEPS: tuple[Step, ...] = (
     edit_and_known,
     known_in_most_calls,
     known_in_some_results,
+    where_it_arises,
     loop_over_one_axis,
     where_it_is_wrong,
     lines_of_the_source,
 )
-OF_SOURCE = (edit_that_mends_all, edit_and_known, loop_over_one_axis, lines_of_the_source)
+OF_SOURCE = (
+    edit_that_mends_all,
+    edit_and_known,
+    loop_over_one_axis,
+    lines_of_the_source,
+)
 OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)  # errors have their own words

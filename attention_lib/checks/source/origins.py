@@ -1,0 +1,248 @@
+"""Find the line in which NaN, infinity or a negative index first arises in a run of an answer."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.failing_line import is_kernel
+from attention_lib.checks.calls.measuring import thread_time
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.source.cell import Source, silenced, source_of
+from attention_lib.checks.source.edits import MOST_CHARACTERS
+from attention_lib.checks.source.expressions import name_of_call
+
+SECONDS = 0.3  # of the processor's time, for all runs of one answer
+Event = tuple[int, str]  # the number of a node, and the kind of what happens there
+OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "add"),
+    ast.Sub: ("-", "sub"),
+    ast.Mult: ("*", "mul"),
+    ast.Div: ("/", "truediv"),
+    ast.Pow: ("**", "pow"),
+    ast.MatMult: ("@", "matmul"),
+}
+
+
+def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> str:
+    """Say where the first wrong call goes wrong, and no call that is free of it; empty if nowhere."""
+    source = source_of(answer)
+    if source is None or is_kernel(source.function) or exercise.accelerated:
+        return ""
+    spoiled = [one for one in comparisons if _is_spoiled(one)]
+    marked = spoiled or [one for one in comparisons if one.failed and not one.stopped]
+    free = [one for one in comparisons if not one.stopped and id(one) not in map(id, marked)]
+    if not marked:
+        return ""
+    run, until = _Run(source), thread_time() + SECONDS
+    events, usual = run.events_of(exercise, marked[0]), Counter[Event]()
+    for one in free:
+        if not events or thread_time() > until:
+            break
+        usual.update(run.events_of(exercise, one).keys())
+    if thread_time() > until:
+        return ""
+    if spoiled:
+        return _spoiling({event: words for event, words in events.items() if not usual[event]})
+    # A negative index does no harm in some calls: in one of a single entry, say.
+    seldom = (event for event in events if event[1] == "index" and 3 * usual[event] <= len(free))
+    return next((events[event] for event in seldom), "")
+
+
+def _is_spoiled(one: Comparison) -> bool:
+    """Tell whether a result holds NaN, or an infinity where it should not."""
+    return any(
+        part.off is not None
+        and part.numbers is not None
+        and bool((part.off & ~np.isfinite(part.numbers)).any())
+        for part in one.parts or ()
+    )
+
+
+def _spoiling(events: dict[Event, str]) -> str:
+    """Join the words of what made NaN or infinity first, and of what led to it."""
+    first: dict[str, str] = {}
+    for (_, kind), words in events.items():
+        first.setdefault(kind, words)
+    infinity, nan = first.get("infinity", ""), first.get("nan", "")
+    of_infinity = infinity if not nan or ("inf" in nan and "-inf - (-inf)" not in nan) else ""
+    of_zero = (
+        first.get("underflow", "") if re.search("0 / 0|logarithm of 0", nan or infinity) else ""
+    )
+    return " ".join(filter(None, (of_zero, of_infinity, nan)))
+
+
+class _Run:
+    """An answer whose operations, calls and indices are watched."""
+
+    def __init__(self, source: Source) -> None:
+        self._nodes: list[ast.AST] = []
+        self._events: dict[Event, str] = {}
+        names = {
+            **source.namespace,
+            "__operation__": self._operation,
+            "__called__": self._called,
+            "__index__": self._index,
+        }
+        self._own = {one.name for one in source.functions}
+        for function in reversed(source.functions):
+            tree = copy.deepcopy(function)
+            tree.body = [_Watched(self._nodes).visit(one) for one in tree.body]
+            module = ast.fix_missing_locations(ast.Module([tree], []))
+            exec(compile(module, "<watched answer>", "exec"), names)
+        self._answer: Callable[..., Any] = names[source.function.name]
+
+    def events_of(self, exercise: Exercise, one: Comparison) -> dict[Event, str]:
+        """Return what happens in a call: its words, by the number of the node and the kind."""
+        self._events = {}
+        with silenced():
+            observe(exercise.on_cases(self._answer), one.trial.case)
+        return self._events
+
+    def _operation(self, number: int, left: Any, right: Any) -> Any:
+        node = self._nodes[number]
+        assert isinstance(node, ast.BinOp | ast.AugAssign)
+        sign, name = OPERATORS[type(node.op)]
+        function = getattr(operator, f"i{name}" if isinstance(node, ast.AugAssign) else name)
+        before = copy.copy(left) if isinstance(node, ast.AugAssign) else left
+        result = function(left, right)
+        self._look(number, result, [before, right], sign)
+        return result
+
+    def _called(self, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if getattr(function, "__name__", "") not in (*self._own, "empty", "empty_like"):
+            owner = getattr(function, "__self__", None)
+            self._look(number, result, [owner, *args, *kwargs.values()], "")
+        return result
+
+    def _index(self, number: int, value: Any) -> Any:
+        if isinstance(value, int | np.integer) and value < 0:
+            words = f"{self._place(number)} is {value}: a negative index counts from the end."
+            self._events.setdefault((number, "index"), words)
+        return value
+
+    def _look(self, number: int, result: Any, operands: Sequence[Any], sign: str) -> None:
+        given = [np.asarray(one) for one in _floats(operands)]
+        if not given or not _is_floating(result):
+            return
+        found = np.asarray(result)
+        had_nan = any(np.isnan(one).any() for one in given)
+        had_infinity = any(np.isinf(one).any() for one in given)
+        if np.isnan(found).any():
+            if not had_nan:
+                words = self._about_nan(number, found, given, sign)
+                self._events.setdefault((number, "nan"), words)
+        elif had_nan:  # all NaN is left out: it spoils nothing
+            self._events = {key: words for key, words in self._events.items() if key[1] != "nan"}
+        elif np.isinf(found).any() and not had_infinity:
+            words = self._about_infinity(number, given, sign)
+            self._events.setdefault((number, "infinity"), words)
+        elif not sign and not had_infinity and (found == 0).any() and self._is_exponential(number):
+            words = f"{self._place(number)} underflows to 0."
+            self._events.setdefault((number, "underflow"), words)
+
+    def _about_nan(
+        self, number: int, found: np.ndarray, given: Sequence[np.ndarray], sign: str
+    ) -> str:
+        place, spot = self._place(number), tuple(np.argwhere(np.isnan(found))[0])
+        if not sign or sign == "@" or len(given) != 2:
+            rows = [one for one in given if one.ndim and np.isneginf(one).all(axis=-1).any()]
+            what = " for a row of nothing but -inf, which needs a result of its own" if rows else ""
+            return f"{place} is NaN{what}."
+        left, right = (np.broadcast_to(one, found.shape)[spot] for one in given)
+        shown = f"({right:g})" if right < 0 else f"{right:g}"
+        rule = f": an entry that is {right:g} in both needs a value of its own"
+        return f"{place} is {left:g} {sign} {shown}, which is NaN{rule if sign == '-' else ''}."
+
+    def _about_infinity(self, number: int, given: Sequence[np.ndarray], sign: str) -> str:
+        place, largest = self._place(number), max(float(one.max(initial=0)) for one in given)
+        node = self._nodes[number]
+        if sign == "/":
+            return f"{place} divides by 0."
+        if isinstance(node, ast.Call) and name_of_call(node).startswith("log"):
+            return f"{place} takes the logarithm of 0, which is -inf."
+        if self._is_exponential(number):
+            return f"{place} overflows: the exponential of {largest:g} is infinite."
+        return f"{place} becomes infinite."
+
+    def _is_exponential(self, number: int) -> bool:
+        node = self._nodes[number]
+        return isinstance(node, ast.Call) and name_of_call(node).startswith("exp")
+
+    def _place(self, number: int) -> str:
+        """Quote a node with its line."""
+        node = self._nodes[number]
+        text = ast.unparse(node)
+        quoted = f"`{text}`" if len(text) <= MOST_CHARACTERS else "a number"
+        return f"In line {getattr(node, 'lineno', 0)}, {quoted}"
+
+
+def _is_floating(value: Any) -> bool:
+    if isinstance(value, float):
+        return True
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
+
+
+def _floats(operands: Sequence[Any]) -> Iterator[Any]:
+    for one in operands:
+        if isinstance(one, tuple | list):
+            yield from _floats(one)
+        elif _is_floating(one) or (
+            isinstance(one, int | np.ndarray | np.generic) and np.asarray(one).dtype.kind in "biu"
+        ):
+            yield one
+
+
+class _Watched(ast.NodeTransformer):
+    """Hands operations, calls and computed indices to the watch, each with its number."""
+
+    def __init__(self, nodes: list[ast.AST]) -> None:
+        self._nodes = nodes
+        self._indices = set[int]()  # the nodes that are one
+
+    def _watched(
+        self, hook: str, node: ast.AST, args: list[ast.expr], words: Sequence[ast.keyword] = ()
+    ) -> ast.Call:
+        self._nodes.append(node)
+        number = ast.Constant(len(self._nodes) - 1)
+        return ast.Call(ast.Name(hook, ast.Load()), [number, *args], list(words))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        own, is_index = copy.deepcopy(node), id(node) in self._indices
+        self.generic_visit(node)
+        if type(node.op) not in OPERATORS:
+            return node
+        result = self._watched("__operation__", own, [node.left, node.right])
+        return self._watched("__index__", own, [result]) if is_index else result
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        own = copy.deepcopy(node)
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name) or type(node.op) not in OPERATORS:
+            return node
+        old = ast.Name(node.target.id, ast.Load())
+        call = self._watched("__operation__", own, [old, node.value])
+        return ast.copy_location(ast.Assign([node.target], call), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        own = copy.deepcopy(node)
+        self.generic_visit(node)
+        return self._watched("__called__", own, [node.func, *node.args], node.keywords)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for one in places:
+            ends = (one.lower, one.upper) if isinstance(one, ast.Slice) else (one,)
+            self._indices |= {id(end) for end in ends}
+        self.generic_visit(node)
+        return node

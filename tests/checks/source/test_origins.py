@@ -1,0 +1,89 @@
+"""The line is named in which NaN, infinity or a negative index first arises."""
+
+import numpy as np
+import pytest
+
+import attention_lib as lib
+from attention_lib.checks.explaining import known_in_most_calls, where_it_arises
+from tests.checks.judged import explain_only_by, sentence_of
+
+
+def _difference_of_infinities(left, right):
+    maximum = np.maximum(left[0], right[0])
+    total = left[1] * np.exp(left[0] - maximum)
+    total += right[1] * np.exp(right[0] - maximum)
+    return maximum, total
+
+
+def _overflow(scores, axis=-1):
+    exps = np.exp(scores)
+    return exps / exps.sum(axis=axis, keepdims=True)
+
+
+def _underflow(scores, axis=-1):
+    with np.errstate(divide="ignore"):
+        exps = np.exp(scores - 1000)
+        return np.log(exps / exps.sum(axis=axis, keepdims=True))
+
+
+def _column_before_the_first(length, window):
+    mask = np.zeros((length, length), dtype=bool)
+    for i in range(length):
+        for back in range(window):
+            mask[i, i - back] = True
+    return mask
+
+
+def _nan_is_left_out(scores, axis=-1):
+    exps = np.exp(scores)
+    shares = np.where(np.isfinite(exps), exps / exps, 0)
+    return shares + 0 * exps
+
+
+@pytest.mark.parametrize(
+    ("answer", "exercise", "origin"),
+    [
+        (
+            _difference_of_infinities,
+            "merge_softmax_stats",
+            "`left[0] - maximum` is -inf - (-inf), which is NaN: an entry that is -inf "
+            "in both needs a value of its own.",
+        ),
+        (_overflow, "stable_softmax", "`np.exp(scores)` overflows: the exponential of"),
+        (_overflow, "stable_softmax", "keepdims=True)` is inf / inf, which is NaN."),
+        (_underflow, "log_softmax", "`np.exp(scores - 1000)` underflows to 0. In line"),
+        (
+            _column_before_the_first,
+            "sliding_window_mask",
+            "`i - back` is -1: a negative index counts",
+        ),
+    ],
+)
+def test_line_is_named(answer, exercise, origin, monkeypatch):
+    explain_only_by(monkeypatch, where_it_arises)
+    assert origin in sentence_of(answer, exercise)
+
+
+def test_nan_that_is_left_out_is_not_named(monkeypatch):
+    explain_only_by(monkeypatch, where_it_arises)
+    said = sentence_of(_nan_is_left_out, "stable_softmax")
+    assert "`0 * exps` is 0 * inf, which is NaN" in said
+    assert "exps / exps" not in said
+
+
+def test_origin_is_named_beside_a_known_mistake_of_the_other_calls(monkeypatch):
+    def attention(query, key, value, mask=None, scale=None):
+        scores = query @ np.swapaxes(key, -1, -2)
+        scores = scores / np.sqrt(value.shape[-1]) if scale is None else scores * scale
+        if mask is None:
+            weights = lib.stable_softmax(scores)
+        elif mask.dtype == bool:
+            weights = lib.masked_softmax(scores, mask)
+        else:
+            weights = lib.stable_softmax(scores + mask)
+        return weights @ value, weights
+
+    explain_only_by(monkeypatch, known_in_most_calls)
+    said = sentence_of(attention, "attention")
+    assert "divided by √d_v" in said
+    assert "`lib.stable_softmax(scores + mask)` is NaN for a row of nothing but -inf" in said
