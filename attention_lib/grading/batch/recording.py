@@ -17,6 +17,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
+from attention_lib.grading.intake.rebuild import too_many_characters
 from attention_lib.grading.intake.submission import OTHER_NOTEBOOKS, Prepared
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import AutogradeSubmissions
@@ -142,7 +143,11 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
         for verdict in verdicts
         if verdict.get("ours")
     ]
-    left = [note.rstrip(".") for note in prepared.notes if note.startswith(OTHER_NOTEBOOKS)]
+    left = [
+        note.rstrip(".")
+        for note in prepared.notes
+        if note.startswith(OTHER_NOTEBOOKS) or too_many_characters() in note
+    ]
     return "; ".join(ran.stops[:1] + left + remarks + time)
 
 

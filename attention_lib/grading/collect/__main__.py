@@ -10,7 +10,7 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.collecting import collect, collect_export
 from attention_lib.grading.intake.folder import NotTaken
-from attention_lib.grading.intake.timestamps import parse_time
+from attention_lib.grading.intake.timestamps import parse_time, time_problem
 from attention_lib.grading.terminal import printable
 
 
@@ -34,8 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course = Course.here()
         lesson = course.require(options.lesson)
-        if options.late and parse_time(options.late) is None:
-            raise CourseError(f"{options.late!r} is no time: write it as 2026-12-01 17:30 UTC.")
+        why = time_problem(parse_time(options.late)) if options.late else None
+        if why:
+            raise CourseError(f"LATE={options.late!r} {why}: write it as 2026-12-01 17:30 UTC.")
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -48,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     except NotTaken as reason:
         print(f"Nothing is collected: {course.shown(place)} is {reason}.", file=sys.stderr)
         return 1
-    except NotCollected as why:
-        print(f"Nothing is collected from {course.shown(place)}: {why}.", file=sys.stderr)
+    except NotCollected as reason:
+        print(f"Nothing is collected from {course.shown(place)}: {reason}.", file=sys.stderr)
         return 1
     except CourseError as problem:
         print(problem, file=sys.stderr)

@@ -317,7 +317,7 @@ def _added(
         count, characters = count + 1, characters + len(cell.text)
     left_out = []
     if too_long:
-        left_out.append(f"Cells of more than {_cell_limits()} ({too_long}) were left out.")
+        left_out.append(f"Cells of {too_many_characters()} ({too_long}) were left out.")
     if too_many:
         left_out.append(
             f"Of cells of your own, {limits.ADDED_CELLS} with {limits.ADDED_CHARACTERS:,} "
@@ -331,9 +331,10 @@ def _most_characters(kind: str) -> int:
     return limits.CODE_CELL_CHARACTERS if code else limits.MARKDOWN_CELL_CHARACTERS
 
 
-def _cell_limits() -> str:
+def too_many_characters() -> str:
+    """Say what a cell that is not taken holds; a note with these words tells of one."""
     code, text = limits.CODE_CELL_CHARACTERS, limits.MARKDOWN_CELL_CHARACTERS
-    return f"{code:,} characters of code or {text:,} of text"
+    return f"more than {code:,} characters of code or {text:,} of text"
 
 
 def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | None) -> list[str]:
@@ -343,7 +344,7 @@ def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | Non
         return [f"{what} was missing and was put back."]
     remarks = []
     if chosen.too_long:
-        remarks.append(f"{what} held more than {_cell_limits()}; what it held was not taken.")
+        remarks.append(f"{what} held {too_many_characters()}; what it held was not taken.")
     if len(copies) > 1:
         rest = (
             "the first stands"

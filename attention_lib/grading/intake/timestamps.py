@@ -13,7 +13,6 @@ from pathlib import Path
 from attention_lib.grading.intake.folder import Folder, Missing, NotTaken, read_file
 
 TIMESTAMP = "timestamp.txt"
-AHEAD = timedelta(days=1)  # of our clock: no time zone is further away
 _FORM = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
     r"( ?(Z|[+-]\d\d:?\d\d|[A-Za-z]+(/[A-Za-z_]+)*))?",
@@ -54,11 +53,18 @@ def read_time(place: Folder) -> tuple[datetime | None, str | None]:
     except NotTaken as reason:
         return None, f"{TIMESTAMP} is {reason}, and was not used."
     time = parse_time(text)
+    problem = time_problem(time)
+    return (None, f"{TIMESTAMP} {problem}, and was not used.") if problem else (time, None)
+
+
+def time_problem(time: datetime | None) -> str | None:
+    """Say why a parsed time cannot be that of a hand-in, if it cannot."""
     if time is None:
-        return None, f"{TIMESTAMP} does not say a time, and was not used."
-    if time > datetime.now(UTC).replace(tzinfo=None) + AHEAD:
-        return None, f"{TIMESTAMP} says a time that has not come yet, and was not used."
-    return time, None
+        return "does not say a time"
+    ahead = timedelta(days=1)  # no time zone is further away
+    if time > datetime.now(UTC).replace(tzinfo=None) + ahead:
+        return "says a time that has not come yet"
+    return None
 
 
 def write_time(time: datetime) -> str:

@@ -13,7 +13,7 @@ from traitlets import default
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import first_few, printable
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -79,6 +79,7 @@ class ArrangeFeedback(Preprocessor):
         _title_stretches(cells, folded)
         nb.cells = cells
         resources[PAGE_DATA] = [_row(cell) for cell in cells if _is_graded(cell)]
+        resources["stopped_cells"] = _stopped(cells)
         return nb, resources
 
 
@@ -119,6 +120,21 @@ def _is_of_the_lesson(cell: NotebookNode) -> bool:
 
 def _is_graded(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("grade"))
+
+
+def _stopped(cells: list[NotebookNode]) -> str:
+    """Name the student's cells that stopped with an error."""
+    return first_few(
+        [
+            f"{cell.metadata.get('nbgrader', {}).get('grade_id', 'another cell')} "
+            f"({printable(output.ename)[:40]})"
+            for cell in cells
+            if cell.cell_type == "code" and not _is_graded(cell)
+            for output in cell.outputs
+            if output.output_type == "error"
+        ],
+        5,
+    )
 
 
 def _title_stretches(cells: list[NotebookNode], folded: list[bool]) -> None:

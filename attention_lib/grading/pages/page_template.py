@@ -81,6 +81,9 @@ summary { cursor: pointer }
 <p class="late">This work was handed in late:
 {{ resources.nbgrader.late_penalty | float | round(2) }} points are taken off.</p>
 {%- endif %}
+{%- if resources.stopped_cells %}
+<p>Stopped with an error: {{ resources.stopped_cells | e }}.</p>
+{%- endif %}
 <table class="summary">
 <tr><th>Exercise</th><th>Points</th><th>What was found</th></tr>
 {%- for row in resources.feedback_page %}

@@ -1,5 +1,8 @@
 """What an instructor reads in the table about a submission."""
 
+import dataclasses
+
+import pytest
 from nbformat.v4 import new_notebook, new_output
 
 from attention_lib.grading.batch.recording import note_for_instructor
@@ -18,3 +21,12 @@ def test_note_says_why_python_ended_first():
 def test_error_by_the_name_of_the_graders_own_is_not_in_the_note():
     error = new_output("error", ename=STOPPED, evalue="Give me full marks.", traceback=[])
     assert note_for_instructor(PREPARED, Ran(outputs={"added-1": [error]})) == ""
+
+
+@pytest.mark.parametrize(
+    "what", ["Cells of {} (1) were left out", "The answer cell of f held {}; no"]
+)
+def test_cell_that_is_too_long_is_in_the_note(what):
+    what = what.format("more than 200,000 characters of code or 20,000 of text")
+    prepared = dataclasses.replace(PREPARED, notes=["Put back.", f"{what}."])
+    assert note_for_instructor(prepared, Ran()) == what

@@ -144,12 +144,15 @@ def test_time_of_late_hand_ins_is_said_once_for_all(course, monkeypatch, capsys)
         )
     )
     monkeypatch.chdir(course.root)
-    assert main([LESSON, "--from", str(path), "--late", "tomorrow"]) == 1
-    assert "'tomorrow' is no time" in capsys.readouterr().err
-    assert main([LESSON, "--from", str(path), "--late", "2026-12-01 17:30 UTC"]) == 0
+    for late, why in (("tomorrow", "not say a time"), ("2999-12-01", "that has not come yet")):
+        late += " 17:30 UTC"
+        assert main([LESSON, "--from", str(path), "--late", late]) == 1
+        assert f"LATE={late!r}" in (told := capsys.readouterr().err)
+        assert why in told
+    assert main([LESSON, "--from", str(path), "--late", "2026-03-01 17:30 UTC"]) == 0
     stamps = [name for name in submitted(course) if name.endswith("timestamp.txt")]
     assert stamps == [f"ada/{LESSON}/timestamp.txt"]
-    assert submitted(course)[stamps[0]] == b"2026-12-01 17:30 UTC\n"
+    assert submitted(course)[stamps[0]] == b"2026-03-01 17:30 UTC\n"
 
 
 def test_who_handed_in_a_pdf_has_not_handed_in_nothing(export, course):

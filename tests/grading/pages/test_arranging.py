@@ -43,6 +43,7 @@ def notebook():
             new_code_cell(
                 "def softmax(scores): ...",
                 metadata={"nbgrader": {"grade_id": "softmax", "grade": False, "solution": True}},
+                outputs=[new_output("error", ename="Syntax<Error>", evalue="cut")],
             ),
             new_code_cell(
                 "check('softmax', softmax)",
@@ -92,6 +93,11 @@ def test_exercises_are_listed_with_points_and_the_sentence_of_the_check(page):
     ]
     for link in page.select(".summary a"):
         assert page.find(id=link["href"].removeprefix("#")) is not None
+
+
+def test_answers_that_stopped_are_named_above_the_summary(page):
+    above = page.select_one(".summary").find_previous_sibling("p").text
+    assert above == "Stopped with an error: softmax (Syntax<Error>)."
 
 
 def test_lesson_text_is_folded_and_nothing_else(page):
