@@ -48,14 +48,6 @@ def widened(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
     ------
     TypeError
         If an array does not hold real numbers; the message has its name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attention_lib.arguments import widened
-    >>> (query, key), dtype = widened(query=np.zeros((2, 3), np.float32), key=[[0, 1, 2]])
-    >>> query.dtype, dtype
-    (dtype('float64'), dtype('float64'))
     """
     floating = [as_floating(array, name) for name, array in arrays.items()]
     dtype = np.result_type(*floating)

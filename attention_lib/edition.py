@@ -281,7 +281,7 @@ def _without(later: Sequence[str], text: str, is_first: bool) -> str:
 
     for lesson in later:
         name = module_of(lesson)
-        lines = rf'.*\b(?:lessons|plots)\.{name}\b.*| +{name},| +\*{name}\.__all__,|    "{lesson}",'
+        lines = rf'.*\b(?:lessons|plots)\.{name}\b.*|    "{lesson}",'
         text = re.sub(rf"^(?:{lines})\n", "", text, flags=re.MULTILINE)
     return text.replace("import lessons\n", "import edition, lessons\n", 1) if is_first else text
 

@@ -28,17 +28,7 @@ def update(notebooks: Path, learn: Path) -> list[str]:
     name, and that copy stays as it is. ``learn/.releases.json`` lists the versions given so far.
     Without that file, the present version counts as new.
 
-    Parameters
-    ----------
-    notebooks : Path
-        The folder of released lessons, ``NN_name/NN_name.ipynb``.
-    learn : Path
-        The learner's folder; made if need be.
-
-    Returns
-    -------
-    list of str
-        What happened, one sentence an entry; empty when nothing did.
+    Return one sentence for each thing that was done.
     """
     learn.mkdir(parents=True, exist_ok=True)
     given = _read_record(learn / RECORD)

@@ -317,24 +317,7 @@ def _as_number(returned: object) -> float:
 def sum_over_copies(gradient: NDArray, argument: NDArray) -> NDArray:
     """Sum a gradient over the dimensions along which its argument was broadcast.
 
-    Parameters
-    ----------
-    gradient : ndarray
-        The gradient with respect to the argument as it was stretched.
-    argument : ndarray
-        The argument before broadcasting.
-
-    Returns
-    -------
-    ndarray
-        The gradient in the shape and dtype of `argument`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attention_lib.lessons.gradients import sum_over_copies
-    >>> sum_over_copies(np.ones((2, 3, 4)), np.zeros((1, 4)))
-    array([[6., 6., 6., 6.]])
+    The result has the shape and dtype of `argument`, the array before it was stretched.
     """
     added = gradient.ndim - argument.ndim
     stretched = tuple(

@@ -449,14 +449,7 @@ def copying_score(
 
 
 def as_tokens(tokens: ArrayLike, words: int | None = None) -> NDArray[np.integer]:
-    """Return the numbers of words as an array of at least one dimension.
-
-    Parameters
-    ----------
-    tokens : array_like of int
-        The numbers.
-    words : int, optional
-        How many words there are.
+    """Return the numbers of words as an integer array of at least one dimension.
 
     Raises
     ------
@@ -464,12 +457,6 @@ def as_tokens(tokens: ArrayLike, words: int | None = None) -> NDArray[np.integer
         If the numbers are not integers.
     ValueError
         If `tokens` has no dimension, or a number is not between 0 and `words` - 1.
-
-    Examples
-    --------
-    >>> from attention_lib.lessons.learning import as_tokens
-    >>> as_tokens([0, 2], words=3)
-    array([0, 2])
     """
     tokens = np.asarray(tokens)
     if tokens.dtype.kind not in "iu":

@@ -298,26 +298,9 @@ def rotary_embedding(
 
 
 def rotate_pairs(x: NDArray, cos: NDArray, sin: NDArray) -> NDArray:
-    """Turn each pair of neighboring entries by an angle given as its cosine and sine.
+    """Turn each pair of neighboring entries of `x` (..., d) by an angle given as its cosine and sine.
 
-    Parameters
-    ----------
-    x : ndarray, shape (..., d)
-        Vectors of even size.
-    cos, sin : ndarray, broadcastable to (..., d / 2)
-        The cosine and sine of each pair's angle.
-
-    Returns
-    -------
-    ndarray, shape (..., d)
-        The turned vectors, in the dtype of `x`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attention_lib.lessons.multihead import rotate_pairs
-    >>> rotate_pairs(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    array([-2.,  1.,  3.,  4.])
+    `cos` and `sin` broadcast to (..., d / 2). The result has the shape and dtype of `x`.
     """
     a, b = x[..., ::2], x[..., 1::2]
     turned = np.empty_like(x)

@@ -6,18 +6,6 @@ image. The figures never touch pyplot, so there is nothing to close and nothing 
 """
 
 from attention_lib.outdated import unknown_name
-from attention_lib.plots import (
-    attention,
-    flash,
-    gpu,
-    gradients,
-    learning,
-    multihead,
-    scaling,
-    softmax,
-    stability,
-    style,
-)
 from attention_lib.plots.attention import *
 from attention_lib.plots.flash import *
 from attention_lib.plots.gpu import *
@@ -28,20 +16,6 @@ from attention_lib.plots.scaling import *
 from attention_lib.plots.softmax import *
 from attention_lib.plots.stability import *
 from attention_lib.plots.style import *
-
-_MODULES = (
-    attention,
-    flash,
-    gpu,
-    gradients,
-    learning,
-    multihead,
-    scaling,
-    softmax,
-    stability,
-    style,
-)
-__all__ = sorted(name for module in _MODULES for name in module.__all__)
 
 
 def __getattr__(name: str) -> object:

@@ -38,14 +38,8 @@ def make_plan(
 ) -> Plan:
     """Find out what is due for whom; nothing is written.
 
-    Parameters
-    ----------
-    fingerprint
-        Returns the fingerprint of a student's submission as it is now.
-    entries, standings
-        What the journal and the gradebook hold, by student.
-    again
-        Whether to grade everyone again.
+    `fingerprint` returns that of a student's submission as it is now. `entries` and `standings` are what
+    the journal and the gradebook hold, by student. With `again` everyone is graded again.
     """
     plan = Plan()
     for student in students:
@@ -79,14 +73,8 @@ def why_grade(
 ) -> str:
     """Return why a submission has to be graded, or "" while its grade stands.
 
-    A grade stands while it was made from what is there now, and is in the gradebook.
-
-    Parameters
-    ----------
-    fingerprint
-        Of the submission as it is now.
-    has_notebook
-        Whether the notebook as it was graded is there.
+    A grade stands while it is in the gradebook, and was made from the submission as it is now, whose
+    `fingerprint` is given. `has_notebook` tells whether the notebook as it was graded is there.
     """
     if again:
         return "everyone is graded again"
@@ -106,12 +94,7 @@ def why_grade(
 def why_show(page: str, entry: Entry, has_page: bool) -> str:
     """Return why a feedback page has to be written, or "" while the one that is there stands.
 
-    A page stands while it was made from what is in the gradebook now.
-
-    Parameters
-    ----------
-    page
-        The fingerprint of the page as it would be written now.
+    A page stands while `page`, its fingerprint as it would be written from the gradebook now, is the same.
     """
     if not has_page:
         return "there is no feedback page"

@@ -98,10 +98,7 @@ class Course:
     def here(cls, begin: bool = False) -> Course:
         """Return the course in the current folder, where nbgrader looks for it too.
 
-        Parameters
-        ----------
-        begin
-            Make the folder of a class that has not begun.
+        `begin` makes the folder of a class that has not begun.
 
         Raises
         ------

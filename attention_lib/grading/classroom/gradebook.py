@@ -42,12 +42,10 @@ class Standing:
 
 
 def prepare_to_write(url: str, copies: Path) -> Path | None:
-    """Copy the gradebook, and let others read it while it is written.
+    """Copy the gradebook, let others read it while it is written, and return the copy.
 
-    Returns
-    -------
-    The copy; None where the gradebook is not a file or not there yet. A database server has its
-    own ways to do both.
+    There is none if the gradebook is not a file, as on a database server, which has its own ways to do
+    both, or if it is not there yet.
 
     Raises
     ------
@@ -117,10 +115,7 @@ def save_grades(
 ) -> None:
     """Write the grades and comments of a notebook that has been run, all or none, as nbgrader does.
 
-    Parameters
-    ----------
-    late_penalty
-        Returns what it costs a student to be late, from the score and the seconds.
+    `late_penalty` returns what it costs to be late, from the score and the seconds.
 
     Raises
     ------

@@ -27,14 +27,10 @@ def read_answers(autograded: Path) -> dict[str, str]:
 def still_settled(
     before: Standing, after: Standing, old: dict[str, str], new: dict[str, str]
 ) -> list[str]:
-    """Return the grades that a human settled, and that nothing has happened to since.
+    """Return the grades that a human settled, and whose answers and scores have not changed since.
 
-    Parameters
-    ----------
-    before, after
-        What the gradebook held before the student was graded again, and holds now.
-    old, new
-        The answers at these times.
+    `before` and `after` are what the gradebook held before the student was graded again, and holds now.
+    `old` and `new` are the answers at these times.
     """
 
     def same(name: str) -> bool:

@@ -74,15 +74,10 @@ class Roster:
     file: str  # as messages show it
 
     def find(self, name: str, lms_id: str = "", lasting: bool = False) -> Student:
-        """Return the student who has this LMS id or name.
+        """Return the student whom a platform calls by this id or name.
 
-        Parameters
-        ----------
-        name, lms_id
-            What a platform calls the student.
-        lasting
-            Whether the platform has one id for a student in all lessons: then a student who has
-            another id is not meant.
+        `lasting` says that the platform has one id for a student in all lessons. Then a student who has
+        another id is not meant.
 
         Raises
         ------

@@ -17,10 +17,7 @@ from attention_lib.grading.collect.exports import File, find_hand_ins, open_expo
 def pack_feedback(course: Course, lesson: str, export: Path, target: Path) -> tuple[int, list[str]]:
     """Write the archive of pages to give back.
 
-    Returns
-    -------
-    count, sentences
-        How many pages are in it, and a sentence about each hand-in without one.
+    Return how many pages are in it, and a sentence about each hand-in without one.
 
     Raises
     ------

@@ -43,12 +43,7 @@ class Usage:
     def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:
         """Begin to count.
 
-        Parameters
-        ----------
-        descriptor_bytes
-            What a socket or pipe may hold in its buffer.
-        most_descriptors
-            Of a process.
+        A socket or pipe may hold `descriptor_bytes` in its buffer, and a process `most_descriptors`.
         """
         self.memory_bytes = 0  # beyond what each process began with
         self._descriptor_bytes = descriptor_bytes

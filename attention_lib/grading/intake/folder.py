@@ -112,14 +112,8 @@ def walk(
 ) -> Iterator[tuple[Folder, PurePosixPath, NotTaken | None]]:
     """Find the files in a folder and in the folders inside it, outer ones first.
 
-    Names that begin with a dot are left out.
-
-    Parameters
-    ----------
-    top, below
-        As for `opened`.
-    most, depth
-        How many files and folders to look at, and how many folders deep.
+    Names that begin with a dot are left out. At most `most` files and folders are looked at, `depth`
+    folders deep. `top` and `below` are as for `opened`.
 
     Yields
     ------

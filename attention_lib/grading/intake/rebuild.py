@@ -64,20 +64,10 @@ def rebuild(
     where it stood: cells that were added, and the student's version of cells of the lesson,
     after the lesson's own.
 
-    Parameters
-    ----------
-    released
-        The notebook that was given out.
-    submitted
-        A notebook as read from a file in nbformat 3 or 4, of any state. It is not changed.
-    lesson
-        The lesson's name, by which cells of its earlier versions are recognized. Of these, Markdown
-        is left out, and code stays: the student's code may need it.
+    Cells of earlier versions of the `lesson` are recognized by its name. Of these, Markdown is left
+    out, and code stays: the student's code may need it.
 
-    Returns
-    -------
-    notebook, changes
-        The notebook to run, and sentences about what was put right in it.
+    Return the notebook to run, and sentences about what was put right in it.
 
     Raises
     ------

@@ -83,13 +83,8 @@ class Prepared:
 def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     """Put a submission in order.
 
-    A submission that cannot be read, or is another notebook, becomes the released notebook as
-    it was given out. A note on top says what was done, for the feedback.
-
-    Parameters
-    ----------
-    released, source
-        The notebook that was given out, and the folder of the instructor's version.
+    A submission that cannot be read, or is another notebook, becomes the notebook as `released`. A note
+    on top says what was done, for the feedback. `source` is the folder of the instructor's version.
     """
     template = _read_released(released, released.stat().st_mtime_ns)
     problem, notes = submission.problem, submission.notes
@@ -147,22 +142,14 @@ def read_submission(
     records: Sequence[Record] = (),
     blank: Callable[[bytes], bool] = lambda _: False,
 ) -> Submission:
-    """Read a student's folder for a lesson, and follow nothing in it.
+    """Read a student's folder for a lesson, submitted/STUDENT/LESSON, and follow no link in it.
 
-    Links, and whatever is neither a file nor a folder, stay where they lie; so do hidden files,
-    Python modules, other notebooks, and what is too large or too much.
+    Links, and whatever is neither a file nor a folder, are not read. Neither are hidden files, Python
+    modules, other notebooks, and what is too large or too much. STUDENT and LESSON may not be links.
 
-    Parameters
-    ----------
-    folder
-        submitted/STUDENT/LESSON, of which the last two may not be links either.
-    lesson
-        The name of the notebook to find in it. Browsers and students change it: the only
-        notebook in the folder is taken under any name.
-    blank
-        Tells whether a notebook is as it was given out: that one does not count beside another.
-    records
-        What nbgrader's exchange recorded of this student and lesson.
+    The notebook has the lesson's name. Browsers and students change it: the only notebook in the folder
+    is taken under any name. One that is `blank`, as it was given out, does not count beside another.
+    `records` are what nbgrader's exchange has of this student and lesson.
     """
     submission = _read_folder(folder, lesson, blank)
     submission.time = choose_time(

@@ -77,17 +77,10 @@ def choose_time(
 ) -> datetime | None:
     """Return when a work was handed in, in UTC, if that is known.
 
-    What nbgrader's exchange recorded decides. Where it holds several of a student, it is the
-    first that is the same as the work to grade, since an instructor may have collected one
-    before the last; if none is, the last. Without a record it is the time that timestamp.txt
-    says, which is as good as the way by which the folder came.
-
-    Parameters
-    ----------
-    stamped
-        The time that timestamp.txt says.
-    is_copy
-        Whether a folder of the exchange holds the work to grade; asked only if it matters.
+    A record of nbgrader's exchange counts before `stamped`, the time in timestamp.txt, which is as good
+    as the way by which the folder came. An instructor may have collected a hand-in before the last one.
+    So of several records it is the first that `is_copy` finds to hold the work to grade. If none does,
+    it is the last.
     """
     if not records:
         return stamped
