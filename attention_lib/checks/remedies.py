@@ -22,6 +22,7 @@ REMEDIES = {
     "two axes with np.swapaxes, counted from the end.",
     "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
     "of batch dimensions.",
+    "c10::Half without overflow": "float16 ends at 65,504: float('-inf') exists in every dtype.",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 

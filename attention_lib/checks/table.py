@@ -201,8 +201,6 @@ class Table:
 
     def together(self) -> list[Hypothesis]:
         """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
-        if self.exercise.run is not None:
-            return []  # launches of kernels would take too long
         first, variants = self.wrong[0], dict[Mistake | None, Hypothesis]()
         for one in self.known:  # of each mistake a variant that shows there, if there is one
             if one.mistake not in variants or self.is_right(variants[one.mistake], first):

@@ -202,12 +202,6 @@ def keys_of_both(x, context, w_q, w_k, w_v, mask=None):
     return attention(x @ w_q, both @ w_k, both @ w_v)[0]
 
 
-def mask_upside_down(x, w_q, w_k, w_v, mask=None):
-    if mask is not None and mask.dtype == bool:
-        mask = ~mask
-    return attention(x @ w_q, x @ w_k, x @ w_v, mask)[0]
-
-
 def scaled_by_length(x, w_q, w_k, w_v, mask=None):
     return attention(x @ w_q, x @ w_k, x @ w_v, mask, 1 / np.sqrt(x.shape[-2]))[0]
 
@@ -216,7 +210,6 @@ def scaled_by_length(x, w_q, w_k, w_v, mask=None):
     ("exercise", "answer", "words"),
     [
         ("rotary_embedding", ignoring_positions, "positions[..., ::-1] in place of positions"),
-        ("self_attention", mask_upside_down, "with ~mask in place of mask"),
         ("self_attention", scaled_by_length, "with √x.shape[-2] in place of √d_k"),
     ],
 )

@@ -1,5 +1,7 @@
 """Slips that learners make often are told by what was slipped on."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -92,9 +94,49 @@ def scaled_and_paired_with_every_batch(query, key):
     return np.dot(query, np.swapaxes(key, -1, -2)) / np.sqrt(query.shape[-1])
 
 
+def mask_taken_for_a_boolean(query, key, value, mask=None, scale=None):
+    scores = lib.scaled_scores(query, key, scale)
+    if mask is None or np.all(mask):
+        weights = lib.stable_softmax(scores)
+    elif mask.dtype == bool:
+        weights = lib.masked_softmax(scores, mask)
+    else:
+        scores = scores + mask.astype(scores.dtype)
+        weights = lib.masked_softmax(scores, scores > -np.inf)
+    return weights @ value, weights
+
+
+def both_masks_added_and_keys_first(x, w_q, w_k, w_v, mask=None):
+    scores = lib.scaled_scores(x @ w_k, x @ w_q)
+    scores = scores if mask is None else (scores + mask).astype(scores.dtype)
+    return lib.masked_softmax(scores, scores > -np.inf) @ (x @ w_v)
+
+
+def built_for_cuda():
+    has_mps = torch.backends.mps.is_available()
+    return torch.device("cuda" if torch.version.cuda else "mps" if has_mps else "cpu")
+
+
+def fastest_of_all(fn, device, repeats=10):
+    times = []
+    for _ in range(repeats):
+        getattr(torch, device.type).synchronize()
+        start = time.perf_counter()
+        fn()
+        getattr(torch, device.type).synchronize()
+        times.append(1000 * (time.perf_counter() - start))
+    return np.percentile(times, 0.5)
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "told"),
     [
+        ("attention", mask_taken_for_a_boolean, "`or np.all(mask)` does not belong"),
+        ("self_attention", both_masks_added_and_keys_first, "The scores are transposed"),
+        ("self_attention", both_masks_added_and_keys_first, "Besides: A boolean mask is added"),
+        ("pick_device", built_for_cuda, "always CUDA"),
+        ("time_milliseconds", fastest_of_all, "The first call is timed as well"),
+        ("time_milliseconds", fastest_of_all, "Besides: np.percentile takes percent"),
         ("tiled_attention", softmax_in_every_block, "divided by its own sum"),
         ("tiled_attention", old_maximum, "subtract the new one in every exponential"),
         ("attention_layer", mask_of_numbers, "The mask holds 1 and 0"),
@@ -116,6 +158,33 @@ def test_what_is_not_so_is_not_said():
     told = verdict(scaled_and_paired_with_every_batch, "dot_product_scores").sentence
     assert "every one of the keys" in told
     assert "scale" not in told
+
+
+def bytes_of_a_third_matrix(length, head_dim, itemsize, block_rows=None):
+    matrix, square = length * head_dim * itemsize, length**2 * itemsize
+    tiles = 1 if block_rows is None else length / block_rows
+    return 4 * matrix + 4 * square, 3 * matrix + tiles * 2 * matrix
+
+
+def mask_for_every_head(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    heads = [
+        np.swapaxes((x @ w).reshape(*x.shape[:-1], num_heads, -1), -2, -3) for w in (w_q, w_k, w_v)
+    ]
+    if mask is not None:
+        mask = np.repeat(mask, num_heads, axis=0)
+    output = lib.attention(*heads, mask)[0]
+    return np.swapaxes(output, -2, -3).reshape(x.shape) @ w_o
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "untrue"),
+    [
+        ("attention_bytes", bytes_of_a_third_matrix, "too much is returned"),
+        ("multi_head_attention", mask_for_every_head, "stand in the wrong order"),
+    ],
+)
+def test_change_that_brings_in_a_fault_is_not_named(exercise, answer, untrue):
+    assert untrue not in verdict(answer, exercise).sentence
 
 
 def test_numbers_that_do_not_sum_to_one_are_not_to_be_divided():

@@ -153,6 +153,8 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
         (torch.mps, "device_count", lambda: int(mps)),
         (torch.backends.mps, "is_available", lambda: mps),
         (torch.backends.mps, "is_built", lambda: True),  # every Mac's torch is, old machines too
+        (torch.backends.cuda, "is_built", lambda: True),  # and torch for CUDA runs without a GPU
+        (torch.version, "cuda", "13.0"),
         (torch.accelerator, "is_available", lambda: accelerator is not None),
         (torch.accelerator, "device_count", lambda: int(accelerator is not None)),
         (torch.accelerator, "current_accelerator", lambda *_, **__: accelerator),
@@ -163,7 +165,7 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
 def replaced(fakes: list[tuple[Any, str, Any]], answer: Any = None) -> Iterator[None]:
     """Replace attributes of modules, and what a function's own module imported of them."""
     places = [(vars(owner), name, fake) for owner, name, fake in fakes if name in vars(owner)]
-    of_real = {id(place[name]): fake for place, name, fake in places}
+    of_real = {id(place[name]): fake for place, name, fake in places if callable(fake)}
     imported = getattr(answer, "__globals__", {})
     places += [
         (imported, name, of_real[id(value)])

@@ -237,8 +237,11 @@ def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         yield 6, node.orelse
     if isinstance(node, ast.BoolOp):
         yield 4, ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values)
-        if isinstance(node.op, ast.Or) and len(node.values) == 2:
-            yield 3, made("B if A is None else A", A=node.values[0], B=node.values[1])
+        first, *others = node.values
+        if len(others) == 1 and isinstance(first, ast.Compare):
+            yield from ((4, value) for value in node.values)
+        elif len(others) == 1 and isinstance(node.op, ast.Or):
+            yield 3, made("B if A is None else A", A=first, B=others[0])
     if field == "test" and isinstance(parent, (ast.If, ast.IfExp, ast.While)):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield 3, made("X is None", X=node.operand)

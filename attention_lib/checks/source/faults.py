@@ -59,6 +59,10 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             return f"{own} asks for truth, and 0 is false as well: ask for None"
         case ast.BoolOp(), ast.IfExp():
             return f"{own} replaces 0 as well as None: ask for None"
+        case ast.BoolOp(op=op, values=[first, second]), _ if _is_one_of(new, (first, second)):
+            left_out = ast.unparse(second if _same(new, first) else first)
+            joins = "and" if isinstance(op, ast.And) else "or"
+            return f"`{joins} {left_out}` does not belong in {own}: leave it out"
         case ast.BoolOp(), _:
             return f"The two conditions of {own} are joined the wrong way"
         case ast.IfExp(), ast.IfExp():
@@ -222,6 +226,8 @@ def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
         return f"{own} is e to a few digits alone{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
+    if getattr(parent, "arg", "") in AXES or name_of_call(parent) in ("swapaxes", "moveaxis"):
+        return f"{own} is the wrong axis{where}"
     return f"{own} is the wrong value{where}"
 
 

@@ -39,9 +39,18 @@ def in_other_order(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     for index, (first, second) in enumerate(itertools.pairwise(block)):
         if isinstance(first, ast.Return) or isinstance(second, ast.Return):
             continue
+        stored, loaded = _names([first], ast.Store), _names(block[index + 2 :], ast.Load)
+        if isinstance(parent, ast.FunctionDef) and stored and not stored & loaded:
+            continue  # where it would stand, nobody would need it
         words = f"put {_quoted(second)} before {_quoted(first)}"
         fault = f"{_quoted(first)} and {_quoted(second)} stand in the wrong order"
         yield 4, [*block[:index], second, first, *block[index + 2 :]], words, fault
+
+
+def _names(block: Block, use: type[ast.expr_context]) -> set[str]:
+    """Return the variables that statements store or load."""
+    nodes = (node for statement in block for node in ast.walk(statement))
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, use)}
 
 
 def after_the_loop(block: Block, parent: ast.AST, scope: Scope) -> Changes:

@@ -7,19 +7,17 @@ alone, `(..., L, d_v)`. Mask, scale and rows with nothing allowed are those of `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
-    attention_with,
     cross_attention_magnitude,
-    projected,
-    scaled_by_width,
+    cross_attention_with,
+    mistakes_beside_projections,
 )
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import (
@@ -27,9 +25,7 @@ from attention_lib.exercises.parts.cases import (
     in_float32,
     other_arrays,
 )
-from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.attention import attention, cross_attention
-from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "One word has changed since self_attention: who makes the queries, and who makes the keys "
@@ -76,12 +72,6 @@ def cases(rng: Generator) -> Iterator[Case]:
 magnitude = cross_attention_magnitude
 
 
-@composable
-def cross_attention_with(**parts: Callable[..., Any]) -> Answer:
-    """Make cross-attention of an attention made from parts."""
-    return projected(attention_with(**parts))
-
-
 def made_from(queries: str, keys: str, values: str) -> Answer:
     """Make queries, keys and values from the sequences named."""
 
@@ -109,20 +99,9 @@ MISTAKES = known_mistakes(
     made_from("x", "context", "x"),
     "keys-from-x: The keys come from x: keys and values both come from context.",
     made_from("x", "x", "context"),
-    "mask-ignored: The mask is ignored: pass it on to attention.",
-    lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_q, w_k, w_v),
     "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
     lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_k, w_q, w_v, mask),
-    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
-    scaled_by_width,
-    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
-    cross_attention_with(default_scale=lambda query, key, value: 1.0),
-    "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
-    cross_attention_with(weigh=plain_softmax),
-    cross_attention_with(weigh=plain_softmax_or_zeros),
-    "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-    "lib.masked_softmax, can see to that.",
-    cross_attention_with(weigh=stable_softmax),
+    *mistakes_beside_projections(cross_attention_with),
 )
 
 EXERCISE = Exercise(

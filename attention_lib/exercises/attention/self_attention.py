@@ -7,7 +7,6 @@ rows with nothing allowed are those of `attention`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,11 +16,9 @@ from numpy.random import Generator
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.attention import (
-    attention_with,
     cross_attention_magnitude,
-    projected,
-    scaled_by_width,
-    softmax_or_zeros,
+    cross_attention_with,
+    mistakes_beside_projections,
     within_one_sequence,
 )
 from attention_lib.exercises.parts.cases import (
@@ -29,9 +26,7 @@ from attention_lib.exercises.parts.cases import (
     in_float32,
     other_arrays,
 )
-from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.attention import attention, causal_mask, self_attention
-from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "Three projections come first: the queries are x @ w_q. Keys and values are made in the "
@@ -76,7 +71,7 @@ magnitude = within_one_sequence(cross_attention_magnitude)
 @composable
 def self_attention_with(**parts: Callable[..., Any]) -> Answer:
     """Make self-attention of an attention made from parts."""
-    return within_one_sequence(projected(attention_with(**parts)))
+    return within_one_sequence(cross_attention_with(**parts))
 
 
 MISTAKES = known_mistakes(
@@ -84,8 +79,6 @@ MISTAKES = known_mistakes(
     lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
     "weights-alone: The weights are returned: return the output.",
     lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
-    "mask-ignored: The mask is ignored: pass it on to attention.",
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_v),
     "always-causal: The attention is causal although no mask says so: use the mask you are given, "
     "and none when it is None.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(
@@ -98,32 +91,14 @@ MISTAKES = known_mistakes(
     "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
-    "projections-exchanged: Queries and keys have changed places: a row of the scores belongs to a "
-    "query, x @ w_q, a column to a key, x @ w_k.",
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_q, w_v, mask),
+    "projections-exchanged: The scores are transposed: a row of them belongs to a query, x @ w_q, a "
+    "column to a key, x @ w_k.",
+    self_attention_with(dot=lambda query, key: key @ query.mT),
     "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
     lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
-    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
-    within_one_sequence(scaled_by_width),
-    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(
-        x @ w_q, x @ w_k, x @ w_v, mask, 1 / math.sqrt(w_v.shape[-1])
-    )[0],
-    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
-    self_attention_with(default_scale=lambda query, key, value: 1.0),
-    "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, mask)[0],
     "residual-added: x is added to the output (a residual connection): return the output alone.",
     lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
-    "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-    "lib.masked_softmax, can see to that.",
-    self_attention_with(weigh=stable_softmax),
-    "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
-    self_attention_with(weigh=plain_softmax),
-    self_attention_with(weigh=plain_softmax_or_zeros),
-    "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
-    self_attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
-    self_attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    *mistakes_beside_projections(self_attention_with),
 )
 
 EXERCISE = Exercise(

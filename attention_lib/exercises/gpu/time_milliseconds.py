@@ -64,7 +64,7 @@ def problem_with(value: Any, durations: list[float]) -> str | None:
     between = f"{low:g}" if low == high else f"between {low:g} and {high:g}"
     return (
         f"time_milliseconds gives {value:.4g} where the calls took {taken} ms: the median is "
-        f"{between}. Read time.perf_counter() before and after each call, on an idle device."
+        f"{between}."
     )
 
 
@@ -121,6 +121,11 @@ MISTAKES = known_mistakes(
     timer(of=min),
     "slowest: This is the slowest call: take the median.",
     timer(of=max),
+    "percentile: np.percentile takes percent: 50 is the median, and 0.5 nearly the fastest call.",
+    timer(of=lambda times: np.percentile(times, 0.5)),
+    "not-sorted: The middle one in the order of the calls is taken: the median is the middle one in "
+    "order of size, as in sorted(times).",
+    timer(of=lambda times: times[len(times) // 2]),
     "sum: These are all calls together: take the median of the single calls.",
     timer(of=sum),
     "seconds: These are seconds: a second has 1000 milliseconds.",
@@ -128,7 +133,7 @@ MISTAKES = known_mistakes(
     "microseconds: These are microseconds: a second has 1000 milliseconds.",
     timer(unit=1e6),
     "not-synchronized-at-end: The clock stops before the device has done its work: synchronize "
-    "before you read it.",
+    'before you read it, where device.type is "cuda" or "mps".',
     timer(after=False),
     timer(after=False, of=statistics.median_high),
     "untimed-and-unsynchronized: The first call is timed as well, and the clock stops before the "

@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.attention import attend, attention_magnitude
+from attention_lib.exercises.parts.attention import (
+    attend,
+    attention_magnitude,
+    mask_mistakes,
+    output_with,
+)
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
     BEYOND_LARGE_NEGATIVES,
     axis_mistakes,
-    mask_mistakes,
     overflow_mistake,
 )
 from attention_lib.lessons.attention import attention
@@ -180,7 +184,7 @@ MISTAKES = known_mistakes(
     groups_with(attend=attention),
     "weights-returned: These are the weights: return the output, the weights times the values.",
     groups_with(attend=lambda *args: attention(*args)[1]),
-    *mask_mistakes(groups_with),
+    *mask_mistakes(lambda **parts: groups_with(attend=output_with(**parts))),
     "mask-without-groups: The mask does not follow the scores into groups: broadcast it to (..., "
     "H, L, S), then reshape it as you reshape the query.",
     mask_without_groups,

@@ -22,6 +22,7 @@ from attention_lib.exercises.parts.attention import (
     attend,
     attend_by_library,
     attention_magnitude,
+    mask_mistakes,
     output_with,
 )
 from attention_lib.exercises.parts.by_name import by_name
@@ -31,7 +32,6 @@ from attention_lib.exercises.parts.heads import (
     HEADS_IN_TURNS,
     SPLIT_WITHOUT_SWAP,
     axis_mistakes,
-    mask_mistakes,
     merge,
     merge_by_reshape,
     merge_interleaved,
@@ -199,7 +199,7 @@ MISTAKES = known_mistakes(
     "last two.",
     layer_with(place=lambda mask: mask if mask.ndim < 3 else mask[:, None]),
     layer_with(place=lambda mask: mask[:, None]),
-    *mask_mistakes(layer_with),
+    *mask_mistakes(lambda **parts: layer_with(attend=output_with(**parts))),
     *axis_mistakes(layer_with),
     "no-softmax: The scores are mixed without softmax: turn each row into weights first.",
     layer_with(attend=output_with(weigh=lambda scores: scores)),

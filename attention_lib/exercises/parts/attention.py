@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.exercise import composable
+from attention_lib.checks.exercise import Table, composable
 from attention_lib.exercises.parts.by_name import by_name
-from attention_lib.exercises.parts.softmax import filled
+from attention_lib.exercises.parts.softmax import filled, plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.attention import attention
-from attention_lib.lessons.stability import masked_softmax
+from attention_lib.lessons.stability import masked_softmax, stable_softmax
 
 Scale = Callable[[NDArray, NDArray, NDArray], float]
 Masked = Callable[[NDArray, NDArray | None], NDArray]
@@ -135,13 +135,47 @@ def filled_by(fill: float) -> Masked:
     )
 
 
+def mask_mistakes(
+    answer_with: Callable[..., Answer], remedy: str = "it belongs to the scores, before softmax."
+) -> Table:
+    """List the mistakes with a mask that an answer makes through parts of attention."""
+    return (
+        f"mask-ignored: The mask is ignored: {remedy}",
+        answer_with(masked=lambda scores, mask: scores),
+        "mask-inverted: The mask is inverted: True means that attention is allowed.",
+        answer_with(masked=masked_by(inverted), weigh=stable_softmax),
+        answer_with(masked=masked_by(inverted)),
+        "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
+        "False the score becomes -inf.",
+        answer_with(masked=masked_by(as_numbers)),
+        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
+        "scaled scores.",
+        answer_with(masked=masked_by(as_booleans)),
+        "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "
+        "1. Mask the scores.",
+        answer_with(masked=only_floats, after_softmax=zeroed),
+        "large-number-for-inf: A large negative number is not -inf: where no score of a row lies above "
+        "it, forbidden keys take weight. Use -inf.",
+        *(
+            answer_with(masked=filled_by(fill))
+            for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
+        ),
+    )
+
+
 # Projections
 
 
-def projected(attend: Callable[..., tuple[NDArray, NDArray]]) -> Answer:
-    """Make cross-attention of an attention that returns a pair."""
+@composable
+def cross_attention_with(
+    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+    scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
+    **parts: Callable[..., Any],
+) -> Answer:
+    """Make cross-attention of an attention made from parts; `scale` takes the place of None."""
+    attend = attention_with(**parts)
     return lambda x, context, w_q, w_k, w_v, mask=None: attend(
-        x @ w_q, context @ w_k, context @ w_v, mask
+        project(x, w_q), project(context, w_k), project(context, w_v), mask, scale(x, w_v)
     )[0]
 
 
@@ -150,17 +184,28 @@ def within_one_sequence(cross_attention: Answer) -> Answer:
     return lambda x, w_q, w_k, w_v, mask=None: cross_attention(x, x, w_q, w_k, w_v, mask)
 
 
-def scaled_by_width(
-    x: NDArray,
-    context: NDArray,
-    w_q: NDArray,
-    w_k: NDArray,
-    w_v: NDArray,
-    mask: NDArray | None = None,
-) -> NDArray:
-    """Divide the scores by √d, the width of x."""
-    scale = 1 / math.sqrt(x.shape[-1])
-    return attention(x @ w_q, context @ w_k, context @ w_v, mask, scale)[0]
+def mistakes_beside_projections(answer_with: Callable[..., Answer]) -> Table:
+    """List the mistakes of attention from x that an answer makes through parts of attention."""
+    return (
+        "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
+        answer_with(scale=lambda x, w_v: 1 / math.sqrt(x.shape[-1])),
+        "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+        answer_with(scale=lambda x, w_v: 1 / math.sqrt(w_v.shape[-1])),
+        "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
+        answer_with(scale=lambda x, w_v: 1.0),
+        "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
+        answer_with(project=lambda x, matrix: x @ matrix.T),
+        "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+        "lib.masked_softmax, can see to that.",
+        answer_with(weigh=stable_softmax),
+        "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
+        answer_with(weigh=plain_softmax),
+        answer_with(weigh=plain_softmax_or_zeros),
+        "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
+        answer_with(weigh=lambda scores: stable_softmax(scores, -2)),
+        answer_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+        *mask_mistakes(answer_with, "pass it on to attention."),
+    )
 
 
 # Magnitudes

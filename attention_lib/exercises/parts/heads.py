@@ -10,17 +10,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.exercise import Table
-from attention_lib.exercises.parts.attention import (
-    as_booleans,
-    as_numbers,
-    filled_by,
-    inverted,
-    masked_by,
-    only_floats,
-    output_with,
-    softmax_or_zeros,
-    zeroed,
-)
+from attention_lib.exercises.parts.attention import output_with, softmax_or_zeros
 from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.stability import stable_softmax
 
@@ -69,32 +59,6 @@ def merge_by_reshape(x: NDArray) -> NDArray:
 def merge_interleaved(x: NDArray) -> NDArray:
     columns = np.moveaxis(x, -3, -1)
     return columns.reshape(*columns.shape[:-2], -1)
-
-
-def mask_mistakes(answer_with: Callable[..., Answer]) -> Table:
-    """List the mistakes with a mask that an answer makes through its `attend`."""
-    return (
-        "mask-ignored: The mask is ignored: it belongs to the scores, before softmax.",
-        answer_with(attend=output_with(masked=lambda scores, mask: scores)),
-        "mask-inverted: The mask is inverted: True means that attention is allowed.",
-        answer_with(attend=output_with(masked=masked_by(inverted), weigh=stable_softmax)),
-        answer_with(attend=output_with(masked=masked_by(inverted))),
-        "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
-        "False the score becomes -inf.",
-        answer_with(attend=output_with(masked=masked_by(as_numbers))),
-        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
-        "scaled scores.",
-        answer_with(attend=output_with(masked=masked_by(as_booleans))),
-        "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "
-        "1. Mask the scores.",
-        answer_with(attend=output_with(masked=only_floats, after_softmax=zeroed)),
-        "large-number-for-inf: A large negative number is not -inf: where the scores lie far "
-        "below it, forbidden keys take their weight. Use -inf.",
-        *(
-            answer_with(attend=output_with(masked=filled_by(fill)))
-            for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
-        ),
-    )
 
 
 def axis_mistakes(answer_with: Callable[..., Answer]) -> Table:
