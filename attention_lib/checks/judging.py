@@ -98,9 +98,10 @@ def judge(
         )
 
     forbidden = _forbidden_modules(exercise) if not policy.values_only else ()
+    trials = trials_of(exercise, seed)  # may import torch, which is not the answer's time
     comparisons, begun = list[Comparison](), thread_time()
     calls = observe_all(exercise.on_cases(answer), cases_of(exercise, seed), forbidden)
-    for seen, trial in zip(calls, trials_of(exercise, seed), strict=False):
+    for seen, trial in zip(calls, trials, strict=False):
         if not comparisons and of_a_stub(seen):
             return Report(exercise, "unattempted", _unattempted(exercise, seen))
         comparisons.append(Comparison(exercise.name, trial, seen))
@@ -109,7 +110,7 @@ def judge(
             break
     if seen.out_of_time:
         return Report(exercise, "wrong", out_of_time(exercise, seen), comparisons[-1])
-    is_cut = len(comparisons) < len(trials_of(exercise, seed))
+    is_cut = len(comparisons) < len(trials)
     attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen, is_cut)
     problem = next(_problems(attempt, policy), None)
     if problem:

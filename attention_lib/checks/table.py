@@ -201,15 +201,18 @@ class Table:
 
     def together(self) -> list[Hypothesis]:
         """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
-        first, variants = self.wrong[0], dict[Mistake | None, Hypothesis]()
-        for one in self.known:  # of each mistake a variant that shows there, if there is one
-            if one.mistake not in variants or self.is_right(variants[one.mistake], first):
-                variants[one.mistake] = one
-        shown = {one: not self.is_right(one, first) for one in variants.values()}
+        first = self.wrong[0]
+        shown = {
+            one: not self.is_right(one, first)
+            for one in self.known
+            if hasattr(one.variant, "composed")
+        }
         pairs = [
             both
             for one, other in itertools.combinations(shown, 2)
-            if (shown[one] or shown[other]) and (both := together(one, other))
+            if one.mistake is not other.mistake
+            and (shown[one] or shown[other])
+            and (both := together(one, other))
         ]
         found, (args, kwargs) = list[Hypothesis](), (first.trial.case.args, first.trial.case.kwargs)
         with contextlib.suppress(OutOfTime), time_limit(PAIRS_SECONDS):

@@ -19,12 +19,12 @@ def test_an_entropy_in_place_of_a_temperature_is_named():
     assert sentence.endswith("you returned an entropy. Return the temperature that leads to it.")
 
 
-def by_root_of_keys_and_a_scale_that_may_not_be_0(query, key, scale=None):
-    return query @ key.mT * (scale or 1 / np.sqrt(len(key)))
+def by_root_of_keys_and_7_for_0(query, key, scale=None):
+    return query @ key.mT * (1 / np.sqrt(len(key)) if scale is None else scale or 7)
 
 
 def test_mistake_that_gives_most_wrong_numbers_is_named_with_the_call_that_has_another():
-    sentence = said_of_numbers(by_root_of_keys_and_a_scale_that_may_not_be_0, "scaled_scores")
+    sentence = said_of_numbers(by_root_of_keys_and_7_for_0, "scaled_scores")
     assert sentence.startswith("This is the root of S, the number of keys: d_k is query.shape[-1]")
     assert "in 6 of the 7 wrong calls, and not in the 1 with scale=0: look there next." in sentence
 
@@ -110,7 +110,7 @@ def uphill_one_step_ahead(
             "take turns through the query heads",
         ),
         ("rotary_embedding", turned_backward_at_other_speeds, "the wrong way", "lacks its 2"),
-        ("adam_step", uphill_one_step_ahead, "The step goes uphill", "step + 1 in place of step"),
+        ("adam_step", uphill_one_step_ahead, "The step goes uphill", "counted from 0"),
     ],
 )
 def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
@@ -193,13 +193,6 @@ def ignoring_positions(x, positions, base=10000.0):
     from attention_lib import rotary_embedding
 
     return rotary_embedding(x, positions[::-1], base)
-
-
-def keys_of_both(x, context, w_q, w_k, w_v, mask=None):
-    both = np.concatenate([x, context], axis=-2)
-    if mask is not None:
-        mask = np.concatenate([np.ones_like(mask[..., :1]), mask], axis=-1)[..., : both.shape[-2]]
-    return attention(x @ w_q, both @ w_k, both @ w_v)[0]
 
 
 def scaled_by_length(x, w_q, w_k, w_v, mask=None):

@@ -19,13 +19,12 @@ def _weighed(scores, mask, value):
     return weights @ value, weights
 
 
-def _scaled_upward_with_a_mask_turned_round(query, key, value, mask=None, scale=None):
-    if scale is None:
-        scale = np.sqrt(query.shape[-1])
-    scores = query @ np.swapaxes(key, -1, -2) * scale
+def _scaled_late_with_a_mask_turned_round(query, key, value, mask=None, scale=None):
     if mask is not None and mask.dtype == bool:
         mask = ~mask
-    return _weighed(scores, mask, value)
+    weights = _weighed(query @ np.swapaxes(key, -1, -2), mask, value)[1]
+    weights = weights * (1 / np.sqrt(query.shape[-1]) if scale is None else scale)
+    return weights @ value, weights
 
 
 def _gradients_exchanged_and_unscaled(query, key, value, grad_output, mask=None):
@@ -87,9 +86,9 @@ def unhurried(monkeypatch):
     [
         (
             "attention",
-            _scaled_upward_with_a_mask_turned_round,
+            _scaled_late_with_a_mask_turned_round,
             "`np.where(mask, -np.inf, scores)` in place of",
-            "The scores are multiplied by √d_k",
+            "The weights are scaled after softmax",
         ),
         (
             "attention_backward",
@@ -125,5 +124,5 @@ def test_change_that_makes_right_numbers_wrong_is_not_named(name, answer, unhurr
 
 
 def test_grader_reads_no_source_for_two_faults(unhurried):
-    sentence = sentence_of(_scaled_upward_with_a_mask_turned_round, "attention", policy=GRADER)
+    sentence = sentence_of(_scaled_late_with_a_mask_turned_round, "attention", policy=GRADER)
     assert TWO not in sentence

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.random import Generator
 
-from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     cross_attention_magnitude,
     cross_attention_with,
     mistakes_beside_projections,
 )
-from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import (
     draw_projections,
     in_float32,
@@ -72,33 +71,21 @@ def cases(rng: Generator) -> Iterator[Case]:
 magnitude = cross_attention_magnitude
 
 
-def made_from(queries: str, keys: str, values: str) -> Answer:
-    """Make queries, keys and values from the sequences named."""
-
-    @by_name(cross_attention)
-    def answer(x, context, w_q, w_k, w_v, mask):
-        sequences = {"x": x, "context": context}
-        arrays = sequences[queries] @ w_q, sequences[keys] @ w_k, sequences[values] @ w_v
-        return attention(*arrays, mask)[0]
-
-    return answer
-
-
 MISTAKES = known_mistakes(
     "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
     lambda x, context, w_q, w_k, w_v, mask=None: attention(
         x @ w_q, context @ w_k, context @ w_v, mask
     ),
     "context-ignored: context is ignored: keys and values come from it, queries from x.",
-    made_from("x", "x", "x"),
+    cross_attention_with(take=lambda x, context: (x, x, x)),
     "x-ignored: x is ignored: this is the self-attention of context. Queries come from x.",
-    made_from("context", "context", "context"),
+    cross_attention_with(take=lambda x, context: (context, context, context)),
     "sequences-exchanged: The sequences are exchanged: x makes queries, context keys and values.",
-    made_from("context", "x", "x"),
+    cross_attention_with(take=lambda x, context: (context, x, x)),
     "values-from-x: The values come from x: keys and values both come from context.",
-    made_from("x", "context", "x"),
+    cross_attention_with(take=lambda x, context: (x, context, x)),
     "keys-from-x: The keys come from x: keys and values both come from context.",
-    made_from("x", "x", "context"),
+    cross_attention_with(take=lambda x, context: (x, x, context)),
     "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
     lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_k, w_q, w_v, mask),
     *mistakes_beside_projections(cross_attention_with),

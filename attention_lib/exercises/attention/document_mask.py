@@ -78,6 +78,11 @@ MISTAKES = known_mistakes(
     "first-to-last: All from a document's first position to its last is allowed, and others may lie "
     "between: compare the numbers with ==.",
     first_to_last,
+    "stretches: Stretches are numbered, so a document that comes again counts as a new one: compare "
+    "the numbers themselves, documents[:, None] == documents.",
+    lambda documents: (
+        (part := np.cumsum(np.diff(documents, prepend=documents[:1]) != 0))[:, None] == part
+    ),
     *as_float_masks(document_mask),
 )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
@@ -35,6 +36,12 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(length, int(rng.integers(2, length - 1)))
     yield Case(length + 3, int(rng.integers(2, length - 1)))
     yield Case(length, length + int(rng.integers(1, 9)))
+
+
+def from_index(length: int, first: NDArray) -> NDArray:
+    """Allow the keys from an index to the query; a negative one counts from the end of the row."""
+    first = np.where(first < 0, np.maximum(first + length, 0), first)
+    return (np.arange(length) >= first[:, None]) & (distances(length) >= 0)
 
 
 MISTAKES = known_mistakes(
@@ -65,6 +72,13 @@ MISTAKES = known_mistakes(
     lambda length, window: (
         causal_mask(length) & (np.arange(length)[:, None] // window == np.arange(length) // window)
     ),
+    "negative-start: A negative start counts from the end of the row, so the first queries see too "
+    "little: begin at max(0, query − window + 1).",
+    lambda length, window: from_index(length, np.arange(length) - window + 1),
+    lambda length, window: from_index(length, np.arange(length) - window),
+    "wraps-around: The window of the first queries goes on at the end of the row, as a negative index "
+    "does: there are no keys before key 0.",
+    lambda length, window: distances(length) % length < window,
     *as_float_masks(sliding_window_mask),
 )
 

@@ -55,8 +55,8 @@ def tiles_of(length: int, block_rows: int | None) -> int:
 
 @composable
 def counted(
-    naive: tuple[int, int],
-    tiled: tuple[int, int],
+    naive: tuple[int, int] = (4, 4),
+    tiled: tuple[int, int] = (4, 0),
     passes: int = 2,
     tiles: Callable[[int, int | None], float] = tiles_of,
 ) -> Answer:
@@ -93,39 +93,38 @@ MISTAKES = known_mistakes(
     with_itemsize(lambda i: i**2),
     "naive-scores-too-few: Naive moves four arrays of length × length numbers: the scores are "
     "written and read, and the weights are written and read.",
-    *(counted((4, squares), (4, 0)) for squares in (1, 2, 3, 5, 6)),
+    *(counted((4, squares)) for squares in (1, 2, 3, 5, 6)),
     "naive-scores-missing: Naive also moves scores and weights, of length × length numbers.",
-    counted((4, 0), (4, 0)),
+    counted((4, 0)),
     "naive-inputs-too-few: Naive moves Q, K, V and the output besides the scores and weights: "
     "four arrays of length × head_dim numbers.",
-    counted((0, 4), (4, 0)),
-    counted((2, 4), (4, 0)),
-    counted((3, 4), (4, 0)),
-    counted((3, 4), (3, 0)),
+    counted((0, 4)),
+    counted((2, 4)),
+    counted((3, 4)),
     "tiled-output-missing: Tiled writes the output too: Q is read and the output written once, "
     "two arrays of length × head_dim numbers, beside K and V.",
-    counted((4, 4), (3, 0)),
+    counted(tiled=(3, 0)),
     "block-rows-ignored: block_rows is ignored: where it is given, K and V are read once for each "
     "tile of block_rows queries.",
-    counted((4, 4), (4, 0), passes=0),
+    counted(passes=0),
     "short-tile-lost: A short last tile reads K and V as well: round the number of tiles up.",
-    counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows if rows else 1),
-    counted((4, 4), (4, 0), tiles=lambda n, rows: n / rows if rows else 1),
-    counted((4, 4), (4, 0), tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
+    counted(tiles=lambda n, rows: n // rows if rows else 1),
+    counted(tiles=lambda n, rows: n / rows if rows else 1),
+    counted(tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
     "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
     "/ block_rows up.",
-    counted((4, 4), (4, 0), tiles=lambda n, rows: n // rows + 1 if rows else 1),
+    counted(tiles=lambda n, rows: n // rows + 1 if rows else 1),
     "queries-moved-again: Q and the output are moved once, whatever the tiles: each tile has "
     "queries of its own. K and V alone are read again.",
-    counted((4, 4), (4, 0), passes=4),
-    counted((4, 4), (4, 0), passes=3),
+    counted(passes=4),
+    counted(passes=3),
     "keys-or-values-once: Each tile reads both K and V: two arrays of length × head_dim numbers.",
-    counted((4, 4), (4, 0), passes=1),
+    counted(passes=1),
     "rows-as-tiles: block_rows is how many queries a tile has, not how many tiles there are.",
-    counted((4, 4), (4, 0), tiles=lambda n, rows: rows or 1),
+    counted(tiles=lambda n, rows: rows or 1),
     "tiled-moves-scores: The scores of a tile never go to main memory: tiled moves no array of "
     "length × length numbers.",
-    *(counted((4, 4), (4, squares)) for squares in (1, 2, 4)),
+    *(counted(tiled=(4, squares)) for squares in (1, 2, 4)),
     "pair-reversed: The pair is reversed: return (naive, tiled).",
     lambda *sizes, **named: attention_bytes(*sizes, **named)[::-1],
     "one-of-two: Only one of the two is returned: return the pair (naive, tiled).",

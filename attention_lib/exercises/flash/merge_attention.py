@@ -88,19 +88,22 @@ def finite(joined: NDArray) -> NDArray:
 def merging(
     *,
     join: Callable[[NDArray, NDArray], NDArray] = np.logaddexp,
+    told: Callable[[NDArray, NDArray], NDArray] | None = None,
     anchor: Callable[[NDArray], NDArray] = finite,
     mix: Callable[..., NDArray] = lambda a, b, left, right: a * left + b * right,
 ) -> Answer:
     """Make an answer from parts; a wrong one exchanges one of them.
 
-    `mix` gets both shares, with the axis of the values, and both outputs.
+    `mix` gets both shares, with the axis of the values, and both outputs. `told` gives the second
+    result where that is not what the shares were taken by.
     """
 
     def answer(left: Pair, right: Pair) -> Pair:
         with np.errstate(all="ignore"):
             joined = join(left[1], right[1])
             shares = [np.exp(part[1] - anchor(joined))[..., None] for part in (left, right)]
-            return mix(*shares, left[0], right[0]), joined
+            second = told(left[1], right[1]) if told else joined
+            return mix(*shares, left[0], right[0]), second
 
     return answer
 
@@ -120,6 +123,10 @@ def mixing_by(
 
 def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
     return np.log(np.exp(left) + np.exp(right))
+
+
+def below_maximum(left: NDArray, right: NDArray) -> NDArray:
+    return np.logaddexp(left, right) - finite(np.maximum(left, right))
 
 
 def cut_to_integers(left: Pair, right: Pair) -> Pair:
@@ -155,26 +162,34 @@ MISTAKES = known_mistakes(
     "larger-logsumexp: The joined logsumexp is the larger of the two: the sums of exponentials "
     "add up, log(exp(left) + exp(right)).",
     merging(join=np.maximum),
-    lambda left, right: (merge_attention(left, right)[0], np.maximum(left[1], right[1])),
+    merging(told=np.maximum),
     "logarithms-added: The logarithms are added, which multiplies the sums: add the sums "
     "themselves, log(exp(left) + exp(right)).",
     merging(join=np.add),
-    lambda left, right: (merge_attention(left, right)[0], left[1] + right[1]),
+    merging(told=np.add),
+    "base-2: The powers of the joined logsumexp are those of 2: np.logaddexp takes those of e.",
+    merging(join=np.logaddexp2),
+    merging(told=np.logaddexp2),
+    "maximum-not-added: The maximum that was subtracted is not added again: the joined logsumexp is "
+    "the maximum plus log(sum).",
+    merging(told=below_maximum),
     "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
     "logsumexp - the joined one).",
     mixing_by(np.positive, np.logaddexp),
+    "exp-overflows-and-empty: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp "
+    "does. And -inf - (-inf), without keys on both sides, is NaN: subtract 0 there.",
+    merging(join=overflowing_join, anchor=no_anchor),
     "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
     mixing_by(np.exp, overflowing_join),
     mixing_by(np.exp, np.logaddexp),
     merging(join=overflowing_join),
-    merging(join=overflowing_join, anchor=no_anchor),
     "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
     mixing_by(np.positive, lambda left, right: np.log(left + right)),
     mixing_by(np.positive, np.add),
     "shares-under-maximum: The output is not an average: its shares add up to 1 when both are "
     "taken under the joined logsumexp, not under the larger one.",
-    lambda left, right: (merging(join=np.maximum)(left, right)[0], np.logaddexp(left[1], right[1])),
+    merging(join=np.maximum, told=np.logaddexp),
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
     lambda left, right: merge_attention(left, right)[::-1],
     "output-alone: The output alone is returned: return the pair (output, logsumexp).",

@@ -156,6 +156,17 @@ def merged(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
     return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
 
 
+def replaced_together(ask: Callable[[NDArray], Any]) -> Callable[..., Pair]:
+    """Replace the maxima of all rows, or of none."""
+
+    def merge(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
+        is_first = np.isinf(m1).all()
+        m = m2 if is_first or ask(m2 > m1) else m1
+        return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
+
+    return merge
+
+
 @composable
 def one_by_one(
     first: float = -np.inf,
@@ -224,6 +235,18 @@ MISTAKES = known_mistakes(
         merge=lambda m1, t1, m2, t2: (
             m := np.maximum(m1, m2),
             t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
+        )
+    ),
+    "all-rows-at-once: The maxima of all rows are replaced, or none: each row keeps the larger of its "
+    "own two, np.maximum(old, new).",
+    one_by_one(merge=replaced_together(np.any)),
+    one_by_one(merge=replaced_together(np.all)),
+    "corrected-late: The new block is corrected with the rest: correct the total so far, and add the "
+    "block's exponentials after it.",
+    one_by_one(
+        merge=lambda m1, t1, m2, t2: (
+            m := np.maximum(m1, m2),
+            (t1 + t2 * np.exp(m2 - m)) * np.where(t1 == 0, 1, np.exp(m1 - m)),
         )
     ),
     "last-maximum: The maximum is that of the last block: keep the larger of the old and the new.",

@@ -47,7 +47,6 @@ from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.softmax import cut_to_integers
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.flash import tiled_attention
-from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "Three things live through the loop, one row for each query: the maximum, (..., L, 1), and "
@@ -126,21 +125,6 @@ LIST_OF_BLOCKS = (
 )
 
 
-def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    exponentials = np.exp(scores - row_maximum(scores))
-    output = exponentials / exponentials.sum(-1, keepdims=True) @ value
-    return output.astype(np.result_type(query, np.float32), copy=False)
-
-
-def scores_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    blocks = block_slices(key.shape[-2], block_size)
-    scores = [query @ key[..., block, :].mT / math.sqrt(query.shape[-1]) for block in blocks]
-    return (stable_softmax(np.concatenate(scores, axis=-1)) @ value).astype(
-        np.result_type(query, np.float32)
-    )
-
-
 def blocks_of_queries(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
     tiles = [
         attention(query[..., tile, :], key, value)[0]
@@ -206,9 +190,7 @@ def outputs_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: 
 
 MISTAKES = known_mistakes(
     f"whole-matrix: {WHOLE_MATRIX}",
-    textbook,
     lambda query, key, value, block_size: attention(query, key, value)[0],
-    scores_in_a_list,
     f"blocks-of-queries: {BLOCKS_OF_QUERIES}",
     blocks_of_queries,
     f"formed-twice: {FORMED_TWICE}",

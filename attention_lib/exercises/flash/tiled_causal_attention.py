@@ -9,8 +9,8 @@ scores included: the check counts them. Computing a block of the past twice is a
 
 from __future__ import annotations
 
+import functools
 import itertools
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -41,7 +41,6 @@ from attention_lib.exercises.parts.blocks import (
 )
 from attention_lib.lessons.attention import attention, causal_mask
 from attention_lib.lessons.flash import tiled_causal_attention
-from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "An outer loop over blocks of queries, an inner one over blocks of keys. What the inner "
@@ -219,12 +218,6 @@ def masked(mask: Callable[[int], NDArray]) -> Answer:
     )[0]
 
 
-def textbook(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    scores = np.where(causal_mask(query.shape[-2]), scores, -np.inf)
-    return stable_softmax(scores.astype(np.result_type(query, np.float32))) @ value
-
-
 def prefix_by_prefix(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
     rows = [
         attention(query[..., i : i + 1, :], key[..., : i + 1, :], value[..., : i + 1, :])[0]
@@ -267,7 +260,6 @@ def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: in
 MISTAKES = known_mistakes(
     f"strips: {STRIPS}",
     masked(causal_mask),
-    textbook,
     strip_by_strip,
     tiled_over_all_keys(),
     f"future-computed: {FUTURE_COMPUTED}",
@@ -315,7 +307,7 @@ MISTAKES = known_mistakes(
     tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
     tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
     tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),
-    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled_over_all_keys),
+    *mistakes_of(DIVIDED_IN_EVERY_STEP, functools.partial(tiled_over_queries, to_the_diagonal)),
     *first_item_only(tiled_causal_attention),
     measured=(
         "strips",

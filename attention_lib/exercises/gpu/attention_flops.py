@@ -35,7 +35,7 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 @composable
-def flops(factor: float, causal: float = 0.5, length: float = 2, extra: float = 0.0) -> Answer:
+def flops(factor: float = 4, causal: float = 0.5, length: float = 2, extra: float = 0.0) -> Answer:
     """Make an answer from its factor of head_dim, of causal attention, and the power of length."""
 
     def count(b: int, h: int, n: int, d: int, is_causal: bool = False) -> float:
@@ -54,19 +54,19 @@ MISTAKES = known_mistakes(
     "double: Twice the count: two products of two operations a step make 4 · head_dim for a pair.",
     flops(8),
     "causal-ignored: is_causal is ignored: it leaves half of the pairs.",
-    flops(4, causal=1.0),
+    flops(causal=1.0),
     "causal-a-quarter: A causal mask halves the pairs, and so the operations, once: not the two "
     "products each by four.",
-    flops(4, causal=0.25),
+    flops(causal=0.25),
     "batch-or-heads-missing: The batch or the heads are left out: every head of every sequence "
     "has its own products.",
     lambda b, h, n, d, is_causal=False: flops(4)(1, h, n, d, is_causal),
     lambda b, h, n, d, is_causal=False: flops(4)(b, 1, n, d, is_causal),
     lambda b, h, n, d, is_causal=False: flops(4)(1, 1, n, d, is_causal),
     "length-not-squared: This grows with the length, not its square: every query meets every key.",
-    flops(4, length=1),
+    flops(length=1),
     "softmax-counted: Softmax's operations are counted as well: only the matrix products count.",
-    *(flops(4, extra=extra) for extra in (1, 2, 3, 4, 5)),
+    *(flops(extra=extra) for extra in (1, 2, 3, 4, 5)),
     "causal-diagonal-counted: The causal pairs are counted one by one, the diagonal included: "
     "here causal counts as exactly half.",
     lambda b, h, n, d, is_causal=False: 4 * b * h * d * (n * (n + 1) // 2 if is_causal else n * n),

@@ -165,18 +165,6 @@ def back_from_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False)
     return right_answer(*inputs, is_causal)
 
 
-def through_numpy(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    import torch
-
-    arrays = [tensor.detach().double().numpy() for tensor in (query, key, value)]
-    scores = arrays[0] @ arrays[1].swapaxes(-1, -2) / math.sqrt(query.shape[-1])
-    if is_causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
-    return torch.from_numpy(weights @ arrays[2]).to(query.dtype)
-
-
 def divided_in_place(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
     import torch
 
@@ -240,7 +228,6 @@ MISTAKES = known_mistakes(
     in_float32,
     f"no-gradient: {NO_GRADIENT}",
     lambda *inputs, **causal: right_answer(*inputs, **causal).detach(),
-    through_numpy,
     f"changed-in-place: {CHANGED_IN_PLACE}",
     divided_in_place,
     f"wrong-device: {WRONG_DEVICE}",

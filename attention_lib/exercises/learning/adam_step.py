@@ -72,26 +72,27 @@ def magnitude(parameter, gradient, mean, square, step, rate, beta1, beta2, epsil
 def stepped(
     *,
     mean_of: Callable[..., NDArray] = lambda m, g, b: b * m + (1 - b) * g,
-    square_of: Callable[..., NDArray] = lambda v, g, b: b * v + (1 - b) * g**2,
+    square_of: Callable[..., NDArray] = lambda v, g, b, m: b * v + (1 - b) * g**2,
     correct: Callable[[float, int], float] = lambda beta, step: 1 - beta**step,
     is_corrected: tuple[bool, bool] = (True, True),  # mean, square
-    divisor: Callable[[NDArray, float], NDArray] = lambda v, epsilon: np.sqrt(v) + epsilon,
+    divisor: Callable[..., NDArray] = lambda v, epsilon, correction: np.sqrt(v) + epsilon,
     sign: float = -1.0,
     used: Callable[[NDArray, NDArray], NDArray] = lambda new, old: new,
     end: Callable[..., tuple[NDArray, ...]] = lambda theta, m, v, m_hat, v_hat: (theta, m, v),
-    in_the_parameters_dtype: bool = True,
+    step_of: Callable[[NDArray, NDArray], NDArray] = lambda m_hat, gradient: m_hat,
 ) -> Answer:
     """Make a step from its parts; a mistake replaces one of them."""
 
     @by_name(adam_step)
     def answer(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-        new_mean, new_square = mean_of(mean, gradient, beta1), square_of(square, gradient, beta2)
+        new_mean = mean_of(mean, gradient, beta1)
+        new_square = square_of(square, gradient, beta2, new_mean)
         m_hat = used(new_mean, mean) / (correct(beta1, step) if is_corrected[0] else 1)
-        v_hat = used(new_square, square) / (correct(beta2, step) if is_corrected[1] else 1)
-        moved = parameter + sign * rate * m_hat / divisor(v_hat, epsilon)
+        correction = correct(beta2, step) if is_corrected[1] else 1
+        v_hat = used(new_square, square) / correction
+        size = rate * step_of(m_hat, gradient) / divisor(v_hat, epsilon, correction)
+        moved = parameter + sign * size
         results = end(moved, new_mean, new_square, m_hat, v_hat)
-        if not in_the_parameters_dtype:
-            return results
         return tuple(array.astype(parameter.dtype) for array in results)
 
     return answer
@@ -108,28 +109,9 @@ def with_settings(change: Callable[[float, float, float, float], tuple[float, ..
     return answer
 
 
-@by_name(adam_step)
-def square_of_mean(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-    new_mean = beta1 * mean + (1 - beta1) * gradient
-    new_square = beta2 * square + (1 - beta2) * new_mean**2
-    root = np.sqrt(new_square / (1 - beta2**step)) + epsilon
-    moved = parameter - rate * new_mean / (1 - beta1**step) / root
-    return tuple(array.astype(parameter.dtype) for array in (moved, new_mean, new_square))
-
-
 def root_or_nan(values: NDArray) -> NDArray:
     with np.errstate(invalid="ignore"):
         return np.sqrt(values)
-
-
-@by_name(adam_step)
-def epsilon_before_correction(parameter, gradient, mean, square, step, rate, beta1, beta2, epsilon):
-    _, mean, square = adam_step(
-        parameter.astype(float), gradient, mean, square, step, rate, beta1, beta2
-    )
-    rate = rate * np.sqrt(1 - beta2**step) / (1 - beta1**step)
-    moved = parameter - rate * mean / (np.sqrt(square) + epsilon)
-    return tuple(array.astype(parameter.dtype) for array in (moved, mean, square))
 
 
 MISTAKES = known_mistakes(
@@ -160,32 +142,36 @@ MISTAKES = known_mistakes(
     "uphill: The step goes uphill: subtract it from the parameter.",
     stepped(sign=1.0),
     "no-root: The root is missing: divide by the root of the corrected square, plus epsilon.",
-    stepped(divisor=lambda v, epsilon: v + epsilon),
+    stepped(divisor=lambda v, epsilon, _: v + epsilon),
     "epsilon-under-root: epsilon is added under the root: add it to the root.",
-    stepped(divisor=lambda v, epsilon: np.sqrt(v + epsilon)),
+    stepped(divisor=lambda v, epsilon, _: np.sqrt(v + epsilon)),
     "epsilon-missing: epsilon is missing: add it to the root, so that an entry without gradients "
     "divides by no 0.",
-    stepped(divisor=lambda v, epsilon: np.sqrt(v)),
+    stepped(divisor=lambda v, epsilon, _: np.sqrt(v)),
     "epsilon-before-correction: epsilon is added to the root before the correction: correct "
     "square first, then take the root and add epsilon.",
-    epsilon_before_correction,
+    stepped(divisor=lambda v, epsilon, correction: np.sqrt(v) + epsilon / np.sqrt(correction)),
+    "root-corrected: The root is divided by 1 − beta2**step: divide square by it, then take the root.",
+    stepped(divisor=lambda v, epsilon, correction: np.sqrt(v / correction) + epsilon),
+    "mean-unused: The step goes along the gradient: it goes along the corrected mean.",
+    stepped(step_of=lambda m_hat, gradient: gradient),
     "gradient-not-squared: The gradient is not squared in square, the running mean of gradient**2.",
     stepped(
-        square_of=lambda v, g, b: b * v + (1 - b) * g,
-        divisor=lambda v, e: root_or_nan(v) + e,
+        square_of=lambda v, g, b, m: b * v + (1 - b) * g,
+        divisor=lambda v, e, _: root_or_nan(v) + e,
     ),
-    stepped(square_of=lambda v, g, b: b * v + (1 - b) * np.abs(g)),
+    stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * np.abs(g)),
     "mean-squared: The running mean itself is squared: square is the running mean of gradient**2.",
-    square_of_mean,
+    stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * m**2),
     "new-share-missing: The factor 1 − beta before the gradient is missing: mean = beta1 * mean + "
     "(1 - beta1) * gradient, and square alike.",
-    stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b: b * v + g**2),
+    stepped(mean_of=lambda m, g, b: b * m + g, square_of=lambda v, g, b, m: b * v + g**2),
     stepped(mean_of=lambda m, g, b: b * m + g),
-    stepped(square_of=lambda v, g, b: b * v + g**2),
+    stepped(square_of=lambda v, g, b, m: b * v + g**2),
     "betas-reversed: beta weighs the new gradient here: it says how much of the old mean is kept.",
     stepped(
         mean_of=lambda m, g, b: (1 - b) * m + b * g,
-        square_of=lambda v, g, b: (1 - b) * v + b * g**2,
+        square_of=lambda v, g, b, m: (1 - b) * v + b * g**2,
     ),
     "old-averages-used: The step uses mean and square as they were: bring them up to date first.",
     stepped(used=lambda new, old: old),

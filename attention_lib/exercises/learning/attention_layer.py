@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.attention import attention_magnitude
+from attention_lib.exercises.parts.attention import (
+    attention_magnitude,
+    cross_attention_with,
+    filled_by,
+    only_floats,
+    softmax_or_zeros,
+    within_one_sequence,
+    zeroed,
+)
 from attention_lib.exercises.parts.cases import draw_projections, in_float32
 from attention_lib.exercises.parts.softmax import plain_softmax, softmax_with_one_maximum
 from attention_lib.lessons.attention import attention, causal_mask
@@ -62,29 +71,17 @@ def magnitude(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray
     return np.abs(x) + mixture @ np.abs(w_o)
 
 
-def past(scores: NDArray) -> NDArray:
-    return np.tri(scores.shape[-1], dtype=bool)
-
-
 @composable
 def layer(
-    *,
-    scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
-    allowed: Callable[[NDArray], NDArray] | None = past,
-    fill: float = -np.inf,
-    weigh: Callable[[NDArray], NDArray] = stable_softmax,
-    after_softmax: Callable[[NDArray], NDArray] = lambda weights: weights,
-    values: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+    mask: Callable[[int], NDArray] | None = causal_mask,
     end: Callable[..., NDArray] = lambda x, mixture, w_o: x + mixture @ w_o,
+    **parts: Callable[..., Any],
 ) -> Answer:
-    """Make a layer from parts; a mistake replaces one of them."""
+    """Make a layer of an attention made from parts; a mistake replaces one of them."""
+    attend = within_one_sequence(cross_attention_with(**parts))
 
     def answer(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray) -> NDArray:
-        scores = (x @ w_q) @ (x @ w_k).mT * scale(x, w_q, w_v)
-        if allowed is not None:
-            scores = np.where(allowed(scores), scores, fill)
-        weights = after_softmax(weigh(scores))
-        return end(x, weights @ values(x, w_v), w_o)
+        return end(x, attend(x, w_q, w_k, w_v, mask and mask(x.shape[-2])), w_o)
 
     return answer
 
@@ -99,41 +96,41 @@ MISTAKES = known_mistakes(
     "w-o-missing: w_o is missing: attention's output times w_o is what is added to x.",
     layer(end=lambda x, mixture, w_o: x + mixture),
     "mask-missing: The mask is missing: a place may attend to itself and to earlier places only.",
-    layer(allowed=None),
+    layer(mask=None),
     "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
     "where attention is allowed.",
-    lambda x, w_q, w_k, w_v, w_o: (
-        x + attention(x @ w_q, x @ w_k, x @ w_v, np.tri(x.shape[-2]))[0] @ w_o
-    ),
+    layer(mask=np.tri),
     "mask-reversed: The mask is reversed: a place may attend to itself and to earlier places, "
     "causal_mask(L), True where the column is not after the row.",
-    layer(allowed=lambda scores: past(scores).T),
-    layer(allowed=lambda scores: ~past(scores), weigh=lambda s: zero_for_empty(s)),
+    layer(mask=lambda length: causal_mask(length).T),
+    layer(mask=lambda length: ~causal_mask(length)),
     "own-place-missed: A place does not see itself here: causal_mask(L) allows the diagonal too.",
-    layer(
-        allowed=lambda scores: np.tri(scores.shape[-1], k=-1, dtype=bool),
-        weigh=lambda s: zero_for_empty(s),
-    ),
+    layer(mask=lambda length: np.tri(length, k=-1, dtype=bool)),
     "masked-after-softmax: The mask is applied after softmax: later places still took their share "
     "of the sum. Mask the scores.",
-    layer(allowed=None, after_softmax=lambda weights: weights * past(weights)),
+    layer(masked=only_floats, after_softmax=zeroed),
     "later-scores-zero: A later score set to 0 still gets weight: use −inf, or attention's mask.",
-    layer(fill=0.0),
+    layer(masked=filled_by(0.0)),
     "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
-    layer(scale=lambda x, w_q, w_v: 1.0),
+    layer(scale=lambda x, w_v: 1.0),
     "root-of-d: The scores are divided by √D, the width of x: divide by √d_k, that of the queries.",
-    layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
+    layer(scale=lambda x, w_v: 1 / math.sqrt(x.shape[-1])),
     "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-    layer(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    layer(scale=lambda x, w_v: 1 / math.sqrt(w_v.shape[-1])),
     "divided-by-d-k: The scores are divided by d_k: divide by its root.",
-    layer(scale=lambda x, w_q, w_v: 1 / w_q.shape[-1]),
-    "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys x @ w_k.",
-    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_q, w_v, w_o),
+    layer(default_scale=lambda query, key, value: 1 / query.shape[-1]),
+    "one-place-ahead: Each place sees one place ahead: the last one it may see is its own.",
+    layer(mask=lambda length: np.tri(length, k=1, dtype=bool)),
+    "projections-exchanged: The scores are transposed: a row of them belongs to a query, x @ w_q, a "
+    "column to a key, x @ w_k.",
+    layer(dot=lambda query, key: key @ query.mT),
     "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
     lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q, w_q, w_v, w_o),
     lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_k, w_v, w_o),
     "values-not-projected: The values are not projected: mix x @ w_v, not x.",
-    layer(values=lambda x, w_v: x),
+    lambda x, w_q, w_k, w_v, w_o: (
+        x + attention(x @ w_q, x @ w_k, x, causal_mask(x.shape[-2]))[0] @ w_o
+    ),
     "matrix-transposed: A matrix is transposed: x (..., L, D) times w_q (D, d_k), and the mixture "
     "(..., L, d_v) times w_o (d_v, D), as they are.",
     layer(end=lambda x, mixture, w_o: x + mixture @ w_o.T),
@@ -147,13 +144,8 @@ MISTAKES = known_mistakes(
     layer(weigh=softmax_with_one_maximum),
     "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
     layer(weigh=lambda scores: stable_softmax(scores, -2)),
+    layer(weigh=lambda scores: softmax_or_zeros(scores, -2)),
 )
-
-
-def zero_for_empty(scores: NDArray) -> NDArray:
-    """Compute softmax, with zeros in a row of -inf."""
-    empty = np.isneginf(scores).all(axis=-1, keepdims=True)
-    return np.where(empty, 0.0, stable_softmax(np.where(empty, 0.0, scores)))
 
 
 EXERCISE = Exercise(

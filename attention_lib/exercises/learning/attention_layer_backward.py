@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.learning import attention_layer as forward
-from attention_lib.exercises.learning.attention_layer import zero_for_empty
+from attention_lib.exercises.parts.attention import softmax_or_zeros
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.exercises.parts.softmax import plain_softmax
+from attention_lib.lessons.attention import causal_mask
 from attention_lib.lessons.gradients import softmax_vjp
 from attention_lib.lessons.learning import attention_layer, attention_layer_backward
 from attention_lib.lessons.stability import stable_softmax
@@ -100,12 +101,16 @@ def summed(left: NDArray, right: NDArray) -> NDArray:
     return rows(left).T @ rows(right)
 
 
+def past(scores: NDArray) -> NDArray:
+    return causal_mask(scores.shape[-1])
+
+
 @composable
 def backward(
     *,
     scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
     scale_back: float | None = None,
-    allowed: Callable[[NDArray], NDArray] | None = forward.past,
+    allowed: Callable[[NDArray], NDArray] | None = past,
     weigh: Callable[[NDArray], NDArray] = stable_softmax,
     into_mixture: Callable[[NDArray, NDArray], NDArray] = lambda g, w_o: g @ w_o.T,
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
@@ -200,13 +205,13 @@ MISTAKES = known_mistakes(
     "the causal ones.",
     backward(
         allowed=None,
-        through_softmax=lambda p, g: softmax_vjp(p, g) * forward.past(p),
+        through_softmax=lambda p, g: softmax_vjp(p, g) * past(p),
     ),
     "own-place-missed: A place does not see itself here: the causal mask allows the diagonal too.",
-    backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=zero_for_empty),
+    backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=softmax_or_zeros),
     "no-softmax-step: Softmax's step is missing: grad_scores = softmax_vjp(weights, grad_weights).",
     backward(through_softmax=lambda p, g: g),
-    backward(through_softmax=lambda p, g: g * forward.past(g)),
+    backward(through_softmax=lambda p, g: g * past(g)),
     "weighted-mean-missing: In the step through softmax the weighted mean is missing: it is p (g "
     "− Σ p g), not p g.",
     backward(through_softmax=lambda p, g: p * g),

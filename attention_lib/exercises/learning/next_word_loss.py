@@ -6,19 +6,20 @@ t + 1, over all rows but each sequence's last, a scalar.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import plain_softmax
 from attention_lib.lessons.learning import next_word_loss
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import log_softmax
+from attention_lib.lessons.stability import cross_entropy, log_softmax
 
 HINTS = (
     "Row 0 of the scores is a guess at word 1, row 1 at word 2. What is the last row a guess at?",
@@ -52,78 +53,100 @@ def magnitude(scores: NDArray, tokens: NDArray) -> NDArray:
     return np.asarray(logarithms_magnitude(scores.astype(float)).mean())
 
 
-def losses(scores: NDArray, tokens: NDArray) -> NDArray:
-    """Return each row's cross-entropy against a word."""
-    return -np.take_along_axis(log_softmax(scores), tokens[..., None], -1)[..., 0]
+def followed(scores: NDArray, tokens: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the rows that have a next word, and these words."""
+    return scores[..., :-1, :], tokens[..., 1:]
 
 
-def each(scores: NDArray, tokens: NDArray) -> NDArray:
-    """Return the loss of each row but the last."""
-    return losses(scores[..., :-1, :], tokens[..., 1:])
+@composable
+def loss(
+    *,
+    pair: Callable[[NDArray, NDArray], tuple[NDArray, NDArray]] = followed,
+    logs: Callable[[NDArray], NDArray] = log_softmax,
+    pick: Callable[[NDArray, NDArray], NDArray] = lambda logs, words: np.take_along_axis(
+        logs, words[..., None], -1
+    )[..., 0],
+    end: Callable[[NDArray, NDArray], Any] = lambda each, tokens: each.mean(),
+) -> Answer:
+    """Make a loss from parts; a mistake replaces one of them."""
+
+    def answer(scores: NDArray, tokens: NDArray) -> Any:
+        rows, words = pair(scores, tokens)
+        return end(-pick(logs(rows.astype(float)), words), tokens)
+
+    return answer
 
 
-def probability(weigh: object = softmax) -> object:
-    """Return a function for the weight that each row but the last gives to the next word."""
+def log_of_softmax(rows: NDArray) -> NDArray:
+    return np.log(softmax(rows))
 
-    def weights(scores: NDArray, tokens: NDArray) -> NDArray:
-        rows = weigh(scores[..., :-1, :].astype(float))
-        return np.take_along_axis(rows, tokens[..., 1:, None], -1)[..., 0]
 
-    return weights
+def below_one_another(rows: NDArray, words: NDArray) -> tuple[NDArray, NDArray]:
+    return rows.reshape(-1, rows.shape[-1]), words.reshape(-1)
+
+
+def of_any_row(logs: NDArray, words: NDArray) -> NDArray:
+    rows, words = below_one_another(logs, words)
+    return rows[:, words]
 
 
 MISTAKES = known_mistakes(
     "own-word: Each row is compared with its own word, which it saw: row t guesses word t + 1.",
-    lambda scores, tokens: losses(scores, tokens).mean(),
-    lambda scores, tokens: losses(scores[..., :-1, :], tokens[..., :-1]).mean(),
-    lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., 1:]).mean(),
+    loss(pair=lambda scores, tokens: (scores, tokens)),
+    loss(pair=lambda scores, tokens: (scores[..., :-1, :], tokens[..., :-1])),
+    loss(pair=lambda scores, tokens: (scores[..., 1:, :], tokens[..., 1:])),
     "wraps-around: The last row is counted, and compared with the first word: it predicts "
     "nothing, so leave it out.",
-    lambda scores, tokens: losses(scores, np.roll(tokens, -1, axis=-1)).mean(),
+    loss(pair=lambda scores, tokens: (scores, np.roll(tokens, -1, axis=-1))),
     "across-sequences: With the sequences below one another, the last row of one is compared with "
     "the first word of the next: leave out the last row of each sequence before you reshape.",
-    lambda scores, tokens: losses(
-        scores.reshape(-1, scores.shape[-1])[:-1], tokens.reshape(-1)[1:]
-    ).mean(),
+    loss(
+        pair=lambda scores, tokens: (
+            scores.reshape(-1, scores.shape[-1])[:-1],
+            tokens.reshape(-1)[1:],
+        )
+    ),
+    "first-axis-cut: The last row is cut off along the first axis, which is the batch where there is "
+    "one: scores[..., :-1, :] and tokens[..., 1:] count from the end.",
+    lambda scores, tokens: cross_entropy(*below_one_another(scores[:-1], tokens[1:])),
     "word-before: Each row is compared with the word before: row t is a guess at word t + 1.",
-    lambda scores, tokens: losses(scores[..., 1:, :], tokens[..., :-1]).mean(),
+    loss(pair=lambda scores, tokens: (scores[..., 1:, :], tokens[..., :-1])),
     "first-row-left-out: The first row is left out as well: row 0 is a guess at word 1 and counts.",
-    lambda scores, tokens: each(scores, tokens)[..., 1:].mean() if tokens.shape[-1] > 2 else 0.0,
+    loss(end=lambda each, tokens: each[..., 1:].mean() if tokens.shape[-1] > 2 else 0.0),
     "divided-by-length: You divide by L in place of L − 1: the last row predicts nothing.",
-    lambda scores, tokens: each(scores, tokens).sum() / tokens.size,
+    loss(end=lambda each, tokens: each.sum() / tokens.size),
     "sum: This is the sum: take the mean over all rows that have a next word.",
-    lambda scores, tokens: each(scores, tokens).sum(),
+    loss(end=lambda each, tokens: each.sum()),
     "sequences-added: The sequences are added up: take the mean over them too.",
-    lambda scores, tokens: each(scores, tokens).mean(axis=-1).sum(),
-    lambda scores, tokens: each(scores, tokens).sum() / len(tokens),
-    lambda scores, tokens: each(scores, tokens).sum(axis=-1).mean(),
+    loss(end=lambda each, tokens: each.mean(axis=-1).sum()),
+    loss(end=lambda each, tokens: each.sum() / len(tokens)),
+    loss(end=lambda each, tokens: each.sum(axis=-1).mean()),
+    "every-row-with-every-word: Each row is compared with the words of all rows: index the row as "
+    "well, with np.arange(N) beside the words.",
+    loss(pick=of_any_row),
     "not-averaged: One loss for each row or sequence is returned: take the mean over all of them.",
-    each,
-    lambda scores, tokens: each(scores, tokens).mean(axis=-1),
-    lambda scores, tokens: each(scores, tokens).mean(axis=0),
+    loss(end=lambda each, tokens: each),
+    loss(end=lambda each, tokens: each.mean(axis=-1)),
+    loss(end=lambda each, tokens: each.mean(axis=0)),
     "sign-reversed: The sign is reversed: the loss is the negative logarithm, never below 0.",
-    lambda scores, tokens: -each(scores, tokens).mean(),
+    loss(end=lambda each, tokens: -each.mean()),
     "weight-without-logarithm: This is the mean weight of the next word: take minus its logarithm, "
     "row by row.",
-    lambda scores, tokens: probability()(scores, tokens).mean(),
-    lambda scores, tokens: 1 - probability()(scores, tokens).mean(),
+    loss(logs=log_of_softmax, end=lambda each, tokens: np.exp(-each).mean()),
+    loss(logs=log_of_softmax, end=lambda each, tokens: 1 - np.exp(-each).mean()),
     "logarithm-of-mean: The logarithm of the mean weight is taken: take the logarithm of each "
     "row's, and then the mean.",
-    lambda scores, tokens: -np.log(probability()(scores, tokens).mean()),
+    loss(logs=log_of_softmax, end=lambda each, tokens: -np.log(np.exp(-each).mean())),
     "base-2: The logarithm is that of base 2: use the natural one, np.log.",
-    lambda scores, tokens: each(scores, tokens).mean() / np.log(2),
+    loss(end=lambda each, tokens: each.mean() / np.log(2)),
     "perplexity: This is the perplexity, e to the loss: return the loss.",
-    lambda scores, tokens: np.exp(each(scores, tokens).mean()),
+    loss(end=lambda each, tokens: np.exp(each.mean())),
     "exp-overflows: exp overflows for large scores, or a weight underflows to 0 and its logarithm "
     "to −inf: use cross_entropy or log_softmax of lesson 02.",
-    lambda scores, tokens: -np.log(probability(plain_softmax)(scores, tokens)).mean(),
-    lambda scores, tokens: -np.log(probability()(scores, tokens)).mean(),
+    loss(logs=lambda rows: np.log(plain_softmax(rows))),
+    loss(logs=log_of_softmax),
     "softmax-over-wrong-axis: Softmax must run over the words, the last axis of the scores.",
-    lambda scores, tokens: (
-        -np.take_along_axis(
-            log_softmax(scores[..., :-1, :], axis=-2), tokens[..., 1:, None], -1
-        ).mean()
-    ),
+    loss(logs=lambda rows: log_softmax(rows, axis=-2)),
 )
 
 EXERCISE = Exercise(

@@ -26,7 +26,11 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.multihead.decode_step import Cache, grown
-from attention_lib.exercises.multihead.grouped_query_attention import repeated, tiled
+from attention_lib.exercises.multihead.grouped_query_attention import (
+    divided_by_groups,
+    repeated,
+    tiled,
+)
 from attention_lib.exercises.multihead.rotary_embedding import (
     by_halves,
     rotation_with,
@@ -327,6 +331,9 @@ MISTAKES = known_mistakes(
     layer_with(allow=lambda new: np.tri(new.length, new.total, dtype=bool)),
     "mask-missing: There is no mask: a new word must not see the new words after it.",
     layer_with(allow=lambda new: None),
+    "mask-missing-with-cache: With a cache there is no mask: several new words may come at once, and "
+    "none of them may see those after it.",
+    layer_with(allow=lambda new: None if new.cache else causal_of(new)),
     "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
     "where attention is allowed.",
     layer_with(allow=lambda new: causal_of(new).astype(float)),
@@ -353,6 +360,9 @@ MISTAKES = known_mistakes(
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
     "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
     layer_with(share=tiled),
+    "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
+    "h // (H // G).",
+    layer_with(share=divided_by_groups),
     "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
     layer_with(share=lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",

@@ -100,6 +100,10 @@ def tiled(array: NDArray, heads: int) -> NDArray:
     return array[..., np.arange(heads) % array.shape[-3], :, :]
 
 
+def divided_by_groups(array: NDArray, heads: int) -> NDArray:
+    return array[..., np.arange(heads) // array.shape[-3], :, :]
+
+
 def magnitude(query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None) -> NDArray:
     shared = (repeated(array, query.shape[-3]) for array in (key, value))
     return attention_magnitude(query, *shared, mask)[0]
@@ -154,6 +158,9 @@ MISTAKES = known_mistakes(
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
     "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
     groups_with(tiled),
+    "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
+    "h // (H // G).",
+    groups_with(divided_by_groups),
     "values-not-shared: The keys are shared rightly, the values are not: value head h // (H / G) "
     "belongs to query head h, as for the keys.",
     groups_with(repeated, tiled),

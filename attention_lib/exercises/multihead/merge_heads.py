@@ -32,6 +32,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(3, 5, 2)).astype(np.float32))
     yield Case(np.arange(20).reshape(2, 5, 2))
     yield Case(rng.normal(size=(2, 1, 5, 3)))
+    yield Case(rng.normal(size=(2, 4, 3, 5)))
+    yield Case(rng.normal(size=(3, 2, 2, 4)))
     yield Case(rng.normal(size=(4, 3, 1)))
 
 

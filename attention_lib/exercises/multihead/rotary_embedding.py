@@ -116,6 +116,13 @@ def added(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
     return x + interleave(np.sin(angles), np.cos(angles))
 
 
+def angles_side_by_side(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
+    """Give the columns of each half the angles of all pairs, and turn neighbors by them."""
+    angles = positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
+    angles = np.concatenate([angles, angles], axis=-1)
+    return x * np.cos(angles) + interleave(-x[..., 1::2], x[..., ::2]) * np.sin(angles)
+
+
 MISTAKES = known_mistakes(
     "not-turned: x comes back as it was: turn each pair by its angle.",
     lambda x, positions, base=10000.0: x,
@@ -128,6 +135,9 @@ MISTAKES = known_mistakes(
     "halves-as-components: The halves of x are taken for the components of the pairs: pairs are "
     "neighbors, x[..., 0::2] and x[..., 1::2].",
     rotation_with(take=by_halves),
+    "angles-side-by-side: The two columns of a pair get angles of two pairs: neighbors are a pair here, "
+    "so each angle stands twice in a row, as np.repeat(angles, 2, axis=-1) has it.",
+    angles_side_by_side,
     "wrong-way: The pairs turn the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
     rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)),
     "sign-wrong: A sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos).",

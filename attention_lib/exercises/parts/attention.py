@@ -168,14 +168,22 @@ def mask_mistakes(
 
 @composable
 def cross_attention_with(
+    take: Callable[[NDArray, NDArray], tuple[NDArray, ...]] = lambda x, context: (
+        x,
+        context,
+        context,
+    ),
     project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
     scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
     **parts: Callable[..., Any],
 ) -> Answer:
-    """Make cross-attention of an attention made from parts; `scale` takes the place of None."""
+    """Make cross-attention of an attention made from parts.
+
+    `take` says which sequences make queries, keys and values, and `scale` takes the place of None.
+    """
     attend = attention_with(**parts)
     return lambda x, context, w_q, w_k, w_v, mask=None: attend(
-        project(x, w_q), project(context, w_k), project(context, w_v), mask, scale(x, w_v)
+        *map(project, take(x, context), (w_q, w_k, w_v)), mask, scale(x, w_v)
     )[0]
 
 

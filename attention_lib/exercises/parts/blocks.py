@@ -83,6 +83,7 @@ def tiled(
     blocks: Callable[[int, int], list[slice]] = block_slices,
     value_block: Callable[[slice], slice] = lambda block: block,
     first: float = -np.inf,
+    width: Callable[[NDArray, NDArray], int] = lambda query, value: value.shape[-1],
     peak: Callable[[NDArray], Any] = row_maximum,
     raise_to: Callable[[Any, Any], Any] = np.maximum,
     weigh: Callable[..., NDArray] = lambda scores, old, new: np.exp(scores - new),
@@ -113,7 +114,7 @@ def tiled(
         factor = scale(query, key, value, block_size)
         rows = query.shape[:-1]
         maximum, total = np.full((*rows, 1), first, dtype), np.zeros((*rows, 1), dtype)
-        output = np.zeros((*rows, value.shape[-1]), dtype)
+        output = np.zeros((*rows, width(query, value)), dtype)
         for block in blocks(key.shape[-2], block_size):
             scores = (query @ key[..., block, :].mT * factor).astype(dtype)
             is_hidden = np.False_
@@ -158,6 +159,13 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     ),
     "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
     "exp(old maximum − new maximum), like the output.": ({"correct_total": no_correction},),
+    "corrected-late: The new block is corrected with the rest: correct what was there before, and add "
+    "the block's part after it.": (
+        {"weigh": lambda scores, old, new: np.exp(scores - new) * np.exp(old - new)},
+    ),
+    "width-of-queries: The output so far is as wide as a query: it has d_v columns, as value has.": (
+        {"width": lambda query, value: query.shape[-1]},
+    ),
     "old-maximum: A block's exponentials are taken with the maximum from before it: take exp(score − "
     "maximum) with the new one.": (
         {"weigh": lambda scores, old, new: np.exp(scores - np.where(np.isinf(old), new, old))},
