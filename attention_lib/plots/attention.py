@@ -60,12 +60,10 @@ def number_tables(
     figure, axes = new_figure(
         f"Tables of numbers side by side, one row a word: {said}.",
         height=1.15 + 0.5 * len(rows),
-        ncols=len(tables),
-        sharey=True,
+        panels=len(tables),
         width_ratios=[max(table.shape[1], 2) for table in tables.values()],
-        squeeze=False,
     )
-    for axis, (name, table) in zip(axes[0], tables.items(), strict=True):
+    for axis, (name, table) in zip(axes, tables.items(), strict=True):
         drawing.number_grid(axis, table, drawing.number)
         top = max(1.0, np.abs(table).max())
         axis.images[0].set(cmap=drawing.SIGNED_COLORS, clim=(-top, top))
@@ -101,17 +99,15 @@ def mask_grids(
     figure, axes = new_figure(
         f"Grids of allowed and forbidden cells. Allowed are, {said}.",
         height=1.1 + 0.45 * len(rows),
-        ncols=len(masks),
-        sharey=True,
-        squeeze=False,
+        panels=len(masks),
     )
-    for axis, (name, mask) in zip(axes[0], masks.items(), strict=True):
+    for axis, (name, mask) in zip(axes, masks.items(), strict=True):
         for (row, column), allowed in np.ndenumerate(mask):
             text = str(bool(allowed)) if texts is None else np.asarray(texts)[row, column]
             drawing.cell(axis, row, column, text, SKY if allowed else GRAY)
         drawing.grid_axes(axis, rows, columns)
         axis.set(title=name, xlabel=column_label, ylabel="")
-    axes[0, 0].set_ylabel(row_label)
+    axes[0].set_ylabel(row_label)
     colors = {"True: allowed": SKY, "False: forbidden": GRAY}
     drawing.legend_below(figure, drawing.swatches(colors, alpha=0.3, edgecolor="none"))
     return figure
@@ -129,12 +125,10 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
     figure, axes = new_figure(
         f"Grids of allowed and forbidden cells, row {row} framed. Allowed are, {said}.",
         height=2.5,
-        ncols=len(masks),
-        sharey=True,
-        squeeze=False,
+        panels=len(masks),
     )
     colors = ListedColormap([GRID, SKY])
-    for axis, (name, mask) in zip(axes[0], masks.items(), strict=True):
+    for axis, (name, mask) in zip(axes, masks.items(), strict=True):
         length, width = mask.shape
         axis.imshow(mask, cmap=colors, vmin=0, vmax=1)
         axis.set_xticks(np.arange(width + 1) - 0.5, minor=True)
@@ -148,7 +142,7 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
         axis.tick_params(which="both", length=0)
         axis.spines[:].set_visible(False)
         axis.set(title=name, xlabel="key")
-    axes[0, 0].set_ylabel("query")
+    axes[0].set_ylabel("query")
     named = {"allowed": SKY, "forbidden": GRID}
     drawing.legend_below(figure, drawing.swatches(named, edgecolor="none"))
     return figure
@@ -217,21 +211,19 @@ def attention_maps(
         f"Columns, {column_label}: {drawing.words(keys)}. {said}."
         + (f" Forbidden cells are gray, in {drawing.words(list(allowed))}." if allowed else ""),
         height=(1.3 if allowed else 0.9) + 0.55 * len(queries),
-        ncols=len(maps),
-        sharey=True,
-        squeeze=False,
+        panels=len(maps),
     )
     top = max(1.0, *(values.max() for values in maps.values()))
-    for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
+    for axis, (name, values) in zip(axes, maps.items(), strict=True):
         image = drawing.weight_cells(axis, values, top)
         for row, column in np.argwhere(~allowed.get(name, np.ones(values.shape, bool))):
             _cover(axis, int(row), int(column), values.shape[1])
         drawing.name_cells(axis, queries, keys)
         axis.set(title=name, xlabel=column_label)
         axis.spines[:].set(visible=True, color=GRAY, linewidth=1)  # white cells end somewhere
-    axes[0, 0].set_ylabel(row_label)
+    axes[0].set_ylabel(row_label)
     figure.get_layout_engine().set(wspace=0.08)
-    figure.colorbar(image, ax=list(axes[0]), label=label, pad=0.02).outline.set_visible(False)
+    figure.colorbar(image, ax=list(axes), label=label, pad=0.02).outline.set_visible(False)
     if allowed:
         gray = drawing.swatches({"forbidden": GRAY}, alpha=0.3, edgecolor="none")
         drawing.legend_below(figure, gray)
@@ -310,17 +302,15 @@ def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) 
     figure, panels = new_figure(
         f"Bar charts of the {label} for the keys {drawing.words(keys)}: {said}.",
         height=2.5,
-        ncols=len(rows),
-        sharey=True,
-        squeeze=False,
+        panels=len(rows),
     )
-    for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
+    for panel, (name, row) in zip(panels, rows.items(), strict=True):
         drawing.bars(panel, np.nan_to_num(row), keys)
         for text, weight in zip(panel.texts, row, strict=True):
             if np.isnan(weight):
                 text.set(text="nan", color=VERMILLION)
         panel.set(title=name, xlabel="key", ylim=(0, 1.15))
-    panels[0, 0].set_ylabel(label)
+    panels[0].set_ylabel(label)
     return figure
 
 

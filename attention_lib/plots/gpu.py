@@ -209,12 +209,12 @@ def measured_speeds(
     figure, axes = new_figure(
         f"TFLOP/s, {title}, in {len(panels)} panels: {'; '.join(filter(None, (curves, bars)))}.",
         height=4.2,
-        ncols=len(panels),
-        squeeze=False,
+        panels=len(panels),
+        sharey=False,
     )
     names = dict.fromkeys(name for variants in by_length.values() for name in variants)
     looks = dict(zip(names, zip(CYCLE * 2, "osD^vPX*" * 2, strict=False), strict=False))
-    for panel, (direction, variants) in zip(axes[0], by_length.items(), strict=False):
+    for panel, (direction, variants) in zip(axes, by_length.items(), strict=False):
         for name, points in variants.items():
             color, mark = looks[name]
             panel.plot(*zip(*points, strict=True), color=color, marker=mark, markersize=5)
@@ -228,8 +228,8 @@ def measured_speeds(
         for name, (color, mark) in looks.items()
     ]
     if by_tile:
-        handles += _bars_of_tiles(axes[0][-1], by_tile)
-    axes[0][0].set_ylabel("TFLOP/s")
+        handles += _bars_of_tiles(axes[-1], by_tile)
+    axes[0].set_ylabel("TFLOP/s")
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     return figure

@@ -67,9 +67,9 @@ def layer_maps(
     """
     alt = _maps_in_words(maps, words, frames)
     figure, panels = new_figure(
-        f"{title}: {alt}" if title else alt, height=3.5, ncols=len(maps), squeeze=False
+        f"{title}: {alt}" if title else alt, height=3.5, panels=len(maps), sharey=False
     )
-    for panel, (name, weights) in zip(panels[0], maps.items(), strict=True):
+    for panel, (name, weights) in zip(panels, maps.items(), strict=True):
         image = panel.imshow(np.asarray(weights, float), cmap=WEIGHT_COLORS, vmin=0, vmax=1)
         _frame(panel, frames.get(name, ()))
         _name_places(panel, name, words)
@@ -221,12 +221,10 @@ def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: i
     figure, panels = new_figure(
         f"Training steps until half of the words are right, one mark a start. {said}.",
         height=1.4 + 0.42 * len(names),
-        ncols=len(trials),
-        sharey=True,
-        squeeze=False,
+        panels=len(trials),
     )
     later = 1.12 * limit
-    for panel, (title, ways) in zip(panels[0], trials.items(), strict=True):
+    for panel, (title, ways) in zip(panels, trials.items(), strict=True):
         for way, steps in ways.items():
             for start, step in enumerate(steps):
                 # Marks of one row stand a little apart, so that equal ones can be counted.

@@ -175,11 +175,11 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
     figure, axes = new_figure(
         f"Query heads above, heads of keys and values below, lines between them. {said}.",
         height=2.3,
-        ncols=len(groupings),
-        squeeze=False,
+        panels=len(groupings),
+        sharey=False,
     )
     colors = (*CYCLE, YELLOW, GRAY)
-    for axis, (name, groups) in zip(axes[0], groupings.items(), strict=True):
+    for axis, (name, groups) in zip(axes, groupings.items(), strict=True):
         count = max(groups) + 1
         places = (np.arange(count) + 0.5) * len(groups) / count - 0.5
         for head, group in enumerate(groups):
@@ -193,7 +193,7 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
         axis.set_yticks([0, 1], ["keys,\nvalues", "queries"])
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-    for axis in axes[0, 1:]:
+    for axis in axes[1:]:
         axis.tick_params(labelleft=False)
     return figure
 
@@ -236,13 +236,11 @@ def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = 
         f"Hands on {len(speeds)} dials, one for each pair of components. "
         f"{title + '. ' if title else ''}Ends of the hands: {said}.",
         height=2.75,
-        ncols=len(speeds),
-        sharey=True,
-        squeeze=False,
+        panels=len(speeds),
     )
     reach = max(1.0, *(np.hypot(*pairs.T).max() for pairs in hands.values()))
     around = np.linspace(0, 2 * np.pi, 121)
-    for number, (dial, speed) in enumerate(zip(dials[0], speeds, strict=True)):
+    for number, (dial, speed) in enumerate(zip(dials, speeds, strict=True)):
         dial.plot(np.cos(around), np.sin(around), color=GRID, linewidth=1.2)
         widths = np.linspace(2.0 + 2.5 * (len(hands) - 1), 2.0, len(hands))
         for pairs, color, width in zip(hands.values(), CYCLE, widths, strict=False):

@@ -61,8 +61,7 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         f"{drawing.points(key)}, the same in every panel; the queries end at {drawing.points(query)}. "
         "Dotted lines drop from the end of each key, at a right angle, onto the line through the query.",
         height=3.5,
-        ncols=len(query),
-        sharey=True,
+        panels=len(query),
     )
     far = 1.15 * max(np.abs(query).max(), np.abs(key).max())
     for panel, one, name in zip(panels, query, names, strict=True):
@@ -243,8 +242,7 @@ def rows_with_entropy(
     figure, panels = new_figure(
         f"Bars of weights for the keys {drawing.words(keys)}, from sharp to flat. {said}.",
         height=2.8,
-        ncols=len(rows),
-        sharey=True,
+        panels=len(rows),
     )
     for panel, (name, row), value in zip(panels, rows.items(), entropies, strict=True):
         row = np.asarray(row)
@@ -394,9 +392,8 @@ def sampling_weights(words: Sequence[str], weights: Mapping[str, ArrayLike]) -> 
     figure, panels = new_figure(
         f"Bars of the probability of each next word, {drawing.words(words)}. {said}.",
         height=1 + 0.2 * len(words),
-        ncols=len(rows),
+        panels=len(rows),
         sharex=True,
-        sharey=True,
     )
     places = np.arange(len(words))
     for panel, (setting, row) in zip(panels, rows.items(), strict=True):

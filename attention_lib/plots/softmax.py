@@ -169,11 +169,11 @@ def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -
     rows = {name: np.asarray(row) for name, row in rows.items()}
     parts = "; ".join(f"{name} {drawing.numbers(row)}" for name, row in rows.items())
     alt = f"Bar charts of the {label} for the keys {drawing.words(keys)}: {parts}."
-    figure, panels = new_figure(alt, height=2.6, ncols=len(rows), sharey=True, squeeze=False)
-    for panel, (name, row) in zip(panels[0], rows.items(), strict=True):
+    figure, panels = new_figure(alt, height=2.6, panels=len(rows))
+    for panel, (name, row) in zip(panels, rows.items(), strict=True):
         drawing.bars(panel, row, keys)
         panel.set(title=name, xlabel="key: the word listened to")
-    panels[0, 0].set(ylabel=label, ylim=drawing.room_for_numbers(np.array([*rows.values()])))
+    panels[0].set(ylabel=label, ylim=drawing.room_for_numbers(np.array([*rows.values()])))
     return figure
 
 

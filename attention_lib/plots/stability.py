@@ -53,10 +53,10 @@ def exponential_cliffs(
         "The exponential on a logarithmic axis in three panels, a straight line that climbs "
         f"until it reaches the largest number of its dtype and ends there: {said}.",
         height=3.2,
-        ncols=len(curves),
-        squeeze=False,
+        panels=len(curves),
+        sharey=False,
     )
-    for axis, (name, (x, y)) in zip(axes[0], curves.items(), strict=True):
+    for axis, (name, (x, y)) in zip(axes, curves.items(), strict=True):
         x, y = np.asarray(x, float), np.asarray(y, float)
         finite = np.isfinite(y)
         top = ends[name] * np.log10(np.e)  # the axis counts powers of ten
@@ -79,7 +79,7 @@ def exponential_cliffs(
         axis.set(title=name, xlabel="x", xlim=(0, x.max()), ylim=(0, 1.15 * top))
         axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axis.yaxis.set_major_formatter(lambda power, _position: f"$10^{{{power:.0f}}}$")
-    axes[0, 0].set_ylabel("$e^x$ (logarithmic)")
+    axes[0].set_ylabel("$e^x$ (logarithmic)")
     return figure
 
 
@@ -195,8 +195,7 @@ def two_softmaxes(
     figure, axes = new_figure(
         f"Attention weights for the scores {drawing.listed(scores)} in {scores.dtype}: {said}.",
         height=2.5,
-        ncols=len(answers),
-        sharey=True,
+        panels=len(answers),
     )
     for axis, (name, weights) in zip(axes, answers.items(), strict=True):
         weights = np.asarray(weights, float)
@@ -228,11 +227,9 @@ def errors_by_weight(weights: ArrayLike, errors: Mapping[str, ArrayLike]) -> Les
         "Dots, one a weight, at its size and at its error in units in the last place, one panel a "
         f"method. {said}.",
         height=3.3,
-        ncols=len(by_method),
-        sharey=True,
-        squeeze=False,
+        panels=len(by_method),
     )
-    for axis, (method, values) in zip(axes[0], by_method.items(), strict=True):
+    for axis, (method, values) in zip(axes, by_method.items(), strict=True):
         axis.plot(weights[~large], values[~large], ".", color=GRAY, markersize=2)
         axis.plot(weights[large], values[large], ".", color=BLUE, markersize=3)
         axis.axhline(0.5, color=INK, linewidth=1, linestyle="--")
@@ -241,8 +238,8 @@ def errors_by_weight(weights: ArrayLike, errors: Mapping[str, ArrayLike]) -> Les
         axis.xaxis.set_major_locator(FixedLocator([1e-30, 1e-20, 1e-10, 1]))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set(title=method, xlabel="weight (logarithmic)", xlim=(weights.min() / 2, 2))
-    axes[0, 0].set_ylabel("error (ulp)")
-    axes[0, 0].set_ylim(0, 1.05 * max(values.max() for values in by_method.values()))
+    axes[0].set_ylabel("error (ulp)")
+    axes[0].set_ylim(0, 1.05 * max(values.max() for values in by_method.values()))
     return figure
 
 
@@ -290,12 +287,10 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
         "The logarithm of the smaller of two weights against the gap between the scores, the "
         f"same straight line in each panel: {said}.",
         height=2.9,
-        ncols=len(logs),
-        sharey=True,
+        panels=len(logs),
         gridspec_kw={"wspace": 0.1},  # so that the axes' end labels do not touch
-        squeeze=False,
     )
-    for axis, (name, values) in zip(axes[0], logs.items(), strict=True):
+    for axis, (name, values) in zip(axes, logs.items(), strict=True):
         values = np.asarray(values, float)
         finite = np.isfinite(values)
         axis.plot(gaps[finite], values[finite], color=BLUE)
@@ -320,7 +315,7 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
                 va="top",
             )
         axis.set(title=name, xlabel="gap between the scores", xlim=(0, gaps.max()))
-    axes[0, 0].set_ylabel("log of the smaller weight")
+    axes[0].set_ylabel("log of the smaller weight")
     return figure
 
 

@@ -99,14 +99,18 @@ class LessonFigure(Figure):
         return self.alt
 
 
-def new_figure(alt: str, *, height: float = 3.0, **subplots: Any) -> tuple[LessonFigure, Any]:
+def new_figure(
+    alt: str, *, height: float = 3.0, panels: int = 0, **subplots: Any
+) -> tuple[LessonFigure, Any]:
     """Return a figure of the house's width and its axes; `subplots` as in `Figure.subplots`.
 
-    `alt` is one sentence that says what is to be seen. Call it from a function decorated with
-    `lesson_style`.
+    With `panels` that many axes stand side by side, share their y axis, and come as an array. `alt`
+    is one sentence that says what is to be seen. Call it from a function decorated with `lesson_style`.
     """
     figure = LessonFigure(figsize=(WIDTH, height))
     figure.alt = alt
+    if panels:
+        return figure, figure.subplots(1, panels, squeeze=False, **{"sharey": True, **subplots})[0]
     return figure, figure.subplots(**subplots)
 
 
