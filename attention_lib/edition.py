@@ -155,18 +155,9 @@ def make_edition(
 ) -> None:
     """Write an edition into a folder, in place of an edition that is there.
 
-    Parameters
-    ----------
-    course
-        Where solutions and released notebooks are.
-    given
-        The lessons that it has.
-    graded
-        Those of them whose answers are withheld, each with the day from which on they show, or "".
-    target
-        The folder.
-    first
-        The first lesson whose notebook is in it. Later lessons call the functions of earlier ones.
+    It has the lessons `given`, and the notebooks of these from `first` on: later lessons call the functions
+    of earlier ones. `graded` are those whose answers are withheld, each with the day from which on they
+    show, or "".
 
     Raises
     ------

@@ -47,21 +47,11 @@ def grade(
 ) -> tuple[dict[str, float], list[Result]]:
     """Autograde what was handed in for a lesson and has changed, and write the feedback.
 
-    Parameters
-    ----------
-    jobs
-        How many processes run notebooks and write feedback; with 0, this one does.
-    scheduler
-        The address of a dask scheduler, whose workers run the notebooks instead.
-    again
-        Grade also what has not changed.
-    trust_network
-        Use a scheduler on another machine also without TLS.
+    So many `jobs` run notebooks and write feedback; with 0, this process does. A `scheduler` is the address
+    of dask's, whose workers run the notebooks instead; `trust_network` lets it be on another machine without
+    TLS. `again` grades also what has not changed.
 
-    Returns
-    -------
-    most, results
-        The points that each exercise is worth, and each student's.
+    Return the points that each exercise is worth, and each student's result.
 
     Raises
     ------

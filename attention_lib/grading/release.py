@@ -31,26 +31,15 @@ def release(
 ) -> list[str]:
     """Write classroom/source/ and, with nbgrader's generate_assignment, notebooks/.
 
-    What is refused is refused before anything is written.
+    What is refused is refused before anything is written. Without `into_gradebook` no gradebook is read or
+    made, for an author who has no class. `overwrite` replaces a notebook in classroom/source/ that was
+    edited there.
 
-    Parameters
-    ----------
-    course, lessons
-        Which lessons of which course.
-    into_gradebook
-        If false no gradebook is read or made, for an author who has no class.
-    changed_points
-        Let the points of exercises change in a lesson that has been handed in. Marks stay as they
-        are.
-    changed_exercises
-        Let exercises be added and removed as well. Marks of the others stay as they are, and a copy
-        of the gradebook has those of the removed.
-    overwrite
-        Replace a notebook in classroom/source/ that was edited there.
+    In a lesson that has been handed in, `changed_points` lets the points of exercises change, and marks
+    stay as they are. `changed_exercises` lets exercises be added and removed as well. Marks of the others
+    stay as they are, and a copy of the gradebook has those of the removed.
 
-    Returns
-    -------
-    A sentence or two for each lesson that has changed in this way.
+    Return a sentence or two for each lesson that has changed in this way.
     """
     sources = {lesson: read_lesson(course.written(lesson), EXERCISES) for lesson in lessons}
     changes: dict[str, Changes] = {}

@@ -46,8 +46,9 @@ def hand_set_maps(
 
     `frames[name]` lists the cells (query, key) of that map that get a frame.
     """
-    figure, panels = new_figure(_maps_in_words(maps, words, frames), height=3.2, ncols=len(maps))
-    for panel, (name, weights) in zip(np.atleast_1d(panels), maps.items(), strict=True):
+    alt = _maps_in_words(maps, words, frames)
+    figure, panels = new_figure(alt, height=3.2, panels=len(maps), sharey=False)
+    for panel, (name, weights) in zip(panels, maps.items(), strict=True):
         drawing.weight_cells(panel, np.asarray(weights, float), 1.0)
         _frame(panel, frames.get(name, ()))
         _name_places(panel, name, words)
@@ -112,18 +113,9 @@ def loss_and_heads(
 ) -> LessonFigure:
     """Draw the loss of some runs, and below it on the same time axis how far heads have grown.
 
-    The losses of single steps are drawn faintly, their means over `SMOOTHED` steps on top of them.
-
-    Parameters
-    ----------
-    losses
-        By run, the loss at every step from 1.
-    steps
-        When the heads were looked at.
-    heads
-        By what was measured, a number from 0 to 1 at each of `steps`.
-    levels
-        Losses to mark with a line, by name.
+    `losses` has, by run, the loss at every step from 1. Those of single steps are drawn faintly, their
+    means over `SMOOTHED` steps on top of them. `heads` has, by what was measured, a number from 0 to 1 at
+    each of `steps`. `levels` are losses to mark with a line, by name.
     """
     ends = "; ".join(
         f"{name} from {np.asarray(run)[0]:.2f} to {np.mean(np.asarray(run)[-20:]):.2f}"
@@ -213,7 +205,8 @@ def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: i
     goal in `limit` steps has infinity there, and gets a hollow mark beyond the limit.
     """
     said = "; ".join(
-        f"{panel}, {way}: {_steps_in_words(steps, limit)}"
+        f"{panel}, {way}: "
+        + ", ".join(f"{step:g}" if step <= limit else f"not by {limit}" for step in steps)
         for panel, ways in trials.items()
         for way, steps in ways.items()
     )
@@ -250,7 +243,3 @@ def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: i
     count = max(len(steps) for ways in trials.values() for steps in ways.values())
     figure.legend(handles=_start_marks(count), loc="outside lower center", ncols=count)
     return figure
-
-
-def _steps_in_words(steps: Sequence[float], limit: int) -> str:
-    return ", ".join(f"{step:g}" if step <= limit else f"not by {limit}" for step in steps)

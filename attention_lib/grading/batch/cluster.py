@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 SECONDS_TO_CONNECT = 10
-SECONDS_FOR_A_WORKER = 30
 NOT_PRIVATE = (
     "{address} is on another machine, and not encrypted: whoever reaches a Dask cluster can run "
     "programs on it. Use an address with tls://, as docs/teaching.md says under More than one machine, or "
@@ -184,7 +183,7 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
             "`dask scheduler` starts one, and says where."
         ) from None
     try:
-        client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
+        client.wait_for_workers(1, timeout=30)
     except TimeoutError:
         client.close()
         raise CourseError(

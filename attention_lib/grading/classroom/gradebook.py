@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-COPIED = "gradebook-*.db"
 SQLITE_WAIT_SECONDS = 5.0  # for a lock, where the URL says no other: sqlite3's own default
 
 
@@ -77,7 +76,7 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
             f"The gradebook {path} cannot be copied and written: {problem}."
         ) from None
     unfinished.rename(copy)
-    for old in sorted(copies.glob(COPIED))[: -limits.BACKUPS]:
+    for old in sorted(copies.glob("gradebook-*.db"))[: -limits.BACKUPS]:
         old.unlink()
     return copy
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id", "excused")
-LIKE_ENOUGH = 0.75  # of two names, for one to be shown as what the other may mean
-MOST_CANDIDATES = 3
 
 
 class NotFound(Exception):
@@ -95,8 +93,9 @@ class Roster:
         raise NotFound(self._question(name, lms_id, named or self._like(name)))
 
     def _like(self, name: str) -> list[Student]:
+        """Return up to three students whose names are close enough to be meant."""
         by_key = {key: student for student in self.students for key in student.keys}
-        near = difflib.get_close_matches(_key(name), by_key, MOST_CANDIDATES, LIKE_ENOUGH)
+        near = difflib.get_close_matches(_key(name), by_key, n=3, cutoff=0.75)
         return list(dict.fromkeys(by_key[key] for key in near))
 
     def _question(self, name: str, lms_id: str, candidates: list[Student]) -> str:

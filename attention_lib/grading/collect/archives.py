@@ -14,8 +14,6 @@ log = logging.getLogger(__name__)
 
 ENTRY_SIGNATURE = b"PK\x01\x02"  # before each entry of a zip archive's directory
 READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound
-ENCRYPTED = 1  # bit of an entry's flags
-UNIX_MODE_SHIFT = 16  # in an entry's external attributes
 
 
 class NotCollected(Exception):
@@ -69,7 +67,7 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> b
     NotCollected
         If it is larger, or cannot be unpacked within a bound.
     """
-    if entry.flag_bits & ENCRYPTED:
+    if entry.flag_bits & 1:
         raise NotCollected("it is encrypted")
     if entry.compress_type not in READ_METHODS:
         raise NotCollected("it is packed by a method that is not read here")
@@ -97,7 +95,7 @@ def path_inside(name: str) -> str:
 
 def is_left_out(entry: zipfile.ZipInfo, path: str) -> bool:
     """Tell whether an entry is a link, a device, or hidden."""
-    kind = stat.S_IFMT(entry.external_attr >> UNIX_MODE_SHIFT)
+    kind = stat.S_IFMT(entry.external_attr >> 16)  # where Unix keeps the mode
     return kind not in (0, stat.S_IFREG) or is_hidden(path)
 
 

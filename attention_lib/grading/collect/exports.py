@@ -45,7 +45,6 @@ MOODLE = re.compile(r"(?P<name>[^_/]+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[
 CANVAS = re.compile(r"(?P<name>[^/]+?)_(?P<late>LATE_)?(?P<id>\d+)_(?P<number>\d+)_(?=[^/]+$)")
 CANVAS_TEXT = re.compile(r"[^/]+?_\d+_(?:text|link)\.html$")
 COPY = re.compile(r"-\d+$")  # which Canvas adds to the name of a file that is handed in again
-UTF_8 = 0x800  # bit of an entry's flags: its name is written so
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ def open_export(path: Path) -> Iterator[Export]:
 
 def _name_of(entry: zipfile.ZipInfo) -> str:
     """Return an entry's name, also where the archive does not say that it is written in UTF-8."""
-    if entry.flag_bits & UTF_8:
+    if entry.flag_bits & 0x800:  # the name is written in UTF-8
         return entry.filename
     try:
         return entry.filename.encode("cp437").decode("utf-8")

@@ -23,8 +23,6 @@ from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-CANVAS_MOST = "    Points Possible"  # of each assignment, in a row of its own
-CANVAS_EXCUSED = "EX"
 MOODLE_COLUMNS = ("ID", "First name", "Last name", "Email address")
 
 
@@ -111,7 +109,7 @@ def as_canvas(grades: Grades) -> tuple[str, list[str]]:
     """
     names = Counter(_canvas_name(student) for student in grades.students)
     rows = [["" for _ in CANVAS_COLUMNS] + [f"{most:g}" for most in grades.most.values()]]
-    rows[0][0] = CANVAS_MOST
+    rows[0][0] = "    Points Possible"  # of each assignment
     sentences = []
     for student in grades.students:
         name = _canvas_name(student)
@@ -122,7 +120,7 @@ def as_canvas(grades: Grades) -> tuple[str, list[str]]:
             )
             continue
         identity = [as_text_cell(name), *(student.lms_user_ids or ("",)), "", "", ""]
-        rows.append(identity + [grades.cell(student, one, CANVAS_EXCUSED) for one in grades.most])
+        rows.append(identity + [grades.cell(student, one, "EX") for one in grades.most])
     return _as_csv([*CANVAS_COLUMNS, *grades.most], rows), sentences
 
 

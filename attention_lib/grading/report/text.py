@@ -13,12 +13,11 @@ OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this or
 WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outcomes
 MOST_GROUPS = 5  # of one exercise; the page has them all
 MOST_CHARACTERS = 160  # of what a check said
-LEAST_WIDTH = 60
 
 
 def as_text(report: ClassReport) -> str:
     """Write who is stuck on what: for each exercise the most frequent findings first."""
-    width = max(shutil.get_terminal_size((100, 0)).columns, LEAST_WIDTH)
+    width = max(shutil.get_terminal_size((100, 0)).columns, 60)
     lines = [attendance(report)]
     for exercise in report.worth:
         outcomes = report.outcomes(exercise)

@@ -7,7 +7,6 @@ for a block of keys, so that no two programs write to the same place.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any
 
@@ -21,7 +20,9 @@ from attention_lib.lessons.gpu.launch import (
     attend_with_logsumexp,
     configurations,
     fused,
+    on_device_of,
     require_grid,
+    scale_of,
     tuned_over,
     width_of,
 )
@@ -195,21 +196,9 @@ def flash_attention_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of attention with respect to queries, keys and values.
 
-    Parameters
-    ----------
-    query, output, grad_output : Tensor, shape (..., L, d)
-        What went into the forward pass, what came out, and the gradient with respect to that.
-    key, value : Tensor, shape (..., S, d)
-        With the leading dimensions of `query`; here nothing broadcasts.
-    logsumexp : Tensor, shape (..., L)
-        As `attend_with_logsumexp` gives it, in float32 and in powers of 2.
-    is_causal : bool, default False
-        Whether query i saw the keys 0 to i only.
-
-    Returns
-    -------
-    tuple of three Tensors
-        In the inputs' dtype. Sums run in float32; no L × S matrix is held.
+    `query`, `output` and `grad_output` are (..., L, d), `key` and `value` (..., S, d) with the same leading
+    dimensions, and `logsumexp` (..., L) is what `attend_with_logsumexp` returns. The gradients are in the
+    inputs' dtype. Sums run in float32; no L × S matrix is held.
 
     Raises
     ------
@@ -256,7 +245,7 @@ def flash_attention_backward(
     keys = key.shape[-2]
     padded = -(-length // PADDED) * PADDED
     length_class = min(max(length, keys), TUNED_ON).bit_length()
-    numbers = (length, keys, padded, _scale(head), length_class)
+    numbers = (length, keys, padded, scale_of(head), length_class)
     constants = {
         "HEAD": head,
         "WIDTH": width_of(head),
@@ -266,7 +255,7 @@ def flash_attention_backward(
     # A weight is 0 where there is no row: its total is infinite.
     logsumexp = pad(logsumexp.reshape(heads, length), (0, padded - length), value=math.inf)
     of_rows = (logsumexp, torch.zeros_like(logsumexp))
-    with _on(query):
+    with on_device_of(query):
         grad_query_kernel[lambda chosen: (-(-length // chosen["ROWS"]), heads)](
             *arrays, *of_rows, gradients[0], *numbers, **constants
         )
@@ -316,11 +305,3 @@ def flash_attention_with_gradients(
 def _flat(tensor: Tensor) -> Tensor:
     """View (..., length, d) as (heads, length, d) without gaps; copy where it has some."""
     return tensor.detach().reshape(-1, *tensor.shape[-2:]).contiguous()
-
-
-def _on(tensor: Tensor) -> Any:
-    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
-
-
-def _scale(head: int) -> float:
-    return math.log2(math.e) / math.sqrt(head)

@@ -296,22 +296,16 @@ def launch_forward(
     tuned = forward.fn if tile else forward
     launched = in_numpy(forward) if runs_in_numpy(kernel) else tuned
     sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
-    on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
-    with on_device:
+    arrays = (query, key, value, output)
+    with on_device_of(query):
         return launched[grid](
-            query,
-            key,
-            value,
-            output,
+            *arrays,
             output if logsumexp is None else logsumexp,
-            query.stride(),
-            key.stride(),
-            value.stride(),
-            output.stride(),
+            *(tensor.stride() for tensor in arrays),
             heads,
             query_length,
             key_length,
-            math.log2(math.e) / math.sqrt(head),
+            scale_of(head),
             min(max(query_length, key_length), TUNED_ON).bit_length(),
             INNER=kernel,
             HEAD=head,
@@ -357,13 +351,12 @@ def run_program(
         )
     require_grid(heads)
     rows, block = tile
-    on_device = torch.cuda.device(query.device) if query.is_cuda else contextlib.nullcontext()
-    with on_device:
+    with on_device_of(query):
         program[(-(-query_length // rows), heads)](
             *arrays.values(),
             query_length,
             key.shape[-2],
-            math.log2(math.e) / math.sqrt(head),
+            scale_of(head),
             INNER=kernel,
             HEAD=head,
             IS_CAUSAL=is_causal,
@@ -404,6 +397,16 @@ def _in_four(tensor: Tensor, leading: torch.Size) -> Tensor:
 def runs_in_numpy(kernel: Any) -> bool:
     """Tell whether a kernel is not compiled, as off CUDA, or because it is none of Triton's."""
     return INTERPRETED or isinstance(kernel, (Kernel, types.FunctionType))
+
+
+def on_device_of(tensor: Tensor) -> Any:
+    """Return a context in which kernels are launched on a tensor's device."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
+
+
+def scale_of(head: int) -> float:
+    """Return log2(e) / √d, so that 2 to the power of a scaled score is a softmax's exponential."""
+    return math.log2(math.e) / math.sqrt(head)
 
 
 def width_of(head: int) -> int:
