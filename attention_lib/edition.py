@@ -300,11 +300,10 @@ def _write_around(
             _write(target / "solutions" / path.name, path.read_text(encoding="utf-8"))
     project = (course.root / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(project)["project"]["optional-dependencies"]
-    lines = [f"torch = {json.dumps(extras['torch'])}\n"]
     mark = "[project.optional-dependencies]\n"
     _write(
         target / "pyproject.toml",
-        f"{project.partition(mark)[0]}{mark}{''.join(lines)}\n"
+        f"{project.partition(mark)[0]}{mark}torch = {json.dumps(extras['torch'])}\n\n"
         '[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
         f'[tool.setuptools.package-data]\nattention_lib = ["{FILE}", "**/*.txt"]\n',
     )

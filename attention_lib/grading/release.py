@@ -179,7 +179,7 @@ def find_changes(course: Course, lesson: str, source: NotebookNode) -> Changes |
 def _refuse_to_upset_grades(
     course: Course, changes: Changes, changed_points: bool, changed_exercises: bool
 ) -> None:
-    """Refuse other exercises, or other points, unless they are meant."""
+    """Refuse changed exercises or points unless an option allows them."""
     if changed_exercises or (changed_points and not changes.of_exercises):
         return
     option = "CHANGED_EXERCISES" if changes.of_exercises else "CHANGED_POINTS"

@@ -141,7 +141,7 @@ class _Run:
         self.progress.begin(student)
         try:
             work = self.batch.reader.work(student)
-        except Exception as error:  # on which reading, of whatever it may be, was not prepared
+        except Exception as error:  # whatever was handed in, the others are graded
             self._fail(student, "could not be read", error)
             return
         log.debug("handing out %r", student)

@@ -55,7 +55,7 @@ def require_full_points(
 
 
 def _cut(text: str) -> str:
-    """Return the last line of what may be a traceback from another machine, and not all of it."""
+    """Return the beginning of a text's last line: the text may be a traceback."""
     return text.strip().splitlines()[-1][:MOST_CHARACTERS]
 
 

@@ -118,7 +118,7 @@ class Recorder:
         self.failures[student] = f"{why}; {details} says more"
 
     def _write_log(self, student: str, outcome: dict[str, Any]) -> None:
-        """Keep what nbgrader warned of; an interruption it takes for one more failure."""
+        """Keep nbgrader's warnings. Raise an interruption again, which it reports as a failure."""
         text = _ROUTINE.sub("", outcome.get("log", "")) + outcome.get("error", "")
         if text:
             with self._course.log(self._lesson).open("a", encoding="utf-8") as file:

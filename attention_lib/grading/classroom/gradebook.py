@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SQLITE_WAIT_SECONDS = 5.0  # for a lock, where the URL says no other: sqlite3's own default
+SQLITE_WAIT_SECONDS = 5.0  # to wait for a lock, unless the URL has a timeout; sqlite3's default
 
 
 @dataclass
@@ -162,7 +162,7 @@ def _entry(entries: dict[str, Any], cell: NotebookNode) -> Any:
 def read_standings(
     gradebook: Gradebook, lesson: str, student: str | None = None
 ) -> dict[str, Standing]:
-    """Return what each student has for a lesson, or one has, in three queries for them all."""
+    """Return the standing of every student in a lesson, or of one, by three queries in all."""
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
     works, grades, comments = _select(gradebook, lesson, student)

@@ -150,7 +150,7 @@ def read_roster(course: Course) -> Roster | None:
     Raises
     ------
     CourseError
-        If a line cannot be meant so.
+        If the file cannot be read, or a line of it is wrong.
     """
     path, file = course.roster, course.shown(course.roster)
     try:

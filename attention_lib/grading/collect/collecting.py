@@ -39,7 +39,7 @@ class Collected:
 
 
 def collect(course: Course, lesson: str, again: bool = False) -> Collected:
-    """Collect what lies in a lesson's folder of downloads, each for itself.
+    """Collect each download in a lesson's folder; one that fails stops no other.
 
     With `again`, another notebook that was collected before is set aside.
     """
@@ -51,16 +51,15 @@ def collect(course: Course, lesson: str, again: bool = False) -> Collected:
 def collect_export(
     course: Course, lesson: str, path: Path, again: bool = False, late: str | None = None
 ) -> Collected:
-    """Collect what Moodle or Canvas exported for a lesson, each student's for itself.
+    """Collect each hand-in of a Moodle or Canvas export; one that fails stops no other.
 
-    `late` becomes the timestamp of late hand-ins: Canvas marks them, and gives no time.
-
-    Without a roster nobody is known: then each sentence has the line that would add a student.
+    `late` becomes the timestamp of late hand-ins, since Canvas marks them and gives no time. Without a
+    roster no student is known, and each sentence has the line to add.
 
     Raises
     ------
     NotCollected
-        If it cannot be read at all.
+        If the export cannot be read.
     """
     roster = read_roster(course) or Roster((), course.shown(course.roster))
     with open_export(path) as export:

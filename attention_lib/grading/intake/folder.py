@@ -115,11 +115,8 @@ def walk(
     Names that begin with a dot are left out. At most `most` files and folders are looked at, `depth`
     folders deep. `top` and `below` are as for `opened`.
 
-    Yields
-    ------
-    folder, path, reason
-        An open folder, the path below `top` of something in it that is no folder, and why it
-        cannot be read, if that is known already.
+    Yield for each file the open folder that it is in, its path below `top`, and why it cannot be read,
+    if that is known already.
     """
     folders = deque([PurePosixPath()])
     left = most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
@@ -169,7 +170,8 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
         with opened(folder, below=folder.parent.parent) as place:
             name = _take_notebook(place, wanted, blank, submission)
             submission.time, submission.time_problem = read_time(place)
-            submission.secret = _read_secret(place)
+            with contextlib.suppress(NotTaken):
+                submission.secret = read_file(place, SECRET_FILE, 1_000)
     except NotTaken as reason:
         submission.problem = f"its folder is {reason}; hand in the folder itself"
         return submission
@@ -184,13 +186,6 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
         )
     submission.notes += [f"Left out as {why}: {_listed(what)}." for why, what in left.items()]
     return submission
-
-
-def _read_secret(place: Folder) -> bytes:
-    try:
-        return read_file(place, SECRET_FILE, 1_000)
-    except NotTaken:
-        return b""
 
 
 def _take_notebook(

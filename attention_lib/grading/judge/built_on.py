@@ -1,4 +1,4 @@
-"""Find answers that may fail only for an earlier one's fault, and put the model answer in its place."""
+"""Find answers that failed beside one they are built on, and put a model answer in place of that one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def model_answers(lesson: str) -> dict[str, str]:
 def second_chances(
     notebook: NotebookNode, outputs: Outputs, answers: Mapping[str, str]
 ) -> dict[tuple[str, ...], list[str]]:
-    """Return the exercises that failed beside one they are built on, by all of these that failed."""
+    """Group failed exercises by the failed exercises that they are built on."""
     verdicts = _verdicts(notebook, outputs)
     right = set(right_exercises(notebook, outputs))
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)

@@ -82,9 +82,9 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
 
 
 def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
-    """Judge by the cases that everyone can read, then by some that nobody has seen.
+    """Judge by the cases that everyone can read, then by hidden ones.
 
-    Of the latter the report shows no numbers but those in its sentence.
+    A report on hidden cases shows no numbers except in its sentence.
     """
     if exercise.accelerated:
         importlib.import_module("torch")  # before a tensor comes in

@@ -66,8 +66,8 @@ def run_notebook(task: Task) -> Ran:
 
     Of the lesson's own cells only those tagged `setup` are run. After a NameError the submission
     is run again with all of them. Where an answer fails beside one that it is built on, it is run
-    again with the model answer in place of that one. Of that pass only *right* is taken. What was
-    stopped, or ended Python, is left out of it. All passes share one deadline.
+    again with the model answer in place of that one. Of that pass only *right* is taken. Cells
+    that were stopped, or ended Python, are left out of that pass. All passes share one deadline.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _run_and_check(
     task: Task,
     deadline: float,
 ) -> Ran:
-    """Run cells and check answers, again where Python ends; take what is stopped out of `to_run`."""
+    """Run cells and check answers; begin anew where Python ends, without the cell that ended it."""
     ran = Ran()
     while True:
         session = _sandbox(task, setup).open(task.files, deadline)

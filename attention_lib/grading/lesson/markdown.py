@@ -32,7 +32,7 @@ LANGUAGE = {
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 ROLES = ("exercise", "check", "written")
-GOES_ON = ["raises-exception"]  # Jupyter runs the cells below, though this one raise an error
+GOES_ON = ["raises-exception"]  # Jupyter runs the cells below even if this one raises an error
 LICENSE_LINE = (
     "Text and figures by the Attention Course contributors, "
     "[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/). "

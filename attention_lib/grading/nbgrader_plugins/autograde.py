@@ -205,10 +205,10 @@ class AutogradeSubmissions(Autograde):
 
 
 class EntryPoint(NotebookExporter):
-    """Has nbgrader's command and formgrader's button grade by `AutogradeSubmissions`.
+    """Make nbgrader's command and formgrader's button grade through `AutogradeSubmissions`.
 
-    Of nbgrader's Autograde the exporter is what can be configured. It is made when the students'
-    folders have been listed and none has been opened: all of them are graded then, and none is left.
+    Only the exporter of nbgrader's Autograde can be replaced by a setting. nbgrader makes it when it
+    has listed the students' folders and opened none. All are graded then, and none is left to nbgrader.
     """
 
     def __init__(self, **settings: Any) -> None:

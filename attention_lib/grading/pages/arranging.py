@@ -9,7 +9,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
 from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade, is_solution, is_task
-from traitlets import default
+from traitlets import Bool
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
@@ -61,9 +61,7 @@ class ArrangeFeedback(Preprocessor):
     It runs after the grades have been read.
     """
 
-    @default("enabled")
-    def _default_enabled(self) -> bool:
-        return True
+    enabled = Bool(True).tag(config=True)
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -110,7 +108,7 @@ def _split(cells: list[NotebookNode]) -> tuple[list[NotebookNode], list[bool]]:
 
 
 def _is_of_the_lesson(cell: NotebookNode) -> bool:
-    """Tell whether a cell is neither an exercise's, nor the student's, nor what answers rest on."""
+    """Tell whether a cell is only to be read: no answer, check, setup, or cell of the student's."""
     marks = cell.metadata.get("nbgrader", {})
     if marks.get("grade") or marks.get("solution") or "setup" in cell.metadata.get("tags", []):
         return False

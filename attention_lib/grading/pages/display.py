@@ -52,8 +52,6 @@ NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
 # Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
 PICTURE_ADDRESSES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
-
-
 # Nothing inside is drawn outside of it, or takes a click there.
 CONTAINER = '<div style="contain:paint;overflow:auto">'
 ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors

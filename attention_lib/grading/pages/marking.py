@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from traitlets import default
+from traitlets import Bool
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
@@ -28,9 +28,7 @@ class ShowRubric(Preprocessor):
     `submission_id` among its resources.
     """
 
-    @default("enabled")
-    def _default_enabled(self) -> bool:
-        return True
+    enabled = Bool(True).tag(config=True)
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]

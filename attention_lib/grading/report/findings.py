@@ -16,7 +16,7 @@ from attention_lib.grading.classroom.roster import class_list
 from attention_lib.grading.terminal import printable
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
-# What differs between two students' sentences of one kind: numbers, and words of their own.
+# Numbers and quoted words, which differ between two students' sentences about the same thing.
 _OWN = re.compile(r"-?\d[\d.,e+-]*|'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 

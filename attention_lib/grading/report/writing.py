@@ -45,7 +45,7 @@ def write_report(course: Course, report: ClassReport) -> Path:
 def as_csv(report: ClassReport) -> str:
     """Write one line for each student and exercise; points are empty until someone marks.
 
-    Who has not been graded has lines too, with the reason as the outcome.
+    A student without a grade has lines too, with the reason as the outcome.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

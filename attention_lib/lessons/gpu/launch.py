@@ -34,11 +34,6 @@ def uses_tensor_cores(query: Tensor) -> bool:
     return modern and query.dtype != torch.float32
 
 
-def is_short(length_class: int) -> bool:
-    """Tell whether there are so few rows and keys that any tile will do: fewer than 256."""
-    return length_class <= 8
-
-
 def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[float]:
     """Time a configuration for Triton's tuning; one that fails, in any way, is the slowest.
 
@@ -83,7 +78,8 @@ def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[A
         fitting = wide if HEAD > 64 else configs
         if not uses_tensor_cores(arguments["query"]):
             fitting = without_tensor_cores
-        return fitting[-1:] if is_short(arguments["length_class"]) else fitting
+        is_short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any tile will do
+        return fitting[-1:] if is_short else fitting
 
     return autotune(
         IN_NUMPY if INTERPRETED else configs,
