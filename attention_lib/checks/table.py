@@ -202,16 +202,16 @@ class Table:
     def together(self) -> list[Hypothesis]:
         """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
         first = self.wrong[0]
-        shown = {
-            one: not self.is_right(one, first)
-            for one in self.known
-            if hasattr(one.variant, "composed")
-        }
+        made = [one for one in self.known if hasattr(one.variant, "composed")]
+        shown = {one for one in made if not self.is_right(one, first)}
+        alone = {one for one in shown if self.explains(one, first)}  # what it is with does not show
+        if not all(np.isfinite(value).all() for value in leaves(first.seen.value)):
+            alone = set()  # many a fault gives NaN, in whatever company
         pairs = [
             both
-            for one, other in itertools.combinations(shown, 2)
-            if one.mistake is not other.mistake
-            and (shown[one] or shown[other])
+            for one, other in itertools.combinations(made, 2)
+            if len({one, other} & (alone or shown)) == (1 if alone else 2)
+            and one.mistake is not other.mistake
             and (both := together(one, other))
         ]
         found, (args, kwargs) = list[Hypothesis](), (first.trial.case.args, first.trial.case.kwargs)

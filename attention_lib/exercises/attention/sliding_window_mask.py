@@ -75,7 +75,6 @@ MISTAKES = known_mistakes(
     "negative-start: A negative start counts from the end of the row, so the first queries see too "
     "little: begin at max(0, query − window + 1).",
     lambda length, window: from_index(length, np.arange(length) - window + 1),
-    lambda length, window: from_index(length, np.arange(length) - window),
     "wraps-around: The window of the first queries goes on at the end of the row, as a negative index "
     "does: there are no keys before key 0.",
     lambda length, window: distances(length) % length < window,
