@@ -168,11 +168,7 @@ def mask_mistakes(
 
 @composable
 def cross_attention_with(
-    take: Callable[[NDArray, NDArray], tuple[NDArray, ...]] = lambda x, context: (
-        x,
-        context,
-        context,
-    ),
+    take: Callable[..., tuple[NDArray, ...]] = lambda x, context: (x, context, context),
     project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
     scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
     **parts: Callable[..., Any],
