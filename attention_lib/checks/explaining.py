@@ -18,7 +18,7 @@ from attention_lib.checks.relations import Related, related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
-from attention_lib.checks.source.origins import origin
+from attention_lib.checks.source.origins import origin, unrefused
 from attention_lib.checks.source.patterns import read, widening
 from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
@@ -48,16 +48,20 @@ def explain(attempt: Attempt, reads_source: bool) -> Report | None:
 
 
 def _numbers_beside(attempt: Attempt) -> Report | None:
-    """Name the fault of the wrong numbers beside an error, or beside one that is missing."""
-    problem, table = attempt.problem, attempt.table
-    with silenced():
-        if problem is None or not table.wrong:
-            return None
-        mistake = table.only()
-        fault = mistake.sentence if mistake else _origin_in(attempt, attempt.comparisons)
-    if not fault:
+    """Say why an error is missing, and name the fault of the wrong numbers beside an error."""
+    problem, table, told = attempt.problem, attempt.table, list[str]()
+    if problem is None:
         return None
-    return dataclasses.replace(problem, sentence=f"{problem.sentence} Besides: {fault}")
+    first = problem.comparison
+    with silenced():
+        if first and first.trial.case.raises:
+            told.append(unrefused(attempt.exercise, attempt.answer, first))
+        if table.wrong:
+            mistake = table.only()
+            fault = mistake.sentence if mistake else _origin_in(attempt, attempt.comparisons)
+            told.append(f"Besides: {fault}" if fault else "")
+    sentence = " ".join(filter(None, (problem.sentence, *told)))
+    return dataclasses.replace(problem, sentence=sentence) if any(told) else None
 
 
 def _first_failing(attempt: Attempt) -> Comparison | None:

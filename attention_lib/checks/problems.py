@@ -23,8 +23,10 @@ from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
 from attention_lib.checks.comparing import Comparison, remark_on_dtype
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.origins import unrefused
 from attention_lib.checks.source.patterns import widening
 from attention_lib.checks.source.search import Search, search
+from attention_lib.checks.source.writing import written_line
 from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
@@ -115,7 +117,7 @@ def changed_inputs(attempt: Attempt) -> Iterator[Report]:
     if first is None or not first.seen.changed or first.stopped or first.wrong_in_numbers:
         return
     if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
-        sentence = _side_effects_of(attempt.exercise, first.seen)["changed"]
+        sentence = _effects_in(attempt, first)["changed"]
         yield Report(attempt.exercise, "wrong", sentence, first)
 
 
@@ -171,23 +173,52 @@ ABOUT_CHANGES = "change|copy|put it back|/= y"
 
 
 def beside(attempt: Attempt, problem: Report) -> Report:
-    """Say that an answer changes its input as well, where its numbers are wrong."""
-    changed = [one.seen for one in attempt.comparisons if one.seen.changed]
-    if not attempt.problem or not changed or re.search(ABOUT_CHANGES, problem.sentence):
+    """Say what is wrong besides numbers: an error that is missing, a warning, a changed input."""
+    if not attempt.problem:
         return problem
-    effect = _side_effects_of(attempt.exercise, changed[0])["changed"]
-    sentence = effect.replace("returns the right values but ", "")
-    return dataclasses.replace(problem, sentence=f"{problem.sentence} Besides: {sentence}")
+    faults = list[str]()
+    for one in attempt.comparisons:
+        if one.trial.case.raises and one.failed and "raise" not in problem.sentence:
+            missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
+            faults.append(f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}")
+            break
+    right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
+    if (warns := next(right, None)) and "warn" not in problem.sentence:
+        faults.append(_side_effects_of(attempt.exercise, warns.seen)["warnings"])
+    changed = next((one for one in attempt.comparisons if one.seen.changed), None)
+    if changed and not re.search(ABOUT_CHANGES, problem.sentence):
+        faults.append(_effects_in(attempt, changed)["changed"])
+    told = " ".join(f"Besides: {one.strip()}" for one in faults)
+    sentence = f"{problem.sentence} {told.replace('returns the right values but ', '')}".rstrip()
+    return dataclasses.replace(problem, sentence=sentence)
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:
     """Report each kind of thing once that an answer does besides returning a value."""
-    reported: set[str] = set()
+    for sentence, comparison in _first_effects(attempt).values():
+        yield Report(attempt.exercise, "wrong", sentence, comparison)
+
+
+def _first_effects(attempt: Attempt) -> dict[str, tuple[str, Comparison]]:
+    """Return the sentence and the first call of each kind of side effect."""
+    first: dict[str, tuple[str, Comparison]] = {}
     for comparison in attempt.comparisons:
-        for kind, sentence in _side_effects_of(attempt.exercise, comparison.seen).items():
-            if kind not in (*reported, "printed"):
-                reported.add(kind)
-                yield Report(attempt.exercise, "wrong", sentence, comparison)
+        if {*_side_effects_of(attempt.exercise, comparison.seen)} - {"printed", *first}:
+            for kind, sentence in _effects_in(attempt, comparison).items():
+                if kind != "printed":
+                    first.setdefault(kind, (sentence, comparison))
+    return first
+
+
+def _effects_in(attempt: Attempt, comparison: Comparison) -> dict[str, str]:
+    """Return a sentence for each kind of side effect of a call, with the line that writes."""
+    exercise, sentences = attempt.exercise, _side_effects_of(attempt.exercise, comparison.seen)
+    if "changed" not in sentences or isinstance(attempt.answer, RemoteAnswer):
+        return sentences
+    function, case = exercise.on_cases(attempt.answer), comparison.trial.case
+    if line := written_line(function, case, comparison.seen.changed[0]):
+        sentences["changed"] = f"{sentences['changed'].partition(':')[0]}. {line}"
+    return sentences
 
 
 def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
@@ -239,27 +270,19 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
         for one in attempt.comparisons
     ]
     after = Attempt(attempt.exercise, edited, comparisons, attempt.seed)
-    effects = [report.sentence for report in side_effects(after)]
+    effects, own = _first_effects(after), _first_effects(attempt)
     if effects:
         # What a call that stopped would have done besides is not known.
-        had = any(one.stopped for one in attempt.comparisons) or (
-            _kinds_of_effects(after) <= _kinds_of_effects(attempt)
-        )
-        return effects[0].replace("returns the right values but ", "") if had else None
+        had = any(one.stopped for one in attempt.comparisons) or {*effects} <= {*own}
+        kind = next(iter(effects))
+        sentence, _ = own.get(kind) or effects[kind]  # its own names the learner's line
+        return sentence.replace("returns the right values but ", "") if had else None
     problem = next(probes(after), None)
     if problem is None:
         return ""
     before = next(probes(attempt), None)
     same = before and _without_numbers(before.sentence) == _without_numbers(problem.sentence)
     return problem.sentence if same else None
-
-
-def _kinds_of_effects(attempt: Attempt) -> set[str]:
-    return {
-        kind
-        for comparison in attempt.comparisons
-        for kind in _side_effects_of(attempt.exercise, comparison.seen)
-    }
 
 
 def _without_numbers(sentence: str) -> str:

@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attention_lib import attention, log_softmax, masked_softmax, softmax
+from attention_lib import attention, log_softmax, masked_softmax, softmax, stable_softmax
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.multihead.decoder_attention import layer_with, rotated
 from attention_lib.lessons.multihead import merge_heads, split_heads
+from benchmarks.explanations import Entry, answer_of
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
 
@@ -130,17 +131,52 @@ def test_wrong_numbers_are_explained_beside_an_error_that_is_missing():
 
     sentence = judge(EXERCISES["softmax_with_temperature"], answer, 0).sentence
     assert "should raise ValueError for temperature = 0;" in sentence
+    assert "`temperature < 0` is False here: nothing is raised." in sentence
     assert "Besides: The maximum subtracted is that of the scores" in sentence
 
 
-def test_a_changed_input_is_named_beside_wrong_numbers():
-    def answer(scores, axis=-1):
-        scores -= scores.max(axis=axis, keepdims=True)
-        return np.exp(scores)
+def test_an_error_that_is_missing_is_named_beside_wrong_numbers():
+    def answer(scores, temperature, axis=-1):
+        return stable_softmax(scores * temperature, axis)
 
+    sentence = judge(EXERCISES["softmax_with_temperature"], answer, 0).sentence
+    assert sentence.startswith("The scores are multiplied by the temperature")
+    assert "Besides: softmax_with_temperature should raise ValueError" in sentence
+    assert "No line of it raises an error." in sentence
+
+
+def test_a_warning_of_a_right_call_is_named_beside_a_wrong_shape():
+    def answer(scores, axis=-1, keepdims=False):
+        top = scores.max(axis=axis, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0)
+        result = top + np.log(np.exp(scores - top).sum(axis=axis, keepdims=True))
+        return result if keepdims else result.squeeze()
+
+    sentence = judge(EXERCISES["logsumexp"], answer, 0).sentence
+    assert 'Besides: logsumexp warns: "divide by zero encountered in log".' in sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "scores -= scores.max(axis=axis, keepdims=True)",
+            "`-=` keeps the array, and x = x - y makes a new one.",
+        ),
+        ("scores[...] = scores - scores.max(axis=axis, keepdims=True)", "work on a copy."),
+        ("scores[...] += 1", "work on a copy, or keep the old number and put it back."),
+        ("scores = np.subtract(scores, 1, out=scores)", "without `out=` it makes a new array."),
+    ],
+)
+def test_a_changed_input_is_named_with_its_line_beside_wrong_numbers(line, said):
+    text = f"def softmax(scores, axis=-1):\n    {line}\n    return np.exp(scores)"
+    answer = answer_of(Entry("somebody", "01_softmax", 1, "softmax", text, ""))
     sentence = judge(EXERCISES["softmax"], answer, 0).sentence
-    assert sentence.startswith("You divide by the largest exponential")
-    assert "Besides: softmax changes its input scores: work on a copy" in sentence
+    assert sentence.startswith(("You divide by the largest", "softmax gives"))
+    assert (
+        f"Besides: softmax changes its input scores. In line 2, `{line}` writes into it" in sentence
+    )
+    assert sentence.endswith(said)
 
 
 def layer_backward_with(change):

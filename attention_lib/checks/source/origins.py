@@ -8,7 +8,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -58,6 +58,25 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
     return next((events[event] for event in seldom), "")
 
 
+def unrefused(exercise: Exercise, answer: Any, one: Comparison) -> str:
+    """Say why a call that should end in an error does not; empty if there is no source to read."""
+    source = source_of(answer) if one.seen.error is None else None
+    if source is None or is_kernel(source.function):
+        return ""
+    raising = [
+        node for function in source.functions for node in ast.walk(function) if _raises(node)
+    ]
+    if not raising:
+        return "No line of it raises an error."
+    events = _Run(source).events_of(exercise, one)
+    tested = [words for (_, kind), words in events.items() if kind == "condition"]
+    return tested[-1] if tested else f"The raise in line {raising[-1].lineno} is not reached."
+
+
+def _raises(node: ast.AST) -> TypeGuard[ast.Raise]:
+    return isinstance(node, ast.Raise)
+
+
 def _is_spoiled(one: Comparison) -> bool:
     """Tell whether a result holds NaN, or an infinity where it should not."""
     return any(
@@ -92,6 +111,7 @@ class _Run:
             "__operation__": self._operation,
             "__called__": self._called,
             "__index__": self._index,
+            "__condition__": self._condition,
         }
         self._own = {one.name for one in source.functions}
         for function in reversed(source.functions):
@@ -129,6 +149,11 @@ class _Run:
         if isinstance(value, int | np.integer) and value < 0:
             words = f"{self._place(number)} is {value}: a negative index counts from the end."
             self._events.setdefault((number, "index"), words)
+        return value
+
+    def _condition(self, number: int, value: Any) -> Any:
+        words = f"{self._place(number)} is {bool(value)} here: nothing is raised."
+        self._events[number, "condition"] = words
         return value
 
     def _look(self, number: int, result: Any, operands: Sequence[Any], sign: str) -> None:
@@ -233,6 +258,14 @@ class _Watched(ast.NodeTransformer):
         old = ast.Name(node.target.id, ast.Load())
         call = self._watched("__operation__", own, [old, node.value])
         return ast.copy_location(ast.Assign([node.target], call), node)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        own = copy.deepcopy(node.test)
+        raises = any(_raises(one) for one in (*node.body, *node.orelse))
+        self.generic_visit(node)
+        if raises:
+            node.test = self._watched("__condition__", own, [node.test])
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         own = copy.deepcopy(node)

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import attention_lib as lib
+from attention_lib.checks.calls.observation import Observation
+from attention_lib.checks.cases import trials_of
+from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.explaining import known_in_most_calls, where_it_arises
+from attention_lib.checks.source.origins import unrefused
+from attention_lib.exercises import EXERCISES
 from tests.checks.judged import explain_only_by, sentence_of
 
 
@@ -87,3 +92,35 @@ def test_origin_is_named_beside_a_known_mistake_of_the_other_calls(monkeypatch):
     said = sentence_of(attention, "attention")
     assert "divided by √d_v" in said
     assert "`lib.stable_softmax(scores + mask)` is NaN for a row of nothing but -inf" in said
+
+
+def _returns_before_it_raises(scores, temperature, axis=-1):
+    if temperature != 0:
+        return lib.stable_softmax(scores / temperature, axis)
+    raise ValueError
+
+
+def _asks_for_0_alone(scores, temperature, axis=-1):
+    if temperature == 0:
+        raise ValueError
+    return lib.stable_softmax(scores / temperature, axis)
+
+
+def _never_raises(scores, temperature, axis=-1):
+    return lib.stable_softmax(scores / temperature, axis)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (_returns_before_it_raises, "is not reached."),
+        (_asks_for_0_alone, "`temperature == 0` is False here: nothing is raised."),
+        (_never_raises, "No line of it raises an error."),
+    ],
+)
+def test_reason_for_a_missing_error_is_named(answer, reason):
+    exercise = EXERCISES["softmax_with_temperature"]
+    trials = trials_of(exercise, 0)
+    negative = next(one for one in trials if one.case.raises and one.case.args[1] < 0)
+    comparison = Comparison(exercise.name, negative, Observation())
+    assert unrefused(exercise, answer, comparison).endswith(reason)

@@ -1,0 +1,60 @@
+"""Find the line in which an answer writes into an array that it was given."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.failing_line import FailingLine, failing_line
+from attention_lib.checks.calls.timeouts import time_limit
+from attention_lib.checks.source.cell import silenced
+from attention_lib.checks.source.edits import MOST_CHARACTERS
+from attention_lib.checks.source.faults import SIGNS
+
+SECONDS = 1.0  # for one call
+
+
+def written_line(function: Answer, case: Case, key: str) -> str:
+    """Say which line writes into an argument, and what to do about it; empty if none is found.
+
+    NumPy refuses to write into arrays that are read-only, and says where.
+    """
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    for array in _arrays(args[int(key)] if key.isdigit() else kwargs[key]):
+        array.flags.writeable = False
+    try:
+        with silenced(), time_limit(SECONDS):
+            function(*args, **kwargs)
+    except ValueError as error:
+        line = failing_line(error) if "read-only" in str(error) else None
+        return _told(line) if line else ""
+    except Exception:
+        return ""
+    return ""
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _arrays(one)
+
+
+def _told(line: FailingLine) -> str:
+    node, statement = line.node, line.statement
+    shown = statement if len(ast.unparse(statement)) <= MOST_CHARACTERS else node
+    place = f"In line {line.statement.lineno}, `{ast.unparse(shown)}` writes into it"
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        sign = SIGNS.get(type(statement.op), "")
+        return f"{place}: `{sign}=` keeps the array, and x = x {sign} y makes a new one."
+    if isinstance(statement, ast.AugAssign):
+        return f"{place}: work on a copy, or keep the old number and put it back."
+    if isinstance(node, ast.Call) and any(word.arg == "out" for word in node.keywords):
+        return f"{place}: without `out=` it makes a new array."
+    return f"{place}: work on a copy."
