@@ -6,8 +6,6 @@ import itertools
 import unicodedata
 from collections.abc import Sequence
 
-MOST_MARKS = 3  # combining marks on one character, which more would pile up over other lines
-
 
 def printable(text: str) -> str:
     """Return a text without characters that steer the terminal, and with few marks on each."""
@@ -21,11 +19,11 @@ def first_few(names: Sequence[str], most: int) -> str:
 
 
 def few_marks(text: str) -> str:
-    """Return a text with at most three combining marks on each character."""
+    """Return a text with at most three combining marks on each character: more cover other lines."""
     if text.isascii():
         return text
     stretches = itertools.groupby(text, _is_mark)
-    kept = (itertools.islice(own, MOST_MARKS) if marks else own for marks, own in stretches)
+    kept = (itertools.islice(own, 3) if marks else own for marks, own in stretches)
     return "".join(itertools.chain.from_iterable(kept))
 
 

@@ -33,7 +33,6 @@ from attention_lib.grading.intake.submission import (
 )
 
 NOTEBOOK, ZIP = ".ipynb", ".zip"
-COPY_NUMBER = re.compile(r" ?\(\d+\)$")  # which browsers add to a name that is there already
 
 Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 
@@ -42,7 +41,8 @@ def by_name(name: str, lesson: str) -> str | None:
     """Return the student named by STUDENT_LESSON, with anything after it, or by STUDENT alone."""
     student, separator, _ = name.rpartition(f"_{lesson}")
     if not separator:
-        student = "" if name.startswith(lesson) else COPY_NUMBER.sub("", name)
+        # Browsers add a number to a name that is there already.
+        student = "" if name.startswith(lesson) else re.sub(r" ?\(\d+\)$", "", name)
     return student or None
 
 

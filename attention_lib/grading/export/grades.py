@@ -23,7 +23,6 @@ from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-MOODLE_COLUMNS = ("ID", "First name", "Last name", "Email address")
 
 
 @dataclass
@@ -145,7 +144,8 @@ def as_moodle(grades: Grades) -> tuple[str, list[str]]:
         rows.append(
             [*map(as_text_cell, identity), *(grades.cell(student, one) for one in grades.most)]
         )
-    return _as_csv([*MOODLE_COLUMNS, *grades.most], rows), sentences
+    header = ["ID", "First name", "Last name", "Email address", *grades.most]
+    return _as_csv(header, rows), sentences
 
 
 FORMATS: dict[str, Callable[[Grades], tuple[str, list[str]]]] = {

@@ -46,7 +46,6 @@ from attention_lib.grading.sandbox.unprotected import Unprotected
 
 log = logging.getLogger(__name__)
 
-SETUP = "setup"  # the tag of a lesson's cells that answers rest on
 MISSING_NAME = ("NameError", "KeyError")  # what code raises that looks for another cell's name
 TIMEOUT = "CellTimeout"  # the error shown in a cell that ran too long
 
@@ -77,7 +76,7 @@ def run_notebook(task: Task) -> Ran:
     notebook = nbformat.v4.reads(task.notebook)  # which does not validate it once more
     if problem_of(notebook):
         return Ran()  # there is nothing of the student's to run
-    code = [cell for cell in notebook.cells if _is_code(cell)]
+    code = [one for one in notebook.cells if one.cell_type == "code" and not checked_exercise(one)]
     setup = [cell for cell in code if _is_setup(cell)]
     deadline = time.monotonic() + task.seconds
     with _one_at_a_time:
@@ -203,10 +202,6 @@ def _run_cells(
             break
 
 
-def _is_code(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and not checked_exercise(cell)
-
-
 def _is_the_students(cell: NotebookNode) -> bool:
     return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
@@ -214,7 +209,7 @@ def _is_the_students(cell: NotebookNode) -> bool:
 def _is_setup(cell: NotebookNode) -> bool:
     """Tell whether a cell is one of the lesson's own, and answers rest on it."""
     may_be_the_students = _is_the_students(cell) or cell.id.startswith("earlier-")
-    return not may_be_the_students and SETUP in cell.metadata.get("tags", [])
+    return not may_be_the_students and "setup" in cell.metadata.get("tags", [])
 
 
 def _imported_modules(source: str) -> set[str]:

@@ -31,7 +31,6 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-ROLES = ("exercise", "check", "written")
 GOES_ON = ["raises-exception"]  # Jupyter runs the cells below even if this one raises an error
 LICENSE_LINE = (
     "Text and figures by the Attention Course contributors, "
@@ -84,7 +83,7 @@ def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
 def _find_parts(cells: list[NotebookNode]) -> list[Part]:
     parts = []
     for position, cell in enumerate(cells):
-        roles = [role for role in ROLES if role in cell.metadata]
+        roles = [role for role in ("exercise", "check", "written") if role in cell.metadata]
         if len(roles) > 1:
             raise CourseError(f"a cell is both {' and '.join(roles)}: {_start(cell)}")
         if roles:

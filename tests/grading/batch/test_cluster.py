@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import dask
@@ -17,10 +16,10 @@ import attention_lib
 from attention_lib.grading.batch.cluster import ClusterWorkers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import grade
+from tests.grading.batch.test_workers import wait_until
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
-SECONDS = 120  # that something may take before a test fails
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("cluster")]
 
 
@@ -63,14 +62,6 @@ class Cluster:
         for process in reversed(self.processes):
             process.kill()
             process.wait()
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"this has not come about within {SECONDS} seconds")
-        time.sleep(0.02)
 
 
 @pytest.fixture

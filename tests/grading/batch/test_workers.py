@@ -18,7 +18,7 @@ from attention_lib.grading.batch.workers import Call, WorkerDied, Workers, _cont
 pytestmark = pytest.mark.batch
 
 JOBS = (0, 2)
-SECONDS = 60  # that something may take before a test fails
+SECONDS = 120  # that something may take before a test fails
 
 
 def die(*marks):

@@ -147,8 +147,7 @@ def test_time_of_late_hand_ins_is_said_once_for_all(course, monkeypatch, capsys)
     for late, why in (("tomorrow", "not say a time"), ("2999-12-01", "that has not come yet")):
         late += " 17:30 UTC"
         assert main([LESSON, "--from", str(path), "--late", late]) == 1
-        assert f"LATE={late!r}" in (told := capsys.readouterr().err)
-        assert why in told
+        assert why in capsys.readouterr().err
     assert main([LESSON, "--from", str(path), "--late", "2026-03-01 17:30 UTC"]) == 0
     stamps = [name for name in submitted(course) if name.endswith("timestamp.txt")]
     assert stamps == [f"ada/{LESSON}/timestamp.txt"]
