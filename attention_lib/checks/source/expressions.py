@@ -24,6 +24,7 @@ SIBLINGS = (  # functions that are taken for one another
     ("mean", "sum"),
     ("max", "sum"),
     ("max", "min"),
+    ("max", "argmax"),
     ("maximum", "minimum"),
     ("cos", "sin"),
     ("repeat", "tile"),
@@ -194,9 +195,13 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
         # The logarithm of a quotient turned round is its negative: a sign is tried before that.
         turns_a_sign = scope.takes_logarithms and isinstance(node.op, ast.Div)
-        yield 5 if turns_a_sign else 3, ast.BinOp(right, node.op, left)
+        if not (isinstance(node.op, ast.Sub) and "log(" in ast.unparse(right)):  # one as it stands
+            yield 5 if turns_a_sign else 3, ast.BinOp(right, node.op, left)
     for operation in OPERATIONS.get(type(node.op), ()):
         yield 4, ast.BinOp(left, operation(), right)
+    if isinstance(left, ast.Call) and of_a_module(left) and left.args:  # f(a) o b
+        inner = ast.BinOp(left.args[0], node.op, right)
+        yield 4, ast.Call(left.func, [inner, *left.args[1:]], left.keywords)
     if isinstance(left, ast.BinOp):  # (a o b) p c
         yield 3, ast.BinOp(left.left, left.op, ast.BinOp(left.right, node.op, right))
     if isinstance(right, ast.BinOp):  # a o (b p c)
@@ -355,6 +360,8 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         and isinstance(node.func, ast.Attribute)
     ):
         yield 1, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
+    if name_of_call(node) == "reshape" and isinstance(node, ast.Call):
+        yield 3, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)  # type: ignore[attr-defined]
     if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
         yield 5, _swapped(node, scope)
 
@@ -374,6 +381,9 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
                 yield 4, _taken(node.value, [dots, *parts, ast.Slice()])
         if len(parts) == 2:
             yield 4, _taken(node.value, parts[::-1])
+        last = OF_THE_LAST_AXIS.get(ast.unparse(parts[-1])) if "axis" in scope.arguments else None
+        if last:
+            yield 3, made(last, X=node.value)
         yield 6, node.value
         if isinstance(index, ast.Slice) and index.lower is None and index.upper is None:
             yield 6, made("X[1:]", X=node.value)
@@ -384,6 +394,9 @@ def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
     if indexes and isinstance(node, (ast.Name, ast.BinOp)):
         yield 5, _one_more(node)
         yield 5, made("X - 1", X=node)
+
+
+OF_THE_LAST_AXIS = {"None": "np.expand_dims(X, axis)", "0": "np.squeeze(X, axis)"}
 
 
 def _taken(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
@@ -478,6 +491,9 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         for argument in scope.arguments:
             for axis in ("-1", "-2"):
                 yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
+    for difference in scope.differences:
+        if isinstance(difference, ast.BinOp) and ast.unparse(difference.left) == node.id:
+            yield 4, difference
     for rank, others in ((5, scope.arguments), (6, scope.variables)):
         for other in others:
             if other != node.id and other not in ("axis", "keepdims"):

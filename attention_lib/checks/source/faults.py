@@ -9,7 +9,7 @@ from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
 from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of_a_module
 
 KEPT = ("keepdims", "keepdim")
-AXES = ("axis", "dim")
+AXES = ("axis", "dim", "swapaxes", "moveaxis")  # or what takes them
 TURNED = ({ast.Lt, ast.Gt}, {ast.LtE, ast.GtE}, {ast.Lt, ast.GtE}, {ast.LtE, ast.Gt})
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -34,20 +34,23 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
             return _axis_fault(old, new, own)
         case ast.BinOp(), ast.BinOp():
-            return _operation_fault(old, new, wrong)
+            return _operation_fault(old, new, own, wrong)
         case ast.BinOp(left=left, right=right), _ if _is_one_of(new, (left, right)):
             surplus = right if _same(new, left) else left
             sign = SIGNS.get(type(old.op), "")
             return (
                 f"`{sign} {ast.unparse(surplus)}` does not belong{where or ' there'}: leave it out"
             )
+        case ast.BinOp(left=ast.Call(func=func)), ast.Call() if _same(func, new.func):
+            outside = f"`{SIGNS[type(old.op)]} {ast.unparse(old.right)}`"
+            return f"{outside} stands outside `{ast.unparse(func)}(...)`{where}: it belongs inside"
         case ast.Compare(), ast.Compare():
             return _comparison_fault(old, new, own)
         case ast.UnaryOp(operand=operand), _ if _same(new, operand):
             if isinstance(old.op, ast.USub):
                 return f"The minus in {own} does not belong{where or ' there'}: leave it out"
             return f"{own} asks the opposite{where}"
-        case ast.Constant(), _ if getattr(parent, "arg", "") in AXES:
+        case ast.Constant(), _ if getattr(parent, "arg", name_of_call(parent)) in AXES:
             return f"{own} is the wrong axis{where}"
         case _, ast.UnaryOp(op=ast.USub(), operand=operand) if _same(old, operand):
             return f"{own} has the wrong sign{where}"
@@ -96,10 +99,14 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             return f"Too little is returned: {own} is one result of two"
         case _, ast.Call() if name_of_call(new) == "astype":
             return f"{own} has another dtype than the argument"
+        case ast.Name(), ast.BinOp(op=ast.Sub(), left=left, right=right) if _same(old, left):
+            return f"{own} stands without `- {ast.unparse(right)}`{where}"
         case _, ast.BinOp(left=left, right=ast.Name(id=name)) if _same(old, left):
             return f"{own} leaves out the argument `{name}`"
         case _, ast.Call() if name_of_call(new) in ("swapaxes", "transpose"):
             return f"{own} has its axes in the wrong order"
+        case ast.Subscript(), ast.Call() if name_of_call(new) in ("expand_dims", "squeeze"):
+            return f"{own} is about the last axis, and the argument `axis` may name another"
         case ast.Subscript(), ast.Subscript(
             slice=ast.Tuple(elts=[ast.Constant(value=first), *_])
         ) if first is ... and "..." not in own:
@@ -156,11 +163,11 @@ def _without_axes(call: ast.Call) -> ast.Call:
     return ast.Call(call.func, args, [w for w in call.keywords if w.arg not in AXES + KEPT])
 
 
-def _operation_fault(old: ast.BinOp, new: ast.BinOp, wrong: str) -> str:
+def _operation_fault(old: ast.BinOp, new: ast.BinOp, own: str, wrong: str) -> str:
     """Name the fault of an operation: its operands, its sign, or what is done before it."""
     same_sign = type(old.op) is type(new.op)
     if same_sign and _same(old.left, new.right) and _same(old.right, new.left):
-        return f"The operands in {wrong} stand the wrong way round"
+        return f"The operands in {own} stand the wrong way round"
     if _same(old.left, new.left) and _same(old.right, new.right):
         return f"`{SIGNS.get(type(old.op), '')}` is the wrong operation in {wrong}"
     for mine, other in ((old.left, new.left), (old.right, new.right)):
@@ -214,6 +221,8 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         return f"{own} has another dtype than the argument"
     if name in OF_TORCH and of_a_module(new) and not of_a_module(old):
         return f"`{name}` is a word of torch in {own}"
+    if name == "reshape":
+        return f"{own} transposes nothing: it deals the same numbers out in another shape"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
     return f"`{ast.unparse(old.func)}` is the wrong function in {own}"

@@ -6,7 +6,6 @@ What is said is true of the source as it stands, whatever the answer returns.
 from __future__ import annotations
 
 import ast
-import builtins
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -15,23 +14,19 @@ from attention_lib.checks.calls.tensors import is_tensor
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
+from attention_lib.checks.source.scope import Scope
 
 
 def globals_for_arguments(source: Source, given: Collection[str]) -> str:
     """Find a variable of the notebook that is used where an argument should be."""
-    function = source.function
-    unused = _unused_arguments(function)
-    stored = {n.id for n in _names(function) if not isinstance(n.ctx, ast.Load)}
-    own = {*_arguments(function), *stored}
-    for node in _names(function):
-        if not isinstance(node.ctx, ast.Load) or node.id in own or hasattr(builtins, node.id):
-            continue
+    scope = Scope.of(source.function, False)
+    for node in _names(source.function):
         value = source.namespace.get(node.id)
-        if not _is_data(value) or node.id.isupper():
+        if node.id not in scope.free or not _is_data(value) or node.id.isupper():
             continue
         text = f"`{node.id}` in line {node.lineno} is a variable of the notebook, the same in every call"
-        if len(unused) == 1:
-            return f"{text}, and the argument `{unused[0]}` is never used: write that in its place."
+        if len(scope.unused) == 1:
+            return f"{text}, and the argument `{scope.unused[0]}` is never used: write that in its place."
         return f"{text}: a function computes with its arguments."
     return ""
 
@@ -50,29 +45,17 @@ def _is_data(value: Any) -> bool:
 
 def unused_arguments(source: Source, given: Collection[str]) -> str:
     """Find an argument that wrong calls give, and that is never used."""
-    for name in _unused_arguments(source.function):
+    for name in Scope.of(source.function, False).unused:
         if name in given:
             return f"The argument `{name}` is never used."
     return ""
 
 
-def _unused_arguments(function: ast.FunctionDef) -> list[str]:
-    loaded = {node.id for node in _names(function) if isinstance(node.ctx, ast.Load)}
-    if "locals" in loaded:
-        return []
-    return [name for name in _arguments(function) if name not in loaded]
-
-
-def _arguments(function: ast.FunctionDef) -> list[str]:
-    given = function.args
-    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-
-
 def lasting_globals(source: Source, given: Collection[str]) -> str:
     """Find a variable of the notebook that a function changes, and so finds changed again."""
     for function in source.functions:
-        own = {*_arguments(function)}
-        own |= {n.id for n in _names(function) if isinstance(n.ctx, ast.Store)}
+        scope = Scope.of(function, False)
+        own = {*scope.arguments, *scope.variables}
         nodes = list(ast.walk(function))
         declared = {name for one in nodes if isinstance(one, ast.Global) for name in one.names}
         mutable = {

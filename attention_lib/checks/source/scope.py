@@ -16,6 +16,7 @@ class Scope:
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
+    differences: tuple[ast.AST, ...] = ()  # one subtracted from another
     free: tuple[str, ...] = ()  # names that are neither its own nor called: the notebook's
 
     @classmethod
@@ -41,9 +42,10 @@ class Scope:
         return cls(
             tuple(arguments),
             tuple(name for name in stored if name not in arguments),
-            tuple(name for name in arguments if name not in loaded),
+            tuple(name for name in arguments if not loaded & {name, "locals"}),
             is_torch,
             any(getattr(node, "attr", "").startswith("log") for node in ast.walk(function)),
+            tuple(n for n in ast.walk(function) if isinstance(getattr(n, "op", None), ast.Sub)),
             tuple(sorted(loaded - {*arguments, *stored, *called, *dir(builtins)})),
         )
 

@@ -111,6 +111,8 @@ MISTAKES = known_mistakes(
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
     one_subtracted(lambda targets: targets),
+    "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
+    lambda scores, targets: (softmax(scores) - targets[:, None]) / len(targets),
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
     one_subtracted(lambda targets: slice(None)),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",

@@ -140,26 +140,19 @@ def differences(
     return answer
 
 
-def never_put_back(f: Answer, x: NDArray, eps: float = 1e-6, left_at: float = -1.0) -> NDArray:
-    point, result = x.copy(), np.zeros(x.shape)
-    for index in np.ndindex(x.shape):
-        here = point[index]
-        point[index] = here + eps
-        above = f(point)
-        point[index] = here - eps
-        below = f(point)
-        point[index] = here + left_at * eps
-        result[index] = (above - below) / (2 * eps)
-    return result
+def never_put_back(left_above: float, left_below: float) -> Answer:
+    """Make an answer whose points above and below keep what they were moved by, in steps."""
 
+    def answer(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
+        above, below, result = x.copy(), x.copy(), np.zeros(x.shape)
+        for index in np.ndindex(x.shape):
+            above[index], below[index] = x[index] + eps, x[index] - eps
+            result[index] = (f(above) - f(below)) / (2 * eps)
+            above[index] = x[index] + left_above * eps
+            below[index] = x[index] + left_below * eps
+        return result
 
-def both_never_put_back(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
-    above, below, result = x.copy(), x.copy(), np.zeros(x.shape)
-    for index in np.ndindex(x.shape):
-        above[index] += eps
-        below[index] -= eps
-        result[index] = (f(above) - f(below)) / (2 * eps)
-    return result
+    return answer
 
 
 def whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
@@ -227,9 +220,9 @@ MISTAKES = known_mistakes(
     lambda f, x, eps=1e-6: np.full(x.shape, central(f, x, eps)),
     "not-put-back: An entry moved for one derivative is still moved for the next: put it back, or "
     "take a fresh copy of x.",
-    never_put_back,
-    lambda f, x, eps=1e-6: never_put_back(f, x, eps, 1.0),
-    both_never_put_back,
+    never_put_back(-1.0, -1.0),
+    never_put_back(1.0, 1.0),
+    never_put_back(1.0, -1.0),
     "whole-rows-moved: x[i] is a whole row when x has two axes: move one entry, such as x[index] "
     "for index in np.ndindex(x.shape).",
     whole_rows,

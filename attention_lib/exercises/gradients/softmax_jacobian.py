@@ -81,6 +81,9 @@ MISTAKES = known_mistakes(
     lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - outer(weights),
     "product-missing: These are the weights on a diagonal: p_i p_k is still to be subtracted.",
     diagonal,
+    "one-for-delta: This is p_i (1 − p_k): off the diagonal δ_ik is 0, and 1 stands in its place.",
+    lambda weights: weights[..., :, None] * (1 - weights[..., None, :]),
+    lambda weights: weights[..., None, :] * (1 - weights[..., :, None]),
     "squared-weight: A square stands in place of a product of two weights: subtract p_i p_k, one "
     "weight along each axis.",
     lambda weights: diagonal(weights) - weights[..., None, :] ** 2,
@@ -89,6 +92,7 @@ MISTAKES = known_mistakes(
     "None] and weights[..., None, :].",
     lambda weights: np.diag(weights) - np.outer(weights, weights),
     lambda weights: np.diagflat(weights) - np.outer(weights, weights),
+    lambda weights: np.eye(weights.shape[-1]) * weights - np.outer(weights, weights),
     "diagonal-of-one-matrix: np.fill_diagonal fills one matrix alone: with batch dimensions, the "
     "diagonals are weights[..., None] * np.eye(n).",
     filled_diagonal,

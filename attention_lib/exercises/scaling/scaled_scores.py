@@ -83,6 +83,8 @@ MISTAKES = known_mistakes(
     ),
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
     scaled_with(choose=lambda default, scale: default),
+    "given-scale-unused: A scale that is given changes nothing: multiply the products by it.",
+    scaled_with(choose=lambda default, scale: default if scale is None else 1.0),
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
     scaled_with(choose=lambda default, scale: scale or default),

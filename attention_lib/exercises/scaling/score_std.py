@@ -55,7 +55,7 @@ MISTAKES = known_mistakes(
     "variance-under-root: component_std**4 is the variance of one product: under the square root it "
     "becomes component_std**2.",
     lambda d_k, component_std=1.0: math.sqrt(d_k) * component_std**4,
-    "component-std-squared: The variance of one product is component_std**4, not component_std**2.",
+    "component-std-squared: The variance of one product is component_std**4: take the root of d_k times that.",
     lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
     lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,
     "scale-returned: This is the scale that undoes the growth: return the standard deviation.",

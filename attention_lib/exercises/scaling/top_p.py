@@ -123,6 +123,8 @@ def in_order(weights: NDArray, p: float) -> NDArray:
 MISTAKES = known_mistakes(
     "not-divided: The weights kept are not divided by their sum: each row must sum to 1 again.",
     lambda weights, p: np.where(top_p(weights, p) > 0, weights, 0),
+    "divided-by-p: The weights kept are divided by p: divide by their own sum, which is p at least.",
+    lambda weights, p: np.where(top_p(weights, p) > 0, weights, 0) / p,
     "one-too-few: The weight that reaches p is left out: the sum of those kept must be at least p.",
     with_rule(reached),
     lambda weights, p: np.nan_to_num(with_rule(reached)(weights, p)),

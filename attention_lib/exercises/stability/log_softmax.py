@@ -65,6 +65,12 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: (
         scores - scores.max() - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
     ),
+    "logarithm-missing: The sum of the exponentials is subtracted: subtract its logarithm.",
+    lambda scores, axis=-1: (
+        scores
+        - scores.max(axis=axis, keepdims=True)
+        - 1 / stable_softmax(scores, axis).max(axis=axis, keepdims=True)
+    ),
     "only-maximum: Only the maximum is subtracted: the logarithm of the sum is missing.",
     lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
     "last-axis-only: You always work along the last axis: use the axis you are given.",

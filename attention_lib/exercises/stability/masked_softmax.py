@@ -135,6 +135,11 @@ MISTAKES = known_mistakes(
     "the mask is applied. Mask the scores first, then subtract the maximum.",
     lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
     *map(normalized_after, (0.0, *EPSILONS)),
+    "one-maximum: The maximum of the whole array is subtracted: a row far below it underflows to "
+    "zeros. Take each row's own.",
+    lambda scores, mask, axis=-1: divided_by_sum_or_one(
+        np.exp(filled(scores, mask, -np.inf) - filled(scores, mask, -np.inf).max()), axis
+    ),
     "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
     lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
     "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
