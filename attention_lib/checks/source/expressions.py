@@ -492,8 +492,9 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
             for axis in ("-1", "-2"):
                 yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
     for difference in scope.differences:
-        if isinstance(difference, ast.BinOp) and ast.unparse(difference.left) == node.id:
-            yield 4, difference
+        left = getattr(difference, "left", None)  # of a -= b there is none
+        if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
+            yield 4, copy.deepcopy(difference)
     for rank, others in ((5, scope.arguments), (6, scope.variables)):
         for other in others:
             if other != node.id and other not in ("axis", "keepdims"):

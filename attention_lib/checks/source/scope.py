@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Scope:
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
-    differences: tuple[ast.AST, ...] = ()  # one subtracted from another
+    differences: tuple[Any, ...] = ()  # one subtracted from another
     free: tuple[str, ...] = ()  # names that are neither its own nor called: the notebook's
 
     @classmethod

@@ -82,7 +82,7 @@ MISTAKES = known_mistakes(
     "only-right-class: Only the entry of the right class is filled: every other score has its "
     "weight as gradient.",
     lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
-    "classes-from-targets: Classes without a target are left out: there are scores.shape[1] of them.",
+    "classes-from-targets: Classes without a target are left out: all scores.shape[1] classes have a column.",
     lambda scores, targets: (
         (softmax(scores) - (targets[:, None] == np.unique(targets))) / len(targets)
     ),

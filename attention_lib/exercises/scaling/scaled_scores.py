@@ -91,11 +91,9 @@ MISTAKES = known_mistakes(
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
     scaled_with(choose=lambda default, scale: default * (1.0 if scale is None else scale)),
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-    lambda query, key, scale=None: (
-        query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else np.float64(scale))
-    ),
-    lambda query, key, scale=None: query @ key.mT / (scale or math.sqrt(query.shape[-1])),
-    lambda query, key, scale=None: scaled_scores(query, key, 1 / scale if scale else scale),
+    scaled_with(choose=lambda default, scale: default if scale is None else 1 / np.float64(scale)),
+    scaled_with(choose=lambda default, scale: 1 / scale if scale else default),
+    scaled_with(choose=lambda default, scale: default if scale is None else scale and 1 / scale),
     "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
     scaled_with(dot=np.matmul),
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "

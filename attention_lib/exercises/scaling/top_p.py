@@ -132,10 +132,8 @@ MISTAKES = known_mistakes(
     "one-too-many: One weight too many is kept: stop as soon as the sum is at least p.",
     with_rule(reached_two_before),
     "threshold: Weights are compared with p, one by one: it is the sum of the largest that reaches p.",
-    lambda weights, p: normalized(np.where((weights >= p) & (top_p(weights, p) >= 0), weights, 0)),
-    lambda weights, p: np.nan_to_num(
-        normalized(np.where((weights >= p) & (top_p(weights, p) >= 0), weights, 0))
-    ),
+    with_rule(lambda ranked, p: ranked < p),
+    lambda weights, p: np.nan_to_num(with_rule(lambda ranked, p: ranked < p)(weights, p)),
     "smallest-first: The smallest weights are kept: sort in falling order.",
     with_rule(reached_before, smallest_first=True),
     "not-sorted: The weights are added up in the order in which they stand: begin with the largest.",
@@ -158,14 +156,7 @@ MISTAKES = known_mistakes(
         + 0 * top_p(weights, p)
     ),
     "share-of-entries: A share p of the entries is kept: it is a share of the weight.",
-    lambda weights, p: normalized(
-        np.where(
-            (-weights).argsort(axis=-1).argsort(axis=-1) < np.ceil(p * weights.shape[-1]),
-            weights,
-            0,
-        )
-        + 0 * top_p(weights, p)
-    ),
+    with_rule(lambda ranked, p: np.arange(ranked.shape[-1]) >= np.ceil(p * ranked.shape[-1])),
     "dropped: The weights that are dropped leave the row: zeros stand in their places.",
     lambda weights, p: top_p(weights, p)[top_p(weights, p) > 0],
     "mask-returned: This says which weights are kept: return the weights, divided by their sum.",

@@ -93,9 +93,7 @@ MISTAKES = known_mistakes(
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
     lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
     "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their sum.",
-    lambda scores, axis=-1: (
-        np.exp(scores) / np.sqrt((np.exp(scores) ** 2).sum(axis=axis, keepdims=True))
-    ),
+    lambda s, axis=-1: np.exp(s) / np.linalg.norm(np.exp(s), axis=axis, keepdims=True),
     "divided-by-scores: You divide by the sum of the scores: divide by that of their exponentials.",
     lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "

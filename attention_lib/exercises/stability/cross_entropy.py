@@ -94,7 +94,7 @@ MISTAKES = known_mistakes(
     lambda scores, targets: -log_softmax(scores)[:, targets].mean(),
     "whole-rows: The targets take whole rows here: pick entry targets[i] of row i.",
     lambda scores, targets: -log_softmax(scores)[targets].mean(),
-    "one-hot-too-narrow: The one-hot table is too narrow: it needs scores.shape[1] columns.",
+    "one-hot-too-narrow: The one-hot table ends at the largest target: it needs scores.shape[1] columns.",
     lambda scores, targets: (
         -(np.eye(targets.max() + 1)[targets] * log_softmax(scores)).sum(axis=1).mean()
     ),

@@ -70,11 +70,7 @@ MISTAKES = known_mistakes(
     ),
     lambda scores, axis=-1, keepdims=False: (
         logsumexp(scores, axis, keepdims)
-        - np.where(
-            np.isfinite(scores.max(axis=axis, keepdims=keepdims)),
-            scores.max(axis=axis, keepdims=keepdims),
-            0.0,
-        )
+        - np.nan_to_num(scores.max(axis=axis, keepdims=keepdims), neginf=0.0)
     ),
     "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
     "such a row by 0 instead; its result is -inf.",

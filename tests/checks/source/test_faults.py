@@ -26,7 +26,7 @@ def _faults(line, repaired):
         ("x = x.sum(axis=0)", "x = x.sum(axis=-1)", "goes along the wrong axis"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=-1, keepdims=True)", "loses the axis"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=axis)", "the argument `axis` names the right one"),
-        ("x = x - y", "x = y - x", "the operands in `x = x - y` stand the wrong way round"),
+        ("x = x - y", "x = y - x", "the operands in `x - y` stand the wrong way round"),
         ("x = x * y", "x = x / y", "`*` is the wrong operation"),
         ("x = x / y", "x = x", ""),
         ("x = x < y", "x = x <= y", "leaves out equality"),
