@@ -96,8 +96,11 @@ def broadcast_as(array: NDArray, shape: tuple[int, ...], name: str, goal: str) -
 
 def broadcast_leading(**arrays: NDArray) -> tuple[int, ...]:
     """Return the common shape of the arrays' dimensions before the last two."""
+    leading = [array.shape[:-2] for array in arrays.values()]
+    if leading.count(leading[0]) == len(leading):  # the most frequent case, quickly
+        return leading[0]
     try:
-        return np.broadcast_shapes(*(array.shape[:-2] for array in arrays.values()))
+        return np.broadcast_shapes(*leading)
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(
@@ -145,5 +148,8 @@ def require_labels(scores: NDArray, targets: NDArray) -> None:
 
 def round_to(array: NDArray, dtype: np.dtype) -> NDArray:
     """Return `array` rounded once to `dtype`; what lies beyond its range becomes infinite."""
+    array = np.asarray(array)
+    if array.dtype == dtype:
+        return array
     with np.errstate(over="ignore"):
-        return np.asarray(array).astype(dtype, copy=False)
+        return array.astype(dtype)

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
 
 __all__ = ["LessonFigure", "Slider", "explore", "lesson_style", "new_figure"]
 
@@ -87,7 +89,12 @@ class LessonFigure(Figure):
     @lesson_style
     def _repr_html_(self) -> str:
         png = io.BytesIO()
-        self.savefig(png, format="png", dpi=2 * PIXELS_PER_INCH, metadata={"Software": None})
+        dpi, sharp = self.dpi, 2 * PIXELS_PER_INCH
+        self.set_dpi(sharp)
+        canvas = FigureCanvasAgg(self)
+        canvas.draw()  # once, where savefig draws twice: it lays out first
+        self.set_dpi(dpi)
+        imsave(png, canvas.buffer_rgba(), format="png", dpi=sharp, metadata={"Software": None})
         data = base64.b64encode(png.getvalue()).decode("ascii")
         width, height = (round(inches * PIXELS_PER_INCH) for inches in self.get_size_inches())
         return (
