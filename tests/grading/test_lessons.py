@@ -11,46 +11,53 @@ from nbformat.v4 import new_code_cell
 from attention_lib.exercises import EXERCISES
 from tests.grading.sample_class import LESSONS
 
-SECONDS_A_LESSON = 120  # several times what one takes
+SECONDS_A_LESSON = 600  # many times what one takes
+SMALL_FIGURES = (
+    "import attention_lib.plots.style as _look\n_look.PIXELS_PER_INCH = 10"  # are drawn sooner
+)
 pytestmark = pytest.mark.batch
 
 
 def run(path, cells_to_run=lambda cells: cells):
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells = cells_to_run([cell for cell in notebook.cells if cell.cell_type == "code"])
+    cells = cells_to_run([cell for cell in notebook.cells if cell.cell_type == "code"])
+    notebook.cells = [new_code_cell(SMALL_FIGURES), *cells]
     resources = {"metadata": {"path": str(path.parent)}}
     steps = ExecutePreprocessor(timeout=SECONDS_A_LESSON, allow_errors=True)
-    return steps.preprocess(notebook, resources)[0].cells
+    return steps.preprocess(notebook, resources)[0].cells[1:]
 
 
 def concerned_by_answers(cells):
     """Leave out the cells that do the same whatever the answers are.
 
     An answer, a check, and a cell that takes a name which an answer binds stay, and so on with the
-    names that such a cell binds; and so do cells above them which bind or may change what they use.
+    names that such a cell binds; and so do cells above them which bind or change what they use.
     """
     named = [names_in(cell.source) for cell in cells]
-    imported_or_defined = set().union(
-        *(fixed for cell, (_, _, fixed) in zip(cells, named, strict=True) if not name_of(cell))
-    )
     stays, by_answers = [], set()
-    for cell, (taken, assigned, fixed) in zip(cells, named, strict=True):
+    for cell, (taken, _, bound) in zip(cells, named, strict=True):
         stays.append(bool(name_of(cell) or taken & by_answers))
-        if stays[-1]:
-            by_answers |= assigned | fixed
+        by_answers = by_answers | bound if stays[-1] else by_answers - bound
+    imported = {
+        alias.asname or alias.name
+        for cell in cells
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
     used = set()
     for place in reversed(range(len(cells))):
-        taken, assigned, fixed = named[place]
-        if ((taken - imported_or_defined) | assigned | fixed) & used:
+        taken, changed, bound = named[place]
+        if (changed - imported | bound) & used:
             stays[place] = True
         if stays[place]:
-            used = (used - assigned - fixed) | taken
+            used = (used - bound) | taken
     return [cell for cell, needed in zip(cells, stays, strict=True) if needed]
 
 
 def names_in(source):
-    """Return the names that a cell takes from above, those it assigns, and those it imports or defines."""
-    taken, assigned, fixed = set(), set(), set()
+    """Return the names that a cell takes from above, those whose objects it changes, and those it binds."""
+    taken, changed, bound = set(), set(), set()
     for statement in ast.parse(source).body:
         symbols = list(symbols_in(symtable.symtable(ast.unparse(statement), "cell", "exec")))
         loops = [node.target for node in ast.walk(statement) if isinstance(node, ast.For)]
@@ -58,13 +65,33 @@ def names_in(source):
             n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)
         }
         used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
-        taken |= used - bound_first - assigned - fixed
-        for symbol in symbols:
-            if symbol.is_imported() or symbol.is_namespace():
-                fixed.add(symbol.get_name())
-            elif symbol.is_assigned():
-                assigned.add(symbol.get_name())
-    return taken, assigned, fixed
+        taken |= used - bound_first - bound
+        changed |= set(names_changed(statement))
+        bound |= {
+            symbol.get_name()
+            for symbol in symbols
+            if symbol.is_imported() or symbol.is_namespace() or symbol.is_assigned()
+        }
+    return taken, changed, bound
+
+
+def names_changed(statement):
+    """Yield names whose objects a statement changes: by their entries, or with a call of a method."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                yield root_of(node)
+            case ast.Expr(value=ast.Call(func=ast.Attribute() as method, args=arguments)):
+                yield root_of(method)
+                if arguments and root_of(method) == "np":  # such as np.add.at
+                    yield root_of(arguments[0])
+
+
+def root_of(node):
+    """Return the name at the left end of an expression such as `table.rows[0]`, or nothing."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def symbols_in(table):
