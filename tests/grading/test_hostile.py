@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -31,15 +31,18 @@ from nbformat.v4 import new_code_cell
 import attention_lib
 from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
+from attention_lib.grading.batch import batch
+from attention_lib.grading.batch.reader import PreparedWork
 from attention_lib.grading.grade import table
 from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.judge.execution import marks_lost
-from attention_lib.grading.judge.task import Ran
+from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.release import release
 from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
 
-CELL_SECONDS = 3.0
+CELL_SECONDS = 10.0
+ENDLESS_CELL_SECONDS = 1.0  # where one has to be stopped
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 0.8  # for each call, with a process that does not answer any more
 LARGEST_PAGE = 20 << 20
@@ -140,7 +143,9 @@ def grade_class(lesson: str, folder: Path, stack: ExitStack) -> Graded:
     require_a_working_sandbox(room)
     watched = [room.course.root, home, LIBRARY]
     before = snapshot(watched)
-    room.grade()
+    with pytest.MonkeyPatch.context() as of_this_class:
+        of_this_class.setattr(batch._Run, "_task", task_with_little_time_for_the_endless(students))
+        room.grade()
     after = snapshot(watched)
     return Graded(
         room=room,
@@ -221,6 +226,18 @@ def lost_by_an_honest_one(honest_secret: str) -> Callable[[NotebookNode, Ran], b
         return honest_secret in str(notebook.cells) and marks_lost(notebook, ran)
 
     return lost
+
+
+def task_with_little_time_for_the_endless(students: dict[str, Submission | None]) -> Callable:
+    """Return a `_Run._task` that stops cells soon where a submission has some that never end."""
+    task_of = batch._Run._task
+
+    def task(run: batch._Run, work: PreparedWork) -> Task:
+        submission, task = students[work.student], task_of(run, work)
+        is_endless = submission is not None and submission.ENDLESS
+        return replace(task, cell_seconds=ENDLESS_CELL_SECONDS) if is_endless else task
+
+    return task
 
 
 def require_a_working_sandbox(room: Classroom) -> None:

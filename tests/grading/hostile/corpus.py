@@ -12,6 +12,7 @@ its constants what is in it:
     ABOVE     a cell below the lesson's first one, which imports NumPy
     BELOW     a cell at the end
     TOLD      what the feedback must say
+    ENDLESS   True where a cell runs until it is stopped, for which it is given little time
 
 `change(notebook)` changes the notebook itself. `submit(folder, notebook)` writes into the submitted
 folder, for submissions that are about files. The code of a submission is text here, and runs only
@@ -54,6 +55,7 @@ class Submission:
     ABOVE: str = ""
     BELOW: str = ""
     TOLD: tuple[str, ...] = ()
+    ENDLESS: bool = False
     change: Callable[[NotebookNode], None] = lambda notebook: None
     submit: Callable[[Path, NotebookNode], None] | None = None
 

@@ -3,6 +3,7 @@
 The answer in the same cell deserves nothing. The others are right, and deserve their points.
 """
 
+ENDLESS = True
 LESSON = "01_softmax"
 DESERVES = {"softmax": 0}
 ANSWERS = {

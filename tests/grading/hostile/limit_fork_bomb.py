@@ -3,6 +3,7 @@
 All answers have been checked by then. It deserves full marks.
 """
 
+ENDLESS = True
 DESERVES = "full"
 BELOW = """
 import os, signal

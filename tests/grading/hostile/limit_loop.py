@@ -4,6 +4,7 @@ The first function is defined before the loop, and so are all later ones in thei
 marks but for the answer with the loop inside.
 """
 
+ENDLESS = True
 LESSON = "01_softmax"
 DESERVES = {"weighted_sum": 0}
 TOLD = ("could not be interrupted",)

@@ -3,6 +3,7 @@
 Its process has to be ended. What was checked before deserves its points.
 """
 
+ENDLESS = True
 LESSON = "01_softmax"
 DESERVES = {"weighted_sum": 0}
 ANSWERS = {
