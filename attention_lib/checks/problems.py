@@ -177,13 +177,19 @@ def beside(attempt: Attempt, problem: Report) -> Report:
     if not attempt.problem:
         return problem
     faults = list[str]()
+    named = [
+        one for one in attempt.table.known if one.mistake and one.mistake.id == problem.mistake
+    ]
     for one in attempt.comparisons:
-        if one.trial.case.raises and one.failed and "raise" not in problem.sentence:
+        case = one.trial.case
+        is_told = "raise" in problem.sentence or any(not m.predict(case).error for m in named)
+        if case.raises and one.failed and not is_told:
             missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
             faults.append(f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}")
             break
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
-    if (warns := next(right, None)) and "warn" not in problem.sentence:
+    warns = next(right, None) if not named and "warn" not in problem.sentence else None
+    if warns:
         faults.append(_side_effects_of(attempt.exercise, warns.seen)["warnings"])
     changed = next((one for one in attempt.comparisons if one.seen.changed), None)
     if changed and not re.search(ABOUT_CHANGES, problem.sentence):

@@ -50,10 +50,13 @@ def _told(line: FailingLine) -> str:
     node, statement = line.node, line.statement
     shown = statement if len(ast.unparse(statement)) <= MOST_CHARACTERS else node
     place = f"In line {line.statement.lineno}, `{ast.unparse(shown)}` writes into it"
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+    given = line.function.args.args if line.function else []
+    if isinstance(statement, ast.AugAssign) and ast.unparse(statement.target) in {
+        one.arg for one in given
+    }:
         sign = SIGNS.get(type(statement.op), "")
         return f"{place}: `{sign}=` keeps the array, and x = x {sign} y makes a new one."
-    if isinstance(statement, ast.AugAssign):
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Subscript):
         return f"{place}: work on a copy, or keep the old number and put it back."
     if isinstance(node, ast.Call) and any(word.arg == "out" for word in node.keywords):
         return f"{place}: without `out=` it makes a new array."
