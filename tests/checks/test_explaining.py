@@ -156,6 +156,13 @@ def test_a_warning_of_a_right_call_is_named_beside_a_wrong_shape():
     assert 'Besides: logsumexp warns: "divide by zero encountered in log".' in sentence
 
 
+def test_of_two_statements_in_a_line_the_one_that_writes_is_named():
+    text = "def softmax(scores, axis=-1):\n    scores[...] += 1; scores = np.exp(scores)\n    return scores"
+    answer = answer_of(Entry("somebody", "01_softmax", 1, "softmax", text, ""))
+    sentence = judge(EXERCISES["softmax"], answer, 0).sentence
+    assert "In line 2, `scores[...] += 1` writes into it" in sentence
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

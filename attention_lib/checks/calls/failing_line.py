@@ -162,7 +162,13 @@ def failing_line(error: BaseException) -> FailingLine | None:
             if named and code.co_firstlineno <= begin <= place.tb_lineno <= end:
                 function = candidate
         elif isinstance(candidate, ast.stmt) and begin <= place.tb_lineno <= end:
-            statement = candidate  # the walk goes outside in
+            ends = (end, candidate.end_col_offset or 0)
+            if (
+                line is None
+                or column is None
+                or (begin, candidate.col_offset) <= (line, column) < ends
+            ):
+                statement = candidate  # the walk goes outside in; a line may hold several
         at = (
             candidate.lineno,
             candidate.end_lineno,
