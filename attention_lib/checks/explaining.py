@@ -14,7 +14,7 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
 from attention_lib.checks.hypotheses import Hypothesis, contradict
 from attention_lib.checks.problems import Attempt, left_after
-from attention_lib.checks.relations import Related, related
+from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
@@ -141,9 +141,9 @@ def known_beside_errors(attempt: Attempt) -> Report | None:
 
 
 def relation_to_the_right(attempt: Attempt) -> Report | None:
-    """Say how all wrong numbers come from the right ones, if that says what to change."""
-    relation = related(attempt.exercise, attempt.table.wrong, attempt.table.right)
-    return _related(attempt, relation, GIVEN) if relation and not relation.tells_where else None
+    """Say how all wrong numbers come from the right ones."""
+    relation = related(attempt.exercise, attempt.table.wrong)
+    return _related(attempt, relation, GIVEN) if relation else None
 
 
 def changed_call(attempt: Attempt) -> Report | None:
@@ -389,22 +389,15 @@ def _with_advice(attempt: Attempt, advice: str) -> Report | None:
 
 
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
-    """Say where the results are wrong, and what the wrong calls have that the others lack."""
-    return _related(
-        attempt, related(attempt.exercise, attempt.table.wrong, attempt.table.right), NUMBERS
-    )
+    """Say what the wrong calls have that the others lack."""
+    return _related(attempt, "", NUMBERS)
 
 
-def _related(attempt: Attempt, relation: Related | None, plainest: int) -> Report | None:
+def _related(attempt: Attempt, relation: str, plainest: int) -> Report | None:
     """Join the difference on the first wrong call, a relation, and a contrast up to a rank."""
     first = attempt.table.wrong[0]
-    if not first.problem:
-        return None
-    explained = [
-        relation.sentence if relation else "",
-        contrast(attempt.exercise, attempt.comparisons, plainest),
-    ]
-    if not any(explained):
+    explained = relation, contrast(attempt.exercise, attempt.comparisons, plainest)
+    if not first.problem or not any(explained):
         return None
     sentence = " ".join(filter(None, (first.problem, *explained)))
     return Report(attempt.exercise, "wrong", sentence, first)

@@ -1,4 +1,4 @@
-"""Relations between a wrong result and the right one: a factor, a transpose, one row alone.
+"""Relations between a wrong result and the right one: a sign, a factor, another order of axes.
 
 Each relation is a small function that yields what holds on one call. A sentence is said only when
 it holds on every wrong call, and when enough numbers show it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,6 @@ from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.regions import region_clauses, visible_places
 from attention_lib.checks.sizes import CONSTANTS, Named, named_numbers
 
 ENOUGH = 2  # numbers that show a relation, beyond those that fix its constants
@@ -73,43 +72,23 @@ class Holds(NamedTuple):
     label: tuple[Any, ...]
     clause: str  # what the learner reads, without a capital and a full stop
     shown_by: int  # how many numbers show it; 0 where it could not be otherwise
-    name: str = ""  # of the size that a factor or an offset is
+    name: str = ""  # of the size that a factor is
 
 
 Relation = Callable[[Pair], Iterator[Holds]]
 
 
-@dataclass(frozen=True)
-class Related:
-    """How wrong results come from the right ones."""
-
-    sentence: str
-    tells_where: bool = False  # it says which entries are wrong, and not why
-
-
-def related(
-    exercise: Exercise, failing: Sequence[Comparison], right: Sequence[Comparison] = ()
-) -> Related | None:
-    """Find how the results of the wrong calls come from the right ones.
-
-    A place is no explanation if a result of a right call has it too, and nothing is wrong there.
-    """
+def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
+    """Say how the results of the wrong calls come from the right ones; empty if that is unknown."""
     exchanged = _exchanged_parts(failing)
     if exchanged:
-        return Related(exchanged)
+        return exchanged
     wrong_parts = [_parts(exercise, comparison) for comparison in failing]
     if not wrong_parts or not all(wrong_parts):
-        return None
+        return ""
     first, *others = dict.fromkeys(itertools.chain.from_iterable(wrong_parts))
-    refuted = {
-        ("region", label)
-        for one in right
-        for part in one.parts or ()
-        if part.name == first
-        for label in visible_places(part.expected.values.shape)
-    }
     for relation in RELATIONS:
-        holds = _holds_on_all(relation, _pairs(wrong_parts, first), refuted)
+        holds = _holds_on_all(relation, _pairs(wrong_parts, first))
         if not holds:
             continue
         same = [
@@ -119,19 +98,17 @@ def related(
         ]
         everywhere = not first or (others and len(same) == len(others) and all(same))
         clause = holds.clause if everywhere else f"in {first}, {holds.clause}"
-        return Related(f"{clause[0].upper()}{clause[1:]}.", relation in TELL_WHERE)
-    return None
+        return f"{clause[0].upper()}{clause[1:]}."
+    return ""
 
 
 def _pairs(wrong_parts: Sequence[dict[str, Pair]], which: str) -> list[Pair]:
     return [parts[which] for parts in wrong_parts if which in parts]
 
 
-def _holds_on_all(
-    relation: Relation, pairs: Sequence[Pair], refuted: Collection[tuple[Any, ...]] = ()
-) -> Holds | None:
+def _holds_on_all(relation: Relation, pairs: Sequence[Pair]) -> Holds | None:
     with np.errstate(all="ignore"):
-        first = [one for one in relation(pairs[0]) if one.label not in refuted]
+        first = list(relation(pairs[0]))
         others: list[dict[tuple[Any, ...], Holds]] = []
         for pair in pairs[1:]:
             others.append({one.label: one for one in relation(pair)})
@@ -279,26 +256,6 @@ def _constant_factor(pair: Pair) -> Iterator[Holds]:
     yield Holds(("factor", f"{factor:.5g}"), what, shown_by - 1)
 
 
-def _constant_offset(pair: Pair) -> Iterator[Holds]:
-    if not pair.fits or not pair.right.size:
-        return
-    spot = _largest(pair.right)
-    offset = float(pair.got[spot] - pair.right[spot])
-    if not math.isfinite(offset) or not pair.is_now(pair.right + offset):
-        return
-    much = "large" if offset > 0 else "small"
-    what = f"{_subject(pair)} {abs(offset):.4g} too {much}"
-    remedy = "subtract it" if much == "large" else "add it"
-    shown_by = _distinct(pair.right)
-    for named in _that_are(abs(offset), pair):
-        plain = named.text == f"{abs(offset):.4g}"
-        text = "" if plain else f"; that is {named.text}: {remedy}"
-        yield Holds(
-            ("offset", named.text, much), what + text, shown_by, "" if plain else named.text
-        )
-    yield Holds(("offset", f"{offset:.5g}"), what, shown_by - 1)
-
-
 def _that_are(size: float, pair: Pair) -> Iterator[Named]:
     """Find the numbers of a call, and known ones, that equal this one."""
     tolerance = max(1e-9, 1000 * float(pair.precision.eps))
@@ -313,61 +270,6 @@ def _that_are(size: float, pair: Pair) -> Iterator[Named]:
 def _is_unlikely(name: str) -> bool:
     """Tell whether a size is one that a right result does not depend on."""
     return "block_size" in name or name.endswith(".size")
-
-
-def _elementwise(pair: Pair) -> Iterator[Holds]:
-    if not pair.fits:
-        return
-    for text, function in ELEMENTWISE.items():
-        other = function(pair.right)
-        if pair.is_now(other):
-            yield Holds((text,), text, pair.telling)
-
-
-ELEMENTWISE: dict[str, Callable[[NDArray], NDArray]] = {
-    "every number is the square root of the right one": np.sqrt,
-    "every number is cut to a whole one: an array of integers holds no fractions, so make a float "
-    "array": np.trunc,
-}
-
-
-def _rounded(pair: Pair) -> Iterator[Holds]:
-    if not pair.fits:
-        return
-    for decimals in range(13):
-        other = np.round(pair.right, decimals)
-        if pair.is_now(other):
-            yield Holds(
-                ("rounded", decimals),
-                f"{_subject(pair)} rounded to {decimals} decimals: leave out the rounding",
-                pair.telling,
-            )
-
-
-def _few_digits(pair: Pair) -> Iterator[Holds]:
-    if not pair.fits or not np.isfinite(pair.got).all() or float(pair.precision.eps) > 1e-10:
-        return
-    off = pair.off
-    if not pair.right[off].all():
-        return
-    relative = float((np.abs(pair.got - pair.right)[off] / np.abs(pair.right[off])).max())
-    eps = float(np.finfo(np.float32).eps)
-    held_by_float32 = bool((pair.got.astype(np.float32) == pair.got).all())
-    if relative <= 64 * eps and held_by_float32 and _distinct(pair.got):
-        yield Holds(
-            ("float32",),
-            f"{_subject(pair)} right to the 7 digits of float32, and a float32 number: compute in "
-            "float64, without np.float32 or dtype=np.float32",
-            ENOUGH,
-        )
-    if relative <= 1e-5:
-        yield Holds(
-            ("few digits",),
-            f"{_subject(pair)} right to some {min(14, int(-math.log10(relative)))} digits, where "
-            "float64 has 15: look for a constant with few digits, for a small number that is added "
-            "(such as 1e-9), and for float32 or rounding on the way",
-            ENOUGH,
-        )
 
 
 def _another_order(pair: Pair) -> Iterator[Holds]:
@@ -390,18 +292,6 @@ def _another_order(pair: Pair) -> Iterator[Holds]:
                 f"the numbers are right, but axes {one} and {other} are exchanged",
                 varied,
             )
-    for axis in axes:
-        where = f"along axis {axis}"
-        if right.shape[axis] > 1 and pair.is_now(np.flip(right, axis)):
-            yield Holds(("reversed", axis), f"the numbers are right, but reversed {where}", varied)
-        for by in (1, -1):
-            if right.shape[axis] > 2 and pair.is_now(np.roll(right, by, axis)):
-                to = "later" if by == 1 else "earlier"
-                yield Holds(
-                    ("rolled", axis, by),
-                    f"the numbers are right, but each stands one place {to} {where} than it should",
-                    varied,
-                )
     if pair.fits:
         mirrored = np.swapaxes(right, -1, -2) if right.ndim > 1 else right
         if right.ndim > 1 and pair.is_now(mirrored.reshape(right.shape)):
@@ -427,31 +317,4 @@ def _shape_advice(pair: Pair) -> str:
     return "look at where axes are joined or cut"
 
 
-def _one_number(pair: Pair) -> Iterator[Holds]:
-    if pair.got.size < 3 or not pair.fits:
-        return
-    first = float(pair.got.flat[0])
-    if math.isfinite(first) and (pair.got == first).all() and _distinct(pair.right) > 1:
-        text = f"every number is {first:.4g}"
-        advice = ": is the array that you return ever filled?" if first == 0 else ""
-        yield Holds(("one number", f"{first:.5g}"), text + advice, 1)
-
-
-def _region(pair: Pair) -> Iterator[Holds]:
-    if pair.fits:
-        for label, clause, shown_by in region_clauses(pair.off):
-            yield Holds(("region", label), clause, shown_by)
-
-
-RELATIONS: tuple[Relation, ...] = (
-    _opposite_sign,
-    _constant_factor,
-    _constant_offset,
-    _elementwise,
-    _rounded,
-    _few_digits,
-    _another_order,
-    _one_number,
-    _region,
-)
-TELL_WHERE = (_one_number, _region)  # but not what to change
+RELATIONS: tuple[Relation, ...] = (_opposite_sign, _constant_factor, _another_order)

@@ -12,7 +12,6 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.relations import (
     Pair,
     _constant_factor,
-    _constant_offset,
     _holds_on_all,
     related,
 )
@@ -53,17 +52,6 @@ def rotated(query, key, value, grad_output):
     [
         ("cross_entropy_grad", lambda s, t: 2 * grad(s, t), "Every number is 2 times too large"),
         ("dot_product_scores", lambda q, k: -dot(q, k), "right but for its sign"),
-        ("dot_product_scores", lambda q, k: np.round(dot(q, k), 8), "rounded to 8 decimals"),
-        (
-            "dot_product_scores",
-            lambda q, k: dot(q, k).astype(np.float32).astype(dot(q, k).dtype),
-            "the 7 digits of float32",
-        ),
-        (
-            "dot_product_scores",
-            lambda q, k: dot(q, k) * (1 + 1e-9),
-            "right to some",
-        ),
         (
             "log_softmax",
             lambda s, axis=-1: attention_lib.log_softmax(s, axis) / np.log(10),
@@ -80,14 +68,6 @@ def rotated(query, key, value, grad_output):
             lambda *arguments: tuple(-one for one in backward(*arguments)),
             ". Every number is right but for its sign",
         ),
-        (
-            "attention_layer",
-            lambda x, *matrices: (
-                attention_lib.attention_layer(x, *matrices)
-                + np.where(np.arange(x.shape[-2])[:, None] < x.shape[-2] - 1, 0.1, 0)
-            ),
-            "The last row is right, and the others are not",
-        ),
     ],
 )
 def test_relation_is_named(exercise, answer, words):
@@ -100,8 +80,7 @@ def test_results_in_another_order_are_named():
     exercise = EXERCISES["attention_backward"]
     first = trials_of(exercise, 0)[0]
     said = related(exercise, [Comparison(exercise.name, first, observe(rotated, first.case))])
-    assert said is not None
-    assert "your result 2, your result 3 and your result 1, in this order" in said.sentence
+    assert "your result 2, your result 3 and your result 1, in this order" in said
 
 
 def test_result_with_the_relation_is_named_where_others_are_right():
@@ -117,42 +96,10 @@ def test_result_with_the_relation_is_named_where_others_are_right():
 @pytest.mark.parametrize(
     ("exercise", "answer", "words"),
     [
-        # Weights of 0 and 1 are their own squares, and round to themselves.
-        (
-            "masked_softmax",
-            lambda s, m, axis=-1: np.where(
-                attention_lib.masked_softmax(s, m, axis) < 1e-6,
-                0,
-                attention_lib.masked_softmax(s, m, axis),
-            ).astype(attention_lib.masked_softmax(s, m, axis).dtype),
-            ("square", "rounded"),
-        ),
-        # What is dropped is small beside 1, and not right to any digit.
-        (
-            "entropy",
-            lambda w, axis=-1: (
-                -(np.where(w > 1e-5, w, 0) * np.log(np.where(w > 1e-5, w, 1))).sum(axis=axis)
-            ),
-            ("digits",),
-        ),
         # In one call a single number is a multiple of any other.
         ("score_std", lambda d_k, component_std=1.0: 1.0 + d_k, ("times too",)),
-        # The first row alone is wrong in both wrong calls, and right in all others.
-        (
-            "stable_softmax",
-            lambda s, axis=-1: attention_lib.softmax(np.where(s == -np.inf, -1e9, s), axis),
-            ("first row",),
-        ),
         # Gradients of a row add up to 0, but for rounding.
         ("cross_entropy_grad", lambda s, t: 0 * grad(s, t), ("the sum",)),
-        # A factor for each row says nothing where the rows have one entry, or are 0.
-        (
-            "stable_softmax",
-            lambda s, axis=-1: np.nan_to_num(
-                np.exp(s - np.max(s)) / np.exp(s - np.max(s)).sum(axis=axis, keepdims=True)
-            ),
-            ("factor of its own",),
-        ),
     ],
 )
 def test_relation_that_only_seems_to_hold_is_not_named(exercise, answer, words):
@@ -213,17 +160,7 @@ def test_a_factor_is_named_by_the_block_size_only_if_nothing_else_fits():
         answer = _tiled_backward_with(factor)
         seen = observe(answer, first.case)
         said = related(exercise, [Comparison(exercise.name, first, seen)])
-        assert said is not None
-        assert names in said.sentence
-        assert "block_size" not in said.sentence
+        assert names in said
+        assert "block_size" not in said
     answer = _tiled_backward_with(lambda query, block_size: block_size)
     assert "block_size" in said_of_numbers(answer, "tiled_attention_backward")
-
-
-@pytest.mark.parametrize(
-    ("sign", "said"), [(1, "large; that is d_k: subtract it"), (-1, "small; that is d_k: add it")]
-)
-def test_an_offset_is_taken_away_again(sign, said):
-    right = np.array([1.0, 2.0, 5.0])
-    pair = Pair(right + sign * 7.0, right, 1e-12, np.finfo(np.float64), {"d_k": 7})
-    assert said in _holds_on_all(_constant_offset, [pair]).clause
