@@ -119,7 +119,7 @@ def judge(
     attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen, is_cut)
     problem = next(_problems(attempt, policy), None)
     if problem:
-        return beside(attempt, problem) if policy.is_own else problem
+        return beside(attempt, problem) if policy.is_own and policy.explains else problem
     advice = tuple(report.sentence for report in _remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 

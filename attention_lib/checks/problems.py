@@ -23,6 +23,7 @@ from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
 from attention_lib.checks.comparing import Comparison, remark_on_dtype
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
+from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.origins import unrefused
 from attention_lib.checks.source.patterns import widening
 from attention_lib.checks.source.search import Search, search
@@ -176,7 +177,17 @@ def beside(attempt: Attempt, problem: Report) -> Report:
     """Say what is wrong besides numbers: an error that is missing, a warning, a changed input."""
     if not attempt.problem:
         return problem
-    faults = list[str]()
+    with silenced():
+        try:
+            faults = list(_besides(attempt, problem))
+        except Exception:  # odd values: what is told besides takes away no verdict
+            return problem
+    told = " ".join(f"Besides: {one.strip()}" for one in faults)
+    sentence = f"{problem.sentence} {told.replace('returns the right values but ', '')}".rstrip()
+    return dataclasses.replace(problem, sentence=sentence)
+
+
+def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
     named = [
         one for one in attempt.table.known if one.mistake and one.mistake.id == problem.mistake
     ]
@@ -185,18 +196,15 @@ def beside(attempt: Attempt, problem: Report) -> Report:
         is_told = "raise" in problem.sentence or any(not m.predict(case).error for m in named)
         if case.raises and one.failed and not is_told:
             missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
-            faults.append(f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}")
+            yield f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}"
             break
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
     warns = next(right, None) if not named and "warn" not in problem.sentence else None
     if warns:
-        faults.append(_side_effects_of(attempt.exercise, warns.seen)["warnings"])
+        yield _side_effects_of(attempt.exercise, warns.seen)["warnings"]
     changed = next((one for one in attempt.comparisons if one.seen.changed), None)
     if changed and not re.search(ABOUT_CHANGES, problem.sentence):
-        faults.append(_effects_in(attempt, changed)["changed"])
-    told = " ".join(f"Besides: {one.strip()}" for one in faults)
-    sentence = f"{problem.sentence} {told.replace('returns the right values but ', '')}".rstrip()
-    return dataclasses.replace(problem, sentence=sentence)
+        yield _effects_in(attempt, changed)["changed"]
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:
