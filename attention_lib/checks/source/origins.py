@@ -181,9 +181,9 @@ class _Run:
     ) -> str:
         place, spot = self._place(number), tuple(np.argwhere(np.isnan(found))[0])
         if not sign or sign == "@" or len(given) != 2:
-            rows = [one for one in given if one.ndim and np.isneginf(one).all(axis=-1).any()]
-            what = " for a row of nothing but -inf, which needs a result of its own" if rows else ""
-            return f"{place} is NaN{what}."
+            of_rows = any(_is_nan_where_rows_are_empty(found, one) for one in given)
+            what = " for a row of nothing but -inf, which needs a result of its own"
+            return f"{place} is NaN{what if of_rows else ''}."
         left, right = (np.broadcast_to(one, found.shape)[spot] for one in given)
         shown = f"({right:g})" if right < 0 else f"{right:g}"
         rule = f": an entry that is {right:g} in both needs a value of its own"
@@ -210,6 +210,13 @@ class _Run:
         text = ast.unparse(node)
         quoted = f"`{text}`" if len(text) <= MOST_CHARACTERS else "a number"
         return f"In line {getattr(node, 'lineno', 0)}, {quoted}"
+
+
+def _is_nan_where_rows_are_empty(found: np.ndarray, given: np.ndarray) -> bool:
+    """Tell whether the rows with NaN are those of nothing but -inf: not so along another axis."""
+    if not given.ndim or given.shape != found.shape:
+        return False
+    return np.array_equal(np.isnan(found).any(axis=-1), np.isneginf(given).all(axis=-1))
 
 
 def _is_floating(value: Any) -> bool:

@@ -94,6 +94,18 @@ def test_origin_is_named_beside_a_known_mistake_of_the_other_calls(monkeypatch):
     assert "`lib.stable_softmax(scores + mask)` is NaN for a row of nothing but -inf" in said
 
 
+def test_column_of_infinities_is_not_called_a_row(monkeypatch):
+    def attention(query, key, value, mask=None, scale=None):
+        scores = query @ np.swapaxes(key, -1, -2)
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+        weights = lib.softmax(scores, axis=-2)
+        return weights @ value, weights
+
+    explain_only_by(monkeypatch, where_it_arises)
+    assert sentence_of(attention, "attention").endswith("`lib.softmax(scores, axis=-2)` is NaN.")
+
+
 def _returns_before_it_raises(scores, temperature, axis=-1):
     if temperature != 0:
         return lib.stable_softmax(scores / temperature, axis)
