@@ -18,7 +18,7 @@ from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
-from attention_lib.checks.source.origins import origin, unrefused
+from attention_lib.checks.source.origins import is_spoiled, origin, unrefused
 from attention_lib.checks.source.patterns import read, widening
 from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
@@ -362,13 +362,15 @@ def _results(places: frozenset[int]) -> str:
 
 def where_it_arises(attempt: Attempt) -> Report | None:
     """Name the line in which NaN, infinity or a negative index arises, in wrong calls alone."""
-    advice = _origin_in(attempt, attempt.comparisons)
-    if not advice:
+    advice, first = _origin_in(attempt, attempt.comparisons), _first_failing(attempt)
+    if not advice or first is None:
         return None
     other = loop_over_one_axis(attempt) or lines_of_the_source(attempt)
-    if other is None:
-        return _with_advice(attempt, advice)
-    return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
+    if other:
+        return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
+    if any(map(is_spoiled, attempt.comparisons)) and not is_spoiled(first):
+        return None  # beside a wrong number, the NaN of another call misleads
+    return _with_advice(attempt, advice)
 
 
 def _origin_in(attempt: Attempt, comparisons: Sequence[Comparison]) -> str:

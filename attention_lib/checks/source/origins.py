@@ -8,7 +8,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
     source = source_of(answer)
     if source is None or is_kernel(source.function) or exercise.accelerated:
         return ""
-    spoiled = [one for one in comparisons if _is_spoiled(one)]
+    spoiled = [one for one in comparisons if is_spoiled(one)]
     marked = spoiled or [one for one in comparisons if one.failed and not one.stopped]
     free = [one for one in comparisons if not one.stopped and id(one) not in map(id, marked)]
     if not marked:
@@ -63,21 +63,15 @@ def unrefused(exercise: Exercise, answer: Any, one: Comparison) -> str:
     source = source_of(answer) if one.seen.error is None else None
     if source is None or is_kernel(source.function):
         return ""
-    raising = [
-        node for function in source.functions for node in ast.walk(function) if _raises(node)
-    ]
+    raising = [node for node in ast.walk(source.function) if isinstance(node, ast.Raise)]
     if not raising:
-        return "No line of it raises an error."
+        return "" if source.helpers else "No line of it raises an error."
     events = _Run(source).events_of(exercise, one)
     tested = [words for (_, kind), words in events.items() if kind == "condition"]
     return tested[-1] if tested else f"The raise in line {raising[-1].lineno} is not reached."
 
 
-def _raises(node: ast.AST) -> TypeGuard[ast.Raise]:
-    return isinstance(node, ast.Raise)
-
-
-def _is_spoiled(one: Comparison) -> bool:
+def is_spoiled(one: Comparison) -> bool:
     """Tell whether a result holds NaN, or an infinity where it should not."""
     return any(
         part.off is not None
@@ -116,7 +110,8 @@ class _Run:
         self._own = {one.name for one in source.functions}
         for function in reversed(source.functions):
             tree = copy.deepcopy(function)
-            tree.body = [_Watched(self._nodes).visit(one) for one in tree.body]
+            watched = _Watched(self._nodes, function is source.function)
+            tree.body = [watched.visit(one) for one in tree.body]
             module = ast.fix_missing_locations(ast.Module([tree], []))
             exec(compile(module, "<watched answer>", "exec"), names)
         self._answer: Callable[..., Any] = names[source.function.name]
@@ -238,8 +233,9 @@ def _floats(operands: Sequence[Any]) -> Iterator[Any]:
 class _Watched(ast.NodeTransformer):
     """Hands operations, calls and computed indices to the watch, each with its number."""
 
-    def __init__(self, nodes: list[ast.AST]) -> None:
+    def __init__(self, nodes: list[ast.AST], conditions: bool) -> None:
         self._nodes = nodes
+        self._conditions = conditions  # whether those of errors are watched
         self._indices = set[int]()  # the nodes that are one
 
     def _watched(
@@ -268,7 +264,9 @@ class _Watched(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST:
         own = copy.deepcopy(node.test)
-        raises = any(_raises(one) for one in (*node.body, *node.orelse))
+        raises = self._conditions and any(
+            isinstance(one, ast.Raise) for one in (*node.body, *node.orelse)
+        )
         self.generic_visit(node)
         if raises:
             node.test = self._watched("__condition__", own, [node.test])

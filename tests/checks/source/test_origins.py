@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import attention_lib as lib
+from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.explaining import known_in_most_calls, where_it_arises
-from attention_lib.checks.source.origins import unrefused
+from attention_lib.checks.source.cell import silenced
+from attention_lib.checks.source.origins import origin, unrefused
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import explain_only_by, sentence_of
 
@@ -94,16 +96,28 @@ def test_origin_is_named_beside_a_known_mistake_of_the_other_calls(monkeypatch):
     assert "`lib.stable_softmax(scores + mask)` is NaN for a row of nothing but -inf" in said
 
 
-def test_column_of_infinities_is_not_called_a_row(monkeypatch):
-    def attention(query, key, value, mask=None, scale=None):
-        scores = query @ np.swapaxes(key, -1, -2)
-        if mask is not None:
-            scores = np.where(mask, scores, -np.inf)
-        weights = lib.softmax(scores, axis=-2)
-        return weights @ value, weights
+def _softmax_down_the_columns(query, key, value, mask=None, scale=None):
+    scores = query @ np.swapaxes(key, -1, -2)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    weights = lib.softmax(scores, axis=-2)
+    return weights @ value, weights
 
+
+def test_column_of_infinities_is_not_called_a_row():
+    exercise = EXERCISES["attention"]
+    with silenced():
+        comparisons = [
+            Comparison(exercise.name, trial, observe(_softmax_down_the_columns, trial.case))
+            for trial in trials_of(exercise, 0)
+        ]
+        said = origin(exercise, _softmax_down_the_columns, comparisons)
+    assert said.endswith("`lib.softmax(scores, axis=-2)` is NaN.")
+
+
+def test_nan_of_another_call_is_not_named_beside_a_wrong_number(monkeypatch):
     explain_only_by(monkeypatch, where_it_arises)
-    assert sentence_of(attention, "attention").endswith("`lib.softmax(scores, axis=-2)` is NaN.")
+    assert "NaN" not in sentence_of(_softmax_down_the_columns, "attention")
 
 
 def _returns_before_it_raises(scores, temperature, axis=-1):
