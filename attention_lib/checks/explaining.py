@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -44,7 +45,11 @@ def explain(attempt: Attempt, reads_source: bool) -> Report | None:
                 continue
         if report:
             return report
-    return None if in_numbers else _numbers_beside(attempt)
+    if in_numbers:
+        return None
+    with silenced(), contextlib.suppress(Exception):  # of odd source, as above
+        return _numbers_beside(attempt)
+    return None
 
 
 def _numbers_beside(attempt: Attempt) -> Report | None:

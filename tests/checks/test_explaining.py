@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attention_lib import attention, log_softmax, masked_softmax, softmax, stable_softmax
+from attention_lib.checks import explaining
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.multihead.decoder_attention import layer_with, rotated
@@ -143,6 +144,20 @@ def test_an_error_that_is_missing_is_named_beside_wrong_numbers():
     assert sentence.startswith("The scores are multiplied by the temperature")
     assert "Besides: softmax_with_temperature should raise ValueError" in sentence
     assert "No line of it raises an error." in sentence
+
+
+def test_an_explanation_that_fails_takes_away_no_verdict(monkeypatch):
+    def answer(scores, temperature, axis=-1):
+        if temperature < 0:
+            raise ValueError
+        return stable_softmax(scores / max(temperature, 1e-9), axis)
+
+    def fail(*arguments):
+        raise RuntimeError
+
+    monkeypatch.setattr(explaining, "unrefused", fail)
+    monkeypatch.setattr(explaining, "STEPS", ())
+    assert judge(EXERCISES["softmax_with_temperature"], answer, 0).outcome == "wrong"
 
 
 def test_a_warning_of_a_right_call_is_named_beside_a_wrong_shape():

@@ -49,7 +49,7 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
         if not events or thread_time() > until:
             break
         usual.update(run.events_of(exercise, one).keys())
-    if thread_time() > until:
+    if run.is_cut or thread_time() > until:
         return ""
     if spoiled:
         return _spoiling({event: words for event, words in events.items() if not usual[event]})
@@ -98,6 +98,7 @@ class _Run:
     """An answer whose operations, calls and indices are watched."""
 
     def __init__(self, source: Source) -> None:
+        self.is_cut = False  # a call took too long, and not all that happens in it is known
         self._nodes: list[ast.AST] = []
         self._events: dict[Event, str] = {}
         names = {
@@ -120,7 +121,8 @@ class _Run:
         """Return what happens in a call: its words, by the number of the node and the kind."""
         self._events = {}
         with silenced():
-            observe(exercise.on_cases(self._answer), one.trial.case)
+            seen = observe(exercise.on_cases(self._answer), one.trial.case, limit=SECONDS)
+        self.is_cut |= seen.out_of_time
         return self._events
 
     def _operation(self, number: int, left: Any, right: Any) -> Any:
