@@ -150,13 +150,14 @@ def test_an_explanation_that_fails_takes_away_no_verdict(monkeypatch):
     def answer(scores, temperature, axis=-1):
         if temperature < 0:
             raise ValueError
-        return stable_softmax(scores / max(temperature, 1e-9), axis)
+        with np.errstate(all="ignore"):
+            weights = np.exp(scores / temperature - scores.max(axis=axis, keepdims=True))
+            return weights / weights.sum(axis=axis, keepdims=True)
 
     def fail(*arguments):
         raise RuntimeError
 
     monkeypatch.setattr(explaining, "unrefused", fail)
-    monkeypatch.setattr(explaining, "STEPS", ())
     assert judge(EXERCISES["softmax_with_temperature"], answer, 0).outcome == "wrong"
 
 
