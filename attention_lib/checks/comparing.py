@@ -121,6 +121,19 @@ class Comparison:
             return None
         return parts_of(self.seen.value, self.trial)
 
+    @property
+    def about_dtype(self) -> str | None:
+        """What is wrong with a dtype, or wider than asked for, whatever the numbers are."""
+        named = (
+            (f"{part.name} of {self.name}" if part.name else self.name, part)
+            for part in self.parts or ()
+        )
+        found = (
+            _problem_with_dtype(name, part.value, part.expected) or _remark_on_dtype(name, part)
+            for name, part in named
+        )
+        return next(filter(None, found), None)
+
     @functools.cached_property
     def wrong_in_numbers(self) -> bool:
         """Whether the value is wrong in more than its type or dtype."""
@@ -165,15 +178,25 @@ def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) 
         return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
     if got.shape != expected.values.shape:
         return f"{name} returned shape {got.shape}; it should be {expected.values.shape}."
-    fits = expected.dtype.kind in "iu" and got.dtype.kind in "iuf"
-    if is_wider(got, expected):
-        fits = expected.may_be_wider
-    if not expected.scalar and got.dtype != expected.dtype and not fits:
-        return (
-            f"{name} returned dtype {got.dtype}; for this input it should be {expected.dtype}."
-            f"{_origin_of_dtype(got.dtype, expected.dtype)}"
-        )
-    return _problem_with_values(name, got, expected, allowed)
+    sentence = _problem_with_dtype(name, value, expected)
+    return sentence or _problem_with_values(name, got, expected, allowed)
+
+
+def _problem_with_dtype(name: str, value: Any, expected: Expected) -> str | None:
+    if expected.scalar or not hasattr(value, "dtype") or value.dtype == expected.dtype:
+        return None
+    got, right = value.dtype, expected.dtype
+    if is_tensor(value):
+        got, right = short_dtype(got), short_dtype(right)
+    elif expected.may_be_wider if is_wider(value, expected) else _is_whole(value, expected):
+        return None
+    origin = _origin_of_dtype(got, right)
+    return f"{name} returned dtype {got}; for this input it should be {right}.{origin}"
+
+
+def _is_whole(value: np.ndarray, expected: Expected) -> bool:
+    """Tell whether whole numbers are asked for, which floats and other integers may hold."""
+    return expected.dtype.kind in "iu" and value.dtype.kind in "iuf"
 
 
 def is_wider(value: Any, expected: Expected) -> bool:
@@ -185,7 +208,7 @@ def is_wider(value: Any, expected: Expected) -> bool:
     )
 
 
-def remark_on_dtype(name: str, part: Part) -> str | None:
+def _remark_on_dtype(name: str, part: Part) -> str | None:
     """Say of a right result that its dtype is wider than asked for."""
     value, expected = part.value, part.expected
     if expected.device or expected.scalar or not is_wider(value, expected):
@@ -208,11 +231,11 @@ def _first_of_a_pair(value: Any, expected: Expected) -> str:
     )
 
 
-def _origin_of_dtype(got: np.dtype, right: np.dtype) -> str:
+def _origin_of_dtype(got: Any, right: Any) -> str:
     """Say where a dtype comes from that learners do not ask for."""
     if (got, right) == (np.float64, np.float32):
         return " What meets a float64 array becomes float64."
-    if got.kind in "iu" and right == np.float64:
+    if isinstance(got, np.dtype) and got.kind in "iu" and right == np.float64:
         return " An array of integers holds whole numbers only."
     return ""
 
@@ -227,12 +250,7 @@ def _problem_with_tensor(name: str, value: Any, expected: Expected) -> str | Non
             f"{name} returned a tensor on {value.device}; its inputs are on {expected.device}, "
             "and so should the result be."
         )
-    if value.dtype != expected.dtype:
-        return (
-            f"{name} returned dtype {short_dtype(value.dtype)}; for this input it should be "
-            f"{short_dtype(expected.dtype)}."
-        )
-    return None
+    return _problem_with_dtype(name, value, expected)
 
 
 def _problem_with_values(name: str, got: NDArray, expected: Expected, allowed: Any) -> str | None:

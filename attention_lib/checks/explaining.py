@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_lib.checks.calls.observation import explanation_of
 from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
@@ -19,24 +21,63 @@ from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
-from attention_lib.checks.source.origins import is_spoiled, origin, unrefused
-from attention_lib.checks.source.patterns import read, widening
+from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
+from attention_lib.checks.source.patterns import read
 from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
 
+ALL = ", and every result is right."  # the end of an edit that mends the whole answer
+TOGETHER = "Two faults together give your numbers. "
+OF_TWO = ("Besides", "a second one")  # in a sentence that names two faults
 MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
 CLOSE = 1e-3  # relative: edited answers this near to a hypothesis are compared number by number
 
 
-def explain(attempt: Attempt, reads_source: bool) -> Report | None:
-    """Say why results are wrong by the first step that finds out.
+def explain(attempt: Attempt) -> Report | None:
+    """Say why results are wrong by the first step that finds out, and why others are wrong besides."""
+    report = _explained(attempt) or _missing_error(attempt)
+    with silenced(), contextlib.suppress(Exception):  # of odd values: this takes away no verdict
+        if besides := _beside(attempt, report):
+            return _with_advice(attempt, f"Besides: {besides}", report)
+    return report
 
-    Source is read in the process of whoever wrote it, and in no other.
-    """
+
+def _beside(attempt: Attempt, report: Report | None) -> str:
+    """Say why calls fail in another way than the one that a report explains."""
+    first = report or attempt.problem
+    if first is None or first.comparison is None or first.edit.endswith(ALL):
+        return ""
+    if any(words in first.sentence for words in OF_TWO) or first.comparison.seen.refused_call:
+        return ""
+    kinds = {_kind_of(first.comparison), "raises"}  # a missing error has words of its own
+    if not report and not first.comparison.stopped:
+        kinds.add("spoiled")  # beside wrong numbers, the NaN of another call misleads
+    rest = [
+        one
+        for one in attempt.comparisons
+        if not one.failed or (_kind_of(one) not in kinds and not _is_made_by(attempt, first, one))
+    ]
+    return _rest_of(attempt, first, rest)
+
+
+def _is_made_by(attempt: Attempt, report: Report, one: Comparison) -> bool:
+    """Tell whether the known mistake that a report names fails on a call as the answer does."""
+    named = attempt.table.variants_of(report.mistake)
+    if one.stopped:  # a plain number divided by 0 is an error, and an array is NaN
+        errors = {type(each.predict(one.trial.case).error) for each in named}
+        return isinstance(one.seen.error, (*errors - {type(None)}, ArithmeticError))
+    return any(attempt.table.explains(each, one) for each in named)
+
+
+def _explained(attempt: Attempt) -> Report | None:
     in_numbers = bool(attempt.table.wrong) and _first_failing(attempt) is attempt.table.wrong[0]
     for step in STEPS:
-        if (step in OF_SOURCE and not reads_source) or (step in OF_NUMBERS and not in_numbers):
+        if (step in OF_SOURCE and not attempt.reads_source) or (
+            step in OF_NUMBERS and not in_numbers
+        ):
+            continue
+        if attempt.is_rest and step in OF_ALL_CALLS:
             continue
         with silenced():
             try:
@@ -45,28 +86,55 @@ def explain(attempt: Attempt, reads_source: bool) -> Report | None:
                 continue
         if report:
             return report
-    if in_numbers:
-        return None
-    with silenced(), contextlib.suppress(Exception):  # of odd source, as above
-        return _numbers_beside(attempt)
     return None
 
 
-def _numbers_beside(attempt: Attempt) -> Report | None:
-    """Say why an error is missing, and name the fault of the wrong numbers beside an error."""
-    problem, table, told = attempt.problem, attempt.table, list[str]()
-    if problem is None:
+def _missing_error(attempt: Attempt) -> Report | None:
+    """Say why an error is missing."""
+    first = _first_failing(attempt)
+    if first is None or not first.trial.case.raises:
         return None
-    first = problem.comparison
-    with silenced():
-        if first and first.trial.case.raises:
-            told.append(unrefused(attempt.exercise, attempt.answer, first))
-        if table.wrong:
-            mistake = table.only()
-            fault = mistake.sentence if mistake else _origin_in(attempt, attempt.comparisons)
-            told.append(f"Besides: {fault}" if fault else "")
-    sentence = " ".join(filter(None, (problem.sentence, *told)))
-    return dataclasses.replace(problem, sentence=sentence) if any(told) else None
+    with silenced(), contextlib.suppress(Exception):  # of odd source, as above
+        return _with_advice(attempt, unrefused(attempt.exercise, attempt.answer, first))
+    return None
+
+
+def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> str:
+    """Say why some calls are wrong that a report does not explain; empty if nothing is found."""
+    rest = dataclasses.replace(attempt, comparisons=calls, is_rest=True)
+    problem = rest.problem
+    if attempt.is_rest or problem is None or problem.comparison is None:
+        return ""
+    if mistake := rest.table.only() if rest.table.wrong else None:
+        return mistake.sentence
+    found = _explained(rest)
+    if found is None and problem.comparison.stopped:
+        is_explained = report.mistake or explanation_of(problem.comparison.seen)
+        found = problem if is_explained else None
+    sentence = found.sentence.removeprefix(TOGETHER) if found else ""
+    if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
+        return ""  # one fault, perhaps, that fails in two ways
+    return sentence
+
+
+def _lines(sentence: str) -> set[str]:
+    """Return the numbers of the lines that a sentence names."""
+    return set(re.findall(r"line (\d+)", sentence))
+
+
+def _kind_of(one: Comparison) -> str:
+    """Name the way in which a call fails; empty if it does not."""
+    if not one.failed:
+        return ""
+    if one.trial.case.raises:
+        return "raises"
+    if one.stopped:
+        return "stopped"
+    if is_spoiled(one):
+        return "spoiled"
+    if any(part.off is None for part in one.parts or ()):
+        return "shape"
+    return "numbers" if one.wrong_in_numbers else "dtype"
 
 
 def _first_failing(attempt: Attempt) -> Comparison | None:
@@ -105,7 +173,7 @@ def edit_that_mends_all(attempt: Attempt) -> Report | None:
         left = left_after(attempt, mend.answer)
         if left is not None:
             faults = [*_unsaid(attempt, mend.faults), *([f"Besides: {left}"] if left else [])]
-            edit = f"{mend.words}, and every result is right."
+            edit = f"{mend.words}{ALL}"
             return _with_edit(attempt, " ".join(faults), edit)
     return None
 
@@ -309,6 +377,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
     in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
     is_all = not others and not cover.results
+    report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
     if len(cover.first.sentences) > 1:
         sentence = _both(*cover.first.sentences)
     elif second and not shown:
@@ -326,7 +395,10 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
         arising = _origin_in(attempt, [*others, *shown, *right])
-        if arising and 2 * len(shown) > count:
+        arising = arising or _rest_of(attempt, report, [*others, *right])
+        if sentence in arising:  # both faults show in the other calls
+            sentence = f"{TOGETHER}{arising}"
+        elif arising and 2 * len(shown) > count:
             sentence += f" Besides: {arising}"
         elif words and 2 * len(shown) > count:
             sentence += f" {in_calls}, and not in the {len(others)} {words}: look there next."
@@ -335,8 +407,8 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         else:
             sentence += f" {in_calls}, the one below among them."
     seen = next((one for one in shown if mistake and table.shows(mistake, one)), shown[0])
-    known = mistake.id if mistake and is_all else ""
-    return Report(attempt.exercise, "wrong", sentence, seen, mistake=known)
+    known = report.mistake if is_all else ""
+    return dataclasses.replace(report, sentence=sentence, comparison=seen, mistake=known)
 
 
 def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
@@ -354,7 +426,7 @@ def _is_among(one: Comparison, others: Sequence[Comparison]) -> bool:
 
 
 def _both(first: str, second: str) -> str:
-    return f"Two faults together give your numbers. {first} Besides: {second}"
+    return f"{TOGETHER}{first} Besides: {second}"
 
 
 def _results(places: frozenset[int]) -> str:
@@ -388,11 +460,12 @@ def loop_over_one_axis(attempt: Attempt) -> Report | None:
     return _with_advice(attempt, advice)
 
 
-def _with_advice(attempt: Attempt, advice: str) -> Report | None:
-    if not advice or attempt.problem is None:
+def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) -> Report | None:
+    """Add advice to a report, or to the first problem."""
+    report = report or attempt.problem
+    if not advice or report is None:
         return None
-    sentence = sentences(attempt.problem.sentence, advice)
-    return dataclasses.replace(attempt.problem, sentence=sentence)
+    return dataclasses.replace(report, sentence=sentences(report.sentence, advice))
 
 
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
@@ -421,7 +494,7 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
         return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
     comparison = problem.comparison
     if comparison and "returned dtype float64" in (comparison.problem or ""):
-        return _with_advice(attempt, widening(attempt.answer).strip())
+        return _with_advice(attempt, widening(attempt.exercise, attempt.answer, comparison))
     return _with_advice(attempt, read(attempt.exercise, attempt.answer, attempt.comparisons))
 
 
@@ -451,5 +524,12 @@ OF_SOURCE = (
     edit_and_known,
     loop_over_one_axis,
     lines_of_the_source,
+)
+OF_ALL_CALLS = (
+    relation_to_the_right,
+    edit_and_known,
+    known_in_most_calls,
+    known_in_some_results,
+    where_it_is_wrong,
 )
 OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)  # errors have their own words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attention_lib.checks.calls.calling import observe_all
@@ -116,7 +116,8 @@ def judge(
     if seen.out_of_time:
         return Report(exercise, "wrong", out_of_time(exercise, seen), comparisons[-1])
     is_cut = len(comparisons) < len(trials)
-    attempt = Attempt(exercise, answer, comparisons, seed if unseen is None else unseen, is_cut)
+    probed = seed if unseen is None else unseen
+    attempt = Attempt(exercise, answer, comparisons, probed, is_cut, policy.is_own)
     problem = next(_problems(attempt, policy), None)
     if problem:
         return beside(attempt, problem) if policy.is_own and policy.explains else problem
@@ -129,12 +130,14 @@ def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
     explains = policy.explains and attempt.problem is not None
     if explains and (known := known_mistake(attempt)):
         yield known
-    if policy.is_own:
-        yield from forbidden_calls(attempt)
+    for forbidden in forbidden_calls(attempt) if policy.is_own else ():
+        explained = explain(attempt) if explains else None
+        besides = f" Besides: {explained.sentence}" if explained else ""
+        yield replace(forbidden, sentence=forbidden.sentence + besides)
     yield from second_readings(attempt)
     if policy.is_own:
         yield from changed_inputs(attempt)
-    if explains and (explained := explain(attempt, reads_source=policy.is_own)):
+    if explains and (explained := explain(attempt)):
         yield explained
     if attempt.problem:
         yield attempt.problem

@@ -20,12 +20,11 @@ from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
-from attention_lib.checks.comparing import Comparison, remark_on_dtype
+from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.cell import silenced
-from attention_lib.checks.source.origins import unrefused
-from attention_lib.checks.source.patterns import widening
+from attention_lib.checks.source.origins import unrefused, widening
 from attention_lib.checks.source.search import Search, search
 from attention_lib.checks.source.writing import written_line
 from attention_lib.checks.table import Table
@@ -44,6 +43,8 @@ class Attempt:
     comparisons: Sequence[Comparison]
     seed: int = 0  # what the probes draw from
     is_cut: bool = False  # it was slow, and wrong before it was called on all cases
+    reads_source: bool = False  # it was written in this process: source is read in no other
+    is_rest: bool = False  # calls are left out, whose fault is told already
 
     @functools.cached_property
     def table(self) -> Table:
@@ -81,6 +82,9 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
         whose = "the course's own solution"
         tools = "PyTorch" if exercise.accelerated else "NumPy"
         write_it = f"write it with {tools} and functions of earlier lessons"
+        own = name.rpartition(".")[2]
+        if own in exercise.built_on:
+            write_it = f"call your own, {own} without lib., which you have written in this lesson"
     sentence = f"{exercise.name} calls {known_name(name)}, {whose}: {write_it}."
     yield Report(exercise, "wrong", sentence)
 
@@ -171,6 +175,7 @@ def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
 
 
 ABOUT_CHANGES = "change|copy|put it back|/= y"
+ABOUT_DTYPE = "dtype|float64|float32|astype"
 
 
 def beside(attempt: Attempt, problem: Report) -> Report:
@@ -188,9 +193,7 @@ def beside(attempt: Attempt, problem: Report) -> Report:
 
 
 def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
-    named = [
-        one for one in attempt.table.known if one.mistake and one.mistake.id == problem.mistake
-    ]
+    named = attempt.table.variants_of(problem.mistake)
     for one in attempt.comparisons:
         case = one.trial.case
         is_told = "raise" in problem.sentence or any(not m.predict(case).error for m in named)
@@ -198,6 +201,11 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
             missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
             yield f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}"
             break
+    odd = next((one for one in attempt.comparisons if one.about_dtype), None)
+    if odd and attempt.exercise.dtype_decides and not re.search(ABOUT_DTYPE, problem.sentence):
+        by_mistake = (dataclasses.replace(odd, seen=m.predict(odd.trial.case)) for m in named)
+        if not any(one.about_dtype for one in by_mistake):
+            yield _about_dtype(attempt)
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
     warns = next(right, None) if not named and "warn" not in problem.sentence else None
     if warns:
@@ -239,15 +247,17 @@ def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
     """Remark on what a right answer prints, and on a wider dtype than asked for."""
     exercise = attempt.exercise
     printed = (_side_effects_of(exercise, one.seen).get("printed") for one in attempt.comparisons)
-    wider = (
-        remark_on_dtype(f"{part.name} of {exercise.name}" if part.name else exercise.name, part)
-        for one in attempt.comparisons
-        for part in one.parts or ()
-    )
-    wide = next(filter(None, wider), "")
-    for sentence in (next(filter(None, printed), None), wide and wide + widening(attempt.answer)):
+    for sentence in (next(filter(None, printed), None), _about_dtype(attempt)):
         if sentence:
             yield Report(exercise, "right", sentence)
+
+
+def _about_dtype(attempt: Attempt) -> str:
+    """Say that a dtype is wrong, or wider than asked for, and which line makes it so."""
+    for one in attempt.comparisons:
+        if sentence := one.about_dtype:
+            return f"{sentence} {widening(attempt.exercise, attempt.answer, one)}".rstrip()
+    return ""
 
 
 def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:

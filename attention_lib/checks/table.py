@@ -91,6 +91,10 @@ class Table:
         """The known mistakes."""
         return self._like.known if self._like else known_mistakes(self.exercise)
 
+    def variants_of(self, mistake_id: str) -> list[Hypothesis]:
+        """List the variants of one known mistake; none of them if no id is given."""
+        return [one for one in self.known if one.mistake and one.mistake.id == mistake_id]
+
     @cached_property
     def changed(self) -> list[Hypothesis]:
         """The reference, called with changed arguments."""

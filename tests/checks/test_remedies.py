@@ -187,7 +187,7 @@ def test_flat_result_is_not_said_to_lack_keepdims():
 
 def test_line_that_widens_is_named_in_a_remark():
     advice = verdict(_wide).advice
-    assert "It comes from `scores.astype(float)` in line" in " ".join(advice)
+    assert "`scores.astype(float)` is float64." in " ".join(advice)
 
 
 def _wide(scores, axis=-1):

@@ -1,8 +1,11 @@
-"""Of two faults, the one that a small change mends is named with the known one that it leaves."""
+"""Two faults are both named: one that a small change mends, or calls that fail in two ways."""
+
+import math
 
 import numpy as np
 import pytest
 
+import attention_lib
 from attention_lib.checks.judging import GRADER
 from tests.checks.judged import sentence_of
 
@@ -126,3 +129,63 @@ def test_change_that_makes_right_numbers_wrong_is_not_named(name, answer, unhurr
 def test_grader_reads_no_source_for_two_faults(unhurried):
     sentence = sentence_of(_scaled_late_with_a_mask_turned_round, "attention", policy=GRADER)
     assert TWO not in sentence
+
+
+def _squeezed_with_nan(scores, axis=-1, keepdims=False):
+    top = scores.max(axis=axis, keepdims=True)
+    result = top + np.log(np.sum(np.exp(scores - top), axis=axis, keepdims=True))
+    return result if keepdims else result.squeeze()
+
+
+def _whole_and_called(dtype):
+    x = 0
+    with np.errstate(over="ignore"):
+        while np.isfinite(np.exp(dtype(x))):
+            x += 1
+    return x - 1
+
+
+def _float64_without_the_last_block(query, key, value, block_size):
+    top = np.full((*query.shape[:-1], 1), -np.inf)
+    total = output = 0
+    for block in range(key.shape[-2] // block_size):
+        part = slice(block * block_size, (block + 1) * block_size)
+        scores = query @ key[..., part, :].mT / math.sqrt(query.shape[-1])
+        new = np.maximum(top, scores.max(axis=-1, keepdims=True))
+        weights, factor = np.exp(scores - new), np.exp(top - new)
+        total = total * factor + weights.sum(axis=-1, keepdims=True)
+        output = output * factor + weights @ value[..., part, :]
+        top = new
+    return output / total
+
+
+def _lib_and_a_scale_of_0(query, key, scale=None):
+    return attention_lib.dot_product_scores(query, key) * (scale or query.shape[1] ** -0.5)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "first", "second"),
+    [
+        ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
+        ("largest_exponent", _whole_and_called, "A whole number", "object is not callable"),
+        (
+            "tiled_attention",
+            _float64_without_the_last_block,
+            "the last block",
+            "-np.inf)` is float64",
+        ),
+        ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
+    ],
+)
+def test_calls_that_fail_in_another_way_are_explained_besides(exercise, answer, first, second):
+    told, besides = sentence_of(answer, exercise).split(" Besides: ")
+    assert first in told
+    assert second in besides
+
+
+def test_one_fault_that_fails_in_two_ways_is_named_once():
+    def answer(scores, axis=-1):
+        exponentials = np.exp(scores)
+        return exponentials / exponentials.sum(axis=axis)  # an error, or the wrong rows
+
+    assert "Besides" not in sentence_of(answer)

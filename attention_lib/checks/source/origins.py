@@ -1,4 +1,4 @@
-"""Find the line in which NaN, infinity or a negative index first arises in a run of an answer."""
+"""Find the line in which NaN, infinity, a negative index or float64 arises in a run of an answer."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.failing_line import is_kernel
 from attention_lib.checks.calls.measuring import thread_time
+from attention_lib.checks.chance import leaves
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, silenced, source_of
@@ -71,6 +72,15 @@ def unrefused(exercise: Exercise, answer: Any, one: Comparison) -> str:
     return tested[-1] if tested else f"The raise in line {raising[-1].lineno} is not reached."
 
 
+def widening(exercise: Exercise, answer: Any, one: Comparison) -> str:
+    """Name the line that makes float64 of float32, or an array that does; empty if none does."""
+    source = source_of(answer)
+    if source is None or is_kernel(source.function) or exercise.accelerated:
+        return ""
+    events = _Run(source).events_of(exercise, one)
+    return next((words for (_, kind), words in events.items() if kind == "dtype"), "")
+
+
 def is_spoiled(one: Comparison) -> bool:
     """Tell whether a result holds NaN, or an infinity where it should not."""
     return any(
@@ -101,6 +111,7 @@ class _Run:
         self.is_cut = False  # a call took too long, and not all that happens in it is known
         self._nodes: list[ast.AST] = []
         self._events: dict[Event, str] = {}
+        self._wide: dict[int, tuple[Any, str]] = {}  # float64 arrays, and the words of their origin
         names = {
             **source.namespace,
             "__operation__": self._operation,
@@ -119,9 +130,12 @@ class _Run:
 
     def events_of(self, exercise: Exercise, one: Comparison) -> dict[Event, str]:
         """Return what happens in a call: its words, by the number of the node and the kind."""
-        self._events = {}
+        self._events, self._wide = {}, {}
         with silenced():
             seen = observe(exercise.on_cases(self._answer), one.trial.case, limit=SECONDS)
+        for value in leaves(seen.value):
+            if id(value) in self._wide:  # what is written into it takes its dtype
+                self._events.setdefault((0, "dtype"), self._wide[id(value)][1])
         self.is_cut |= seen.out_of_time
         return self._events
 
@@ -132,14 +146,17 @@ class _Run:
         function = getattr(operator, f"i{name}" if isinstance(node, ast.AugAssign) else name)
         before = copy.copy(left) if isinstance(node, ast.AugAssign) else left
         result = function(left, right)
+        self._look_at_dtype(number, result, [left, right])
         self._look(number, result, [before, right], sign)
         return result
 
     def _called(self, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        if getattr(function, "__name__", "") not in (*self._own, "empty", "empty_like"):
-            owner = getattr(function, "__self__", None)
-            self._look(number, result, [owner, *args, *kwargs.values()], "")
+        result, name = function(*args, **kwargs), getattr(function, "__name__", "")
+        operands = [getattr(function, "__self__", None), *args, *kwargs.values()]
+        if name not in self._own:
+            self._look_at_dtype(number, result, operands)
+        if name not in (*self._own, "empty", "empty_like"):
+            self._look(number, result, operands, "")
         return result
 
     def _index(self, number: int, value: Any) -> Any:
@@ -152,6 +169,20 @@ class _Run:
         words = f"{self._place(number)} is {bool(value)} here: nothing is raised."
         self._events[number, "condition"] = words
         return value
+
+    def _look_at_dtype(self, number: int, result: Any, operands: Sequence[Any]) -> None:
+        """Note where float64 is made, and where it meets a narrower array."""
+        if not isinstance(result, np.ndarray | np.generic) or result.dtype != np.float64:
+            return
+        given = [one for one in _floats(operands) if isinstance(one, np.ndarray | np.generic)]
+        wide = [one for one in given if one.dtype == np.float64]
+        words = f"{self._place(number)} is float64."
+        for one in (each for array in wide for each in (array, getattr(array, "base", None))):
+            words = self._wide.get(id(one), (one, words))[1]
+        if any(one.dtype.kind == "f" for one in given if one.dtype != np.float64):
+            self._events.setdefault((number, "dtype"), words)
+        elif id(result) not in self._wide:
+            self._wide[id(result)] = result, words
 
     def _look(self, number: int, result: Any, operands: Sequence[Any], sign: str) -> None:
         given = [np.asarray(one) for one in _floats(operands)]

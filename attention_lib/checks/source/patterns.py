@@ -102,22 +102,6 @@ def unseeded(source: Source, given: Collection[str]) -> str:
     return ""
 
 
-def widening(answer: Any) -> str:
-    """Name the line that converts to float64, or makes an array of it; empty if none does."""
-    source = source_of(answer)
-    for function in source.functions if source else ():
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Call):
-                continue
-            given = [*node.args, *(word.value for word in node.keywords)]
-            if any(ast.unparse(one) in WIDE for one in given):
-                return f" It comes from `{ast.unparse(node)}` in line {node.lineno}."
-    return ""
-
-
-WIDE = ("float", "np.float64", "np.double", "numpy.float64", "torch.float64", "'float64'")
-
-
 def _names(function: ast.AST) -> Iterator[ast.Name]:
     return (node for node in ast.walk(function) if isinstance(node, ast.Name))
 
