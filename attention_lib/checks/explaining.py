@@ -495,7 +495,7 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
     comparison = problem.comparison
     if comparison and "returned dtype float64" in (comparison.problem or ""):
         return _with_advice(attempt, widening(attempt.exercise, attempt.answer, comparison))
-    return _with_advice(attempt, read(attempt.exercise, attempt.answer, attempt.comparisons))
+    return _with_advice(attempt, read(attempt.answer))
 
 
 Step = Callable[[Attempt], Report | None]

@@ -108,9 +108,8 @@ def results(attempt: Attempt) -> Iterator[Report]:
         if comparison.stopped:
             yield _error_report(attempt.exercise, comparison)
         elif comparison.problem:
-            where = _asked_for(attempt.exercise, comparison.trial.case)
-            sentence = comparison.problem.replace(" here; it returned", f"{where}; it returned")
-            yield Report(attempt.exercise, "wrong", sentence, comparison)
+            asked = _error_asked_for(attempt.exercise, comparison.trial.case)
+            yield Report(attempt.exercise, "wrong", f"{asked}{comparison.problem}", comparison)
 
 
 def changed_inputs(attempt: Attempt) -> Iterator[Report]:
@@ -143,17 +142,23 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
         return Report(exercise, "error", sentence, comparison)
     stopped += f": {_text_of(error)}".rstrip() if str(error) else "."
     if raises:
-        where = _asked_for(exercise, comparison.trial.case)
-        sentence = f"{name} should raise {raises.__name__}{where}; it {stopped}"
+        sentence = f"{_error_asked_for(exercise, comparison.trial.case)}it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
 
 
-def _asked_for(exercise: Exercise, case: Case) -> str:
-    """Say for which numbers among the arguments an error is asked for."""
+def _error_asked_for(exercise: Exercise, case: Case) -> str:
+    """Say which error a call should raise, and for which numbers; empty if it should raise none."""
+    if not case.raises:
+        return ""
     arguments = exercise.arguments_of(case).items()
-    numbers = [f"{name} = {x:g}" for name, x in arguments if isinstance(x, int | float)]
-    return f" for {' and '.join(numbers)}" if numbers else " here"
+    numbers = [
+        f"{name} = {x}" if isinstance(x, bool) else f"{name} = {x:g}"
+        for name, x in arguments
+        if isinstance(x, int | float)
+    ]
+    where = f"for {' and '.join(numbers)}" if numbers else "here"
+    return f"{exercise.name} should raise {case.raises.__name__} {where}; "
 
 
 def _text_of(error: BaseException) -> str:

@@ -1,7 +1,6 @@
-"""Relations between a wrong result and the right one: a sign, a factor, another order of axes.
+"""Relate wrong results to the right ones: by a constant factor, a sign, or parts in another order.
 
-Each relation is a small function that yields what holds on one call. A sentence is said only when
-it holds on every wrong call, and when enough numbers show it.
+A sentence is said only when it holds on every wrong call, and when enough numbers show it.
 """
 
 from __future__ import annotations
@@ -9,14 +8,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.cases import SLACK
 from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
@@ -35,47 +33,24 @@ class Pair:
     precision: Any
     arguments: dict[str, Any]
 
-    @property
-    def fits(self) -> bool:
-        return self.got.shape == self.right.shape
-
-    @property
-    def off(self) -> NDArray[np.bool_]:
-        """Mark the wrong entries."""
-        return differing(self.got, self.right, self.allowed)
-
-    @property
-    def telling(self) -> int:
-        """Count the different wrong numbers, leaving out those that prove little."""
-        wrong = self.got[self.off] if self.fits else self.got
-        return len(_numbers(wrong) - {"1", "-1"})
-
     def is_now(self, other: NDArray) -> bool:
-        """Tell whether the result equals `other`, to a twentieth of what is wrong with it."""
-        if other.shape != self.got.shape or not other.size:
-            return False
-        with np.errstate(all="ignore"):
-            size = np.abs(np.where(np.isfinite(other), other, 0.0))
-            rounding = 8 * SLACK * float(self.precision.eps) * size
-            distance = np.abs(self.got - other)
-            if self.fits:
-                rounding = rounding + self.allowed
-                error = np.abs(self.got - self.right)
-                rounding = np.where(self.off, np.minimum(rounding, error / 20), rounding)
-            same = (self.got == other) | (np.isnan(self.got) & np.isnan(other))
-            return bool(((distance <= rounding) | same).all())
+        """Tell whether the result equals `other`, to a twentieth of its error."""
+        size = np.abs(np.where(np.isfinite(other), other, 0.0))
+        rounding = 8 * SLACK * float(self.precision.eps) * size + self.allowed
+        error = np.abs(self.got - self.right)
+        wrong = differing(self.got, self.right, self.allowed)
+        rounding = np.where(wrong, np.minimum(rounding, error / 20), rounding)
+        same = (self.got == other) | (np.isnan(self.got) & np.isnan(other))
+        return bool(((np.abs(self.got - other) <= rounding) | same).all())
 
 
-class Holds(NamedTuple):
-    """What holds on one call. Relations of several calls are the same if their labels are."""
+class Factor(NamedTuple):
+    """A constant factor on one call. Those of several calls are the same if their labels are."""
 
     label: tuple[Any, ...]
     clause: str  # what the learner reads, without a capital and a full stop
-    shown_by: int  # how many numbers show it; 0 where it could not be otherwise
-    name: str = ""  # of the size that a factor is
-
-
-Relation = Callable[[Pair], Iterator[Holds]]
+    shown_by: int  # how many numbers show it
+    name: str = ""  # of the size that it is
 
 
 def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
@@ -87,50 +62,44 @@ def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
     if not wrong_parts or not all(wrong_parts):
         return ""
     first, *others = dict.fromkeys(itertools.chain.from_iterable(wrong_parts))
-    for relation in RELATIONS:
-        holds = _holds_on_all(relation, _pairs(wrong_parts, first))
-        if not holds:
-            continue
-        same = [
-            other.label == holds.label
-            for which in others
-            if (other := _holds_on_all(relation, _pairs(wrong_parts, which)))
-        ]
-        everywhere = not first or (others and len(same) == len(others) and all(same))
-        clause = holds.clause if everywhere else f"in {first}, {holds.clause}"
-        return f"{clause[0].upper()}{clause[1:]}."
-    return ""
+    factor = common_factor(_pairs(wrong_parts, first))
+    if not factor:
+        return ""
+    same = [
+        other.label == factor.label
+        for which in others
+        if (other := common_factor(_pairs(wrong_parts, which)))
+    ]
+    everywhere = not first or (others and len(same) == len(others) and all(same))
+    clause = factor.clause if everywhere else f"in {first}, {factor.clause}"
+    return f"{clause[0].upper()}{clause[1:]}."
 
 
 def _pairs(wrong_parts: Sequence[dict[str, Pair]], which: str) -> list[Pair]:
     return [parts[which] for parts in wrong_parts if which in parts]
 
 
-def _holds_on_all(relation: Relation, pairs: Sequence[Pair]) -> Holds | None:
+def common_factor(pairs: Sequence[Pair]) -> Factor | None:
+    """Find the constant factor between wrong and right numbers that all calls have in common."""
     with np.errstate(all="ignore"):
-        first = list(relation(pairs[0]))
-        others: list[dict[tuple[Any, ...], Holds]] = []
-        for pair in pairs[1:]:
-            others.append({one.label: one for one in relation(pair)})
-            first = [one for one in first if one.label in others[-1]]
-            if not first:
-                return None
+        first, *others = [{one.label: one for one in _factors(pair)} for pair in pairs]
     shown = [
         one
-        for one in first
-        if one.shown_by + sum(other[one.label].shown_by for other in others) >= ENOUGH
+        for label, one in first.items()
+        if all(label in other for other in others)
+        and one.shown_by + sum(other[label].shown_by for other in others) >= ENOUGH
     ]
     return _with_rivals(shown) if shown else None
 
 
-def _with_rivals(shown: Sequence[Holds]) -> Holds:
+def _with_rivals(shown: Sequence[Factor]) -> Factor:
     """Name the other sizes that are the same number in all of these calls, beside the first."""
     first = shown[0]
     kinds = {_kind_of_size(first.name): first.name}
     for one in shown[1:]:
         if one.name in CONSTANTS or (_is_unlikely(one.name) and not _is_unlikely(first.name)):
             continue
-        if one.name and one.label[0] == first.label[0] and one.label[2:] == first.label[2:]:
+        if one.name and one.label[1:] == first.label[1:]:
             kinds.setdefault(_kind_of_size(one.name), one.name)
     names = list(kinds.values())
     if not first.name or len(names) == 1:
@@ -190,25 +159,14 @@ def _exchanged_parts(failing: Sequence[Comparison]) -> str:
     )
 
 
-# What a relation is built from
-
-
 def _distinct(values: NDArray) -> int:
     """Count the different numbers other than 0 and infinity, up to rounding."""
-    return len(_numbers(values))
-
-
-def _numbers(values: NDArray) -> set[str]:
     finite = values[np.isfinite(values) & (values != 0)]
-    return {f"{number:.5g}" for number in finite.ravel()[:200]}
+    return len({f"{number:.5g}" for number in finite.ravel()[:200]})
 
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _subject(pair: Pair) -> str:
-    return "every number is" if pair.right.size > 1 else "the number is"
 
 
 def _largest(values: NDArray) -> tuple[int, ...]:
@@ -216,34 +174,27 @@ def _largest(values: NDArray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(np.argmax(size), size.shape))
 
 
-# Relations, the most telling first
-
-
-def _opposite_sign(pair: Pair) -> Iterator[Holds]:
-    if pair.fits and pair.is_now(-pair.right):
-        yield Holds(
-            ("sign",),
-            f"{_subject(pair)} right but for its sign: it is negative where it should "
-            "be positive, or the reverse",
-            _distinct(pair.right),
-        )
-
-
-def _constant_factor(pair: Pair) -> Iterator[Holds]:
-    if not pair.fits or not pair.right.size:
+def _factors(pair: Pair) -> Iterator[Factor]:
+    """Yield the constant factor between two arrays, first by the names of sizes that it equals."""
+    if pair.got.shape != pair.right.shape or not pair.right.size:
         return
     spot = _largest(pair.right)
-    factor = float(pair.got[spot] / pair.right[spot])
-    if not math.isfinite(factor) or abs(abs(factor) - 1) < 1e-3 or factor == 0:
+    factor, shown_by = float(pair.got[spot] / pair.right[spot]), _distinct(pair.right)
+    if not math.isfinite(factor) or factor == 0 or not pair.is_now(factor * pair.right):
         return
-    if not pair.is_now(factor * pair.right):
+    subject = "every number is" if pair.right.size > 1 else "the number is"
+    if abs(abs(factor) - 1) < 1e-3:
+        if pair.is_now(-pair.right):
+            what = (
+                "right but for its sign: it is negative where it should be positive, or the reverse"
+            )
+            yield Factor(("sign",), f"{subject} {what}", shown_by)
         return
     size = abs(factor) if abs(factor) > 1 else 1 / abs(factor)
     much = "large" if abs(factor) > 1 else "small"
-    what = f"{_subject(pair)} {size:.4g} times too {much}"
+    what = f"{subject} {size:.4g} times too {much}"
     if factor < 0:
         what += ", and has the wrong sign"
-    shown_by = _distinct(pair.right)
     for times, value in ((True, abs(factor)), (False, 1 / abs(factor))):
         for named in _that_are(value, pair):
             remedy = "divide by it once" if times else "multiply by it once"
@@ -252,8 +203,8 @@ def _constant_factor(pair: Pair) -> Iterator[Holds]:
                 few = "many" if times else "few"
                 text = f": look for a factor of {named.text} too {few}"
             name = "" if plain else named.text
-            yield Holds(("factor", named.text, times, factor < 0), what + text, shown_by, name)
-    yield Holds(("factor", f"{factor:.5g}"), what, shown_by - 1)
+            yield Factor((named.text, times, factor < 0), what + text, shown_by, name)
+    yield Factor((f"{factor:.5g}",), what, shown_by - 1)
 
 
 def _that_are(size: float, pair: Pair) -> Iterator[Named]:
@@ -270,51 +221,3 @@ def _that_are(size: float, pair: Pair) -> Iterator[Named]:
 def _is_unlikely(name: str) -> bool:
     """Tell whether a size is one that a right result does not depend on."""
     return "block_size" in name or name.endswith(".size")
-
-
-def _another_order(pair: Pair) -> Iterator[Holds]:
-    """Look for axes exchanged, reversed or rolled, with the shape that this leads to."""
-    right, got = pair.right, pair.got
-    varied = min(_distinct(right), pair.telling)
-    if not pair.fits and right.size == got.size and pair.is_now(right.reshape(got.shape)):
-        yield Holds(
-            ("shape",),
-            f"the numbers are right, and only the shape is not: {_shape_advice(pair)}",
-            varied,
-        )
-    if right.ndim > 4 or varied < 3:
-        return
-    axes = range(-right.ndim, 0)
-    for one, other in itertools.combinations(axes, 2):
-        if pair.is_now(np.swapaxes(right, one, other)):
-            yield Holds(
-                ("swapped", one, other),
-                f"the numbers are right, but axes {one} and {other} are exchanged",
-                varied,
-            )
-    if pair.fits:
-        mirrored = np.swapaxes(right, -1, -2) if right.ndim > 1 else right
-        if right.ndim > 1 and pair.is_now(mirrored.reshape(right.shape)):
-            yield Holds(
-                ("reshaped",),
-                "the right numbers are there, but reshape has put them in other places: it exchanges "
-                "no axes",
-                varied,
-            )
-
-
-def _shape_advice(pair: Pair) -> str:
-    got, right = pair.got.shape, pair.right.shape
-    if len(got) == 1:
-        for name, value in pair.arguments.items():
-            if np.shape(as_numbers(value)) == right:
-                return f"they come in one flat row, and should have the shape of {name}"
-    if [size for size in got if size != 1] == [size for size in right if size != 1]:
-        if len(got) > len(right):
-            return "look for keepdims=True or a [None] too many"
-        if len(got) < len(right):
-            return "axes of length 1 are missing"
-    return "look at where axes are joined or cut"
-
-
-RELATIONS: tuple[Relation, ...] = (_opposite_sign, _constant_factor, _another_order)

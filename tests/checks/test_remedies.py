@@ -182,7 +182,7 @@ def test_flat_result_is_not_said_to_lack_keepdims():
 
     sentence = verdict(flat, "numerical_gradient").sentence
     assert "keepdims" not in sentence
-    assert "one flat row, and should have the shape of x" in sentence
+    assert "returned shape (3,); it should be (1, 3)." in sentence
 
 
 def test_line_that_widens_is_named_in_a_remark():

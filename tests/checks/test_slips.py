@@ -165,9 +165,7 @@ def fastest_of_all(fn, device, repeats=10):
     ],
 )
 def test_likely_slip_is_told(exercise, answer, told):
-    sentence = verdict(answer, exercise).sentence
-    assert told in sentence
-    assert "move" not in sentence
+    assert told in verdict(answer, exercise).sentence
 
 
 def test_what_is_not_so_is_not_said():

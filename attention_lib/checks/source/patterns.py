@@ -6,52 +6,14 @@ What is said is true of the source as it stands, whatever the answer returns.
 from __future__ import annotations
 
 import ast
-import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from attention_lib.checks.calls.tensors import is_tensor
-from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.scope import Scope
 
 
-def globals_for_arguments(source: Source, given: Collection[str]) -> str:
-    """Find a variable of the notebook that is used where an argument should be."""
-    scope = Scope.of(source.function, False)
-    for node in _names(source.function):
-        value = source.namespace.get(node.id)
-        if node.id not in scope.free or not _is_data(value) or node.id.isupper():
-            continue
-        text = f"`{node.id}` in line {node.lineno} is a variable of the notebook, the same in every call"
-        if len(scope.unused) == 1:
-            return f"{text}, and the argument `{scope.unused[0]}` is never used: write that in its place."
-        return f"{text}: a function computes with its arguments."
-    return ""
-
-
-def _is_data(value: Any) -> bool:
-    module = type(value).__module__
-    return (
-        is_tensor(value)
-        or (module == "numpy" and hasattr(value, "dtype"))
-        or (
-            isinstance(value, (list, float, int))
-            and not isinstance(value, (bool, types.ModuleType))
-        )
-    )
-
-
-def unused_arguments(source: Source, given: Collection[str]) -> str:
-    """Find an argument that wrong calls give, and that is never used."""
-    for name in Scope.of(source.function, False).unused:
-        if name in given:
-            return f"The argument `{name}` is never used."
-    return ""
-
-
-def lasting_globals(source: Source, given: Collection[str]) -> str:
+def lasting_globals(source: Source) -> str:
     """Find a variable of the notebook that a function changes, and so finds changed again."""
     for function in source.functions:
         scope = Scope.of(function, False)
@@ -88,7 +50,7 @@ def _changes(node: ast.AST, name: str) -> bool:
     return False
 
 
-def unseeded(source: Source, given: Collection[str]) -> str:
+def unseeded(source: Source) -> str:
     """Find random numbers, which differ from call to call."""
     for function in source.functions:
         for node in ast.walk(function):
@@ -102,29 +64,11 @@ def unseeded(source: Source, given: Collection[str]) -> str:
     return ""
 
 
-def _names(function: ast.AST) -> Iterator[ast.Name]:
-    return (node for node in ast.walk(function) if isinstance(node, ast.Name))
+PATTERNS: tuple[Callable[[Source], str], ...] = (lasting_globals, unseeded)
 
 
-# The plainest first; those that explain an answer only sometimes last.
-PATTERNS: tuple[Callable[[Source, Collection[str]], str], ...] = (
-    globals_for_arguments,
-    lasting_globals,
-    unused_arguments,
-    unseeded,
-)
-
-
-def read(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> str:
-    """Say which line of a wrong answer does not do what it seems to; empty if none is found.
-
-    An unused argument is named only if every wrong call gives it.
-    """
+def read(answer: Any) -> str:
+    """Say which line of a wrong answer does not do what it seems to; empty if none is found."""
     source = source_of(answer)
-    if source is None:
-        return ""
-    failing = [one.trial.case for one in comparisons if one.failed]
-    given = set[str]()
-    if failing and exercise.run is None:
-        given = set.intersection(*({*exercise.arguments_of(case)} for case in failing))
-    return next((text for pattern in PATTERNS if (text := pattern(source, given))), "")
+    found = (pattern(source) for pattern in PATTERNS) if source else ()
+    return next(filter(None, found), "")

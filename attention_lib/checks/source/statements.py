@@ -6,7 +6,6 @@ Each yields a rank, the new block, what to do, and the fault that this repairs.
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Callable, Iterator
 
 from attention_lib.checks.source.scope import Scope
@@ -32,60 +31,6 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             what = _quoted(statement)
             fault = f"{what} does not belong there"
             yield 5, block[:index] + block[index + 1 :], f"leave out {what}", fault
-
-
-def in_other_order(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Do one statement before the one above it."""
-    for index, (first, second) in enumerate(itertools.pairwise(block)):
-        if isinstance(first, ast.Return) or isinstance(second, ast.Return):
-            continue
-        stored, loaded = _names([first], ast.Store), _names(block[index + 2 :], ast.Load)
-        if isinstance(parent, ast.FunctionDef) and stored and not stored & loaded:
-            continue  # where it would stand, nobody would need it
-        words = f"put {_quoted(second)} before {_quoted(first)}"
-        fault = f"{_quoted(first)} and {_quoted(second)} stand in the wrong order"
-        yield 4, [*block[:index], second, first, *block[index + 2 :]], words, fault
-
-
-def _names(block: Block, use: type[ast.expr_context]) -> set[str]:
-    """Return the variables that statements store or load."""
-    nodes = (node for statement in block for node in ast.walk(statement))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, use)}
-
-
-def after_the_loop(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Do the last statement of a loop once, after it."""
-    for index, loop in enumerate(block):
-        if not isinstance(loop, (ast.For, ast.While)) or len(loop.body) < 2:
-            continue
-        last = loop.body[-1]
-        shorter = _loop_with(loop, loop.body[:-1])
-        where = f"move {_quoted(last)} out of the loop, to the line after it"
-        once = "is done in every round of the loop, where once is meant"
-        fault = f"{_quoted(last)} {once}"
-        yield 2, [*block[:index], shorter, last, *block[index + 1 :]], where, fault
-        first = loop.body[0]
-        if isinstance(first, (ast.Assign, ast.AnnAssign)):
-            later = _loop_with(loop, loop.body[1:])
-            where = f"move {_quoted(first)} out of the loop, to the line before it"
-            fault = f"{_quoted(first)} {once}"
-            yield 2, [*block[:index], first, later, *block[index + 1 :]], where, fault
-
-
-def into_the_loop(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Do the statement after a loop in each of its rounds."""
-    for index, (loop, after) in enumerate(itertools.pairwise(block)):
-        if isinstance(loop, (ast.For, ast.While)) and not isinstance(after, ast.Return):
-            longer = _loop_with(loop, [*loop.body, after])
-            where = f"move {_quoted(after)} into the loop, as its last line"
-            fault = f"{_quoted(after)} is done once, after the loop, and every round needs it"
-            yield 3, [*block[:index], longer, *block[index + 2 :]], where, fault
-
-
-def _loop_with(loop: ast.For | ast.While, body: Block) -> ast.stmt:
-    if isinstance(loop, ast.For):
-        return ast.copy_location(ast.For(loop.target, loop.iter, body, loop.orelse), loop)
-    return ast.copy_location(ast.While(loop.test, body, loop.orelse), loop)
 
 
 def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
@@ -145,19 +90,6 @@ def returned(block: Block, parent: ast.AST, scope: Scope) -> Changes:
         yield 2, [*block, ast.Return(ast.Name(name, ast.Load()))], words, fault
 
 
-def otherwise(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Make the second of two conditions an `elif` of the first."""
-    for index, (first, second) in enumerate(itertools.pairwise(block)):
-        if isinstance(first, ast.If) and isinstance(second, ast.If) and not first.orelse:
-            joined = ast.copy_location(ast.If(first.test, first.body, [second]), first)
-            words = f"in line {second.lineno}, write `elif` in place of `if`"
-            fault = (
-                f"the if of line {second.lineno} is asked also where the first was true, and its "
-                "else undoes what the first did"
-            )
-            yield 1, [*block[:index], joined, *block[index + 2 :]], words, fault
-
-
 def raised(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Raise ValueError where an assert stands, or where an error is returned."""
     for index, statement in enumerate(block):
@@ -181,12 +113,8 @@ def raised(block: Block, parent: ast.AST, scope: Scope) -> Changes:
 
 
 KINDS: tuple[Callable[[Block, ast.AST, Scope], Changes], ...] = (
-    otherwise,
     raised,
     returned,
-    after_the_loop,
-    into_the_loop,
     assignments,
-    in_other_order,
     left_out,
 )

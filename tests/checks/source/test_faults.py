@@ -68,8 +68,3 @@ def test_code_that_does_nothing_is_known(code, idle):
 
 def test_assignment_to_itself_does_nothing():
     assert is_idle(ast.parse("scores = scores").body[0])
-
-
-def test_statement_is_not_moved_to_where_nobody_needs_its_result():
-    function = ast.parse("def f(x, y):\n    x = -x\n    y = x * y\n    return y").body[0]
-    assert not [e for e in edits_of([function], False) if "wrong order" in e[0].fault]
