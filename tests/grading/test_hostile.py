@@ -44,9 +44,10 @@ from tests.grading.sample_class import Classroom, make_course, quietly, without_
 CELL_SECONDS = 10.0
 ENDLESS_CELL_SECONDS = 1.0  # where one has to be stopped
 ANSWER_SECONDS = 0.5  # of one call
-PATIENCE_SECONDS = 0.8  # for each call, with a process that does not answer any more
+PATIENCE_SECONDS = 0.5  # for each call, with a process that does not answer any more
+PROCESSES = 8  # of a fork bomb, which all keep a core busy
 LARGEST_PAGE = 20 << 20
-HOSTILE_IN_A_ROW = 5  # submissions, between two honest ones
+HOSTILE_IN_A_ROW = 10  # submissions, between two honest ones
 WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.
@@ -111,7 +112,8 @@ def graded(tmp_path_factory):
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(timeouts, "CALL_SECONDS", ANSWER_SECONDS)
-        patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 1.0)
+        patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.5)
+        patch.setattr(limits, "SUBMISSION_PROCESSES", PROCESSES)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
 

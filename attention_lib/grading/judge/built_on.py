@@ -76,16 +76,20 @@ def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:
 
 
 def with_model_answers(
-    notebook: NotebookNode, names: Iterable[str], answers: Mapping[str, str]
+    notebook: NotebookNode, ours: Mapping[str, str], tried: Iterable[str]
 ) -> NotebookNode:
-    """Put model answers above some checks, and keep the student's: others may use what they define."""
+    """Put model answers in place of checks, of which those of the exercises to be tried stay.
+
+    The student's answers stay above ours: others may use what they define.
+    """
     changed = copy.copy(notebook)
     changed.cells = []
     for cell in notebook.cells:
         name = checked_exercise(cell)
-        if name and name in names:
-            changed.cells.append(new_code_cell(answers[name], id=f"{OURS}{name}"))
-        changed.cells.append(cell)
+        if name in ours:
+            changed.cells.append(new_code_cell(ours[name], id=f"{OURS}{name}"))
+        if not name or name in tried:
+            changed.cells.append(cell)
     return changed
 
 

