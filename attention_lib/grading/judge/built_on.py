@@ -86,7 +86,7 @@ def with_model_answers(
     changed.cells = []
     for cell in notebook.cells:
         name = checked_exercise(cell)
-        if name in ours:
+        if name and name in ours:
             changed.cells.append(new_code_cell(ours[name], id=f"{OURS}{name}"))
         if not name or name in tried:
             changed.cells.append(cell)
