@@ -1,8 +1,8 @@
 """Install a seccomp filter: an allow-list of system calls; all others return ENOSYS.
 
-What a submission can make is limited this way to what some limit counts: keys are shared by all
-processes of a login, and some kinds of sockets by all of the machine; shared memory, queues, shared
-mappings, locks of files and the buffers of sockets take memory that belongs to no process.
+A submission can only make kernel objects that some limit counts. Without the filter, keys would be
+shared by all processes of a user, and some kinds of sockets by the whole machine. Shared memory,
+message queues, shared mappings, file locks and socket buffers take memory that belongs to no process.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from attention_lib.grading.inside.system_calls import (
 
 @dataclass(frozen=True)
 class Architecture:
-    """A processor architecture as the kernel's filters know it."""
+    """A processor architecture, as seccomp filters see it."""
 
     audit_arch: int  # AUDIT_ARCH_*, from <linux/audit.h>
-    column: int  # of the numbers in `system_calls`
+    column: int  # of its numbers in `system_calls`
 
 
 X86_64 = Architecture(0xC000003E, column=0)
@@ -43,12 +43,12 @@ BPF_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
 BPF_JUMP_IF_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
 BPF_JUMP_IF_ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
 BPF_RETURN = 0x06  # BPF_RET | BPF_K
-# Offsets in struct seccomp_data, of an argument's lower half.
+# Offsets in struct seccomp_data; of each argument, the lower half.
 CALL_NUMBER, CALL_ARCH = 0, 4
 FIRST_ARGUMENT, SECOND_ARGUMENT, FOURTH_ARGUMENT = 16, 16 + 8, 16 + 3 * 8
 MAP_SHARED, MAP_ANONYMOUS = 0x01, 0x20
-# Commands of fcntl(2) that are about a descriptor. The others lock files, by records that are kept in
-# the kernel's memory without a limit, enlarge pipes, or send signals.
+# Commands of fcntl(2) that are allowed: those for a descriptor. The others lock files, enlarge pipes
+# or send signals. Nothing limits the kernel memory for file locks.
 FCNTL_COMMANDS = {
     "F_DUPFD": 0,
     "F_GETFD": 1,
@@ -63,20 +63,20 @@ SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO = 0x7FFF0000, 0x00050000
 
 
 def unfiltered_processor() -> str:
-    """Return this processor's name if there is no filter for it, or an empty string."""
+    """Return the processor's name if there is no filter for it, else an empty string."""
     return "" if platform.machine() in ARCHITECTURES else platform.machine() or "unknown"
 
 
 def install_filter() -> None:
-    """Filter the system calls of this process and of all that it starts, for good.
+    """Filter the system calls of this process and its descendants, irrevocably.
 
-    PR_SET_NO_NEW_PRIVS has to be set. On a processor without a table nothing is filtered, of
-    which the grader warns when it starts.
+    PR_SET_NO_NEW_PRIVS has to be set. On a processor without a table nothing is filtered; the grader
+    warns of that when it starts.
 
     Raises
     ------
     NotEnforced
-        If the kernel does not take the filter.
+        If the kernel rejects the filter.
     """
     if unfiltered_processor():
         return
@@ -87,7 +87,7 @@ def install_filter() -> None:
 
 
 def filter_steps(architecture: Architecture) -> list[bytes]:
-    """Return the filter's instructions; a jump says how many to skip if so, and if not."""
+    """Return the filter's instructions. A jump has two offsets: if true, and if false."""
     column = architecture.column
     steps = [
         _step(BPF_LOAD, CALL_ARCH),
@@ -116,7 +116,7 @@ def _step(instruction: int, value: int, if_so: int = 0, if_not: int = 0) -> byte
 ALLOW = _step(BPF_RETURN, SECCOMP_RET_ALLOW)
 REFUSE = _step(BPF_RETURN, SECCOMP_RET_ERRNO | errno.ENOSYS)
 _SHARED = MAP_SHARED | MAP_ANONYMOUS
-_MMAP_RULE = (  # no memory that outlives its process
+_MMAP_RULE = (  # no shared anonymous memory
     _step(BPF_LOAD, FOURTH_ARGUMENT),
     _step(BPF_AND, _SHARED),
     _step(BPF_JUMP_IF_EQUAL, _SHARED, 1, 0),

@@ -1,4 +1,4 @@
-"""Measure what all processes of a submission use together: memory and CPU time, from /proc."""
+"""Measure the memory and CPU time of all processes of a submission, from /proc."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-POLL_SECONDS = 0.1  # between two measurements
+POLL_SECONDS = 0.1  # the interval between measurements
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 PROCESSORS = os.cpu_count() or 1
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -19,8 +19,8 @@ class Process:
     """One process, as /proc/PID/stat describes it."""
 
     parent: int
-    ticks: int  # of the processor's time, its own alone
-    start: int  # when it began, which tells it from an earlier one of the same number
+    ticks: int  # of CPU time, without its children's
+    start: int  # its start time, which tells it from an earlier process with the same PID
     memory_bytes: int
 
     @classmethod
@@ -32,18 +32,19 @@ class Process:
 
 
 class Usage:
-    """What the descendants of a process have used until now.
+    """The memory and CPU time that a process and its descendants have used until now.
 
-    A descendant that came and went between two measurements is not seen. The PIDs that the kernel
-    has given out tell how many there were. Each counts as half the time between the measurements,
-    or many short processes would cost nothing. Threads have PIDs too. Together they count at most
-    what all processors can do in that time.
+    A process that starts and ends between two measurements is not seen. The kernel's last PID tells
+    how many of them there were. Each counts as half of POLL_SECONDS, or many short processes would
+    cost nothing. Threads have PIDs too. Together they count at most as the time that has passed on
+    all processors.
     """
 
     def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:
         """Begin to count.
 
-        A socket or pipe may hold `descriptor_bytes` in its buffer, and a process `most_descriptors`.
+        A descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process may
+        have `most_descriptors`.
         """
         self.memory_bytes = 0  # beyond what each process began with
         self._descriptor_bytes = descriptor_bytes
@@ -56,11 +57,11 @@ class Usage:
 
     @property
     def cpu_seconds(self) -> float:
-        """The processor's time that all processes took, those that have ended included."""
+        """The CPU time of all processes, including those that have ended."""
         return sum(self._ticks.values()) / TICKS_PER_SECOND + self._unseen_seconds
 
     def measure(self, first: int) -> None:
-        """Measure a process and all that it has started."""
+        """Measure a process and its descendants."""
         last_pid, now, seen_before = _last_pid(), time.monotonic(), len(self._ticks)
         created, elapsed = last_pid - self._last_pid, now - self._last_time
         self._last_pid, self._last_time = last_pid, now
@@ -73,7 +74,7 @@ class Usage:
         self._unseen_seconds += min(unseen * POLL_SECONDS / 2, elapsed * PROCESSORS)
 
     def _descriptors(self, pid: int) -> int:
-        """Count the descriptors of a process; of one that hides them, as many as it may have."""
+        """Count the descriptors of a process; assume the most it may have if they cannot be read."""
         try:
             return len(os.listdir(f"/proc/{pid}/fd"))
         except PermissionError:
@@ -83,7 +84,7 @@ class Usage:
 
 
 def _descendants(first: int) -> dict[int, Process]:
-    """Return a process and all that it has started, by PID."""
+    """Return a process and its descendants, by PID."""
     processes = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -97,5 +98,5 @@ def _descendants(first: int) -> dict[int, Process]:
 
 
 def _last_pid() -> int:
-    """Return the number that the kernel gave to the latest process or thread of this namespace."""
+    """Return the PID of the newest process or thread in this PID namespace."""
     return int(Path("/proc/loadavg").read_text().split()[-1])

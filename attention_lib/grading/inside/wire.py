@@ -1,9 +1,9 @@
 """Serialize messages between the grader and a student's process: no pickle, bounded sizes.
 
-A message is a dict from names to values. It is sent as JSON followed by the arrays' bytes, so that
-reading one can only make numbers, strings and containers of them. Arrays and tensors are made from
-contiguous numbers, a shape, and a dtype from an allow-list. Functions and iterators that the
-grader passes stay with the grader: the student's process gets a proxy that calls them back.
+A message is a dict from names to values. It is sent as JSON followed by the arrays' bytes, so reading
+one runs no code. Arrays and tensors are made from contiguous bytes, a shape, and a dtype from an
+allow-list. Functions and iterators that the grader passes stay in the grader's process. The student's
+process gets proxies, which call them back.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.calls.simulated import Work
 from attention_lib.grading import limits
 
-# Commands to the supervisor of a student's process, which answers the second with SECONDS.
+# Commands to the supervisor of a student's process. It replies to CPU_SECONDS, in the format SECONDS.
 INTERRUPT = b"i"
 CPU_SECONDS = b"c"
 SECONDS = struct.Struct("d")
-# Without a sandbox: the environment variable with the token that a process identifies itself by.
+# The environment variable with the token by which an unsandboxed process authenticates itself.
 CONNECTION_TOKEN = "ATTENTION_LIB_CONNECTION_TOKEN"
 LENGTH = struct.Struct(">I")
-# The allow-list of dtypes, by NumPy's text for each, in either byte order.
+# The allow-list of dtypes in both byte orders, by `dtype.str`.
 NUMBERS = {
     dtype.str: dtype
     for code in "?bhilqBHILQefdgFDG"
@@ -43,24 +43,24 @@ NUMBERS = {
 }
 NUMBER_NAMES = {dtype.name: dtype for dtype in NUMBERS.values() if dtype.isnative}
 BYTES_OF_A_CHARACTER = np.dtype("U1").itemsize
-TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # arrays of texts, or of bytes
-# The same for tensors: quantized ones hold pointers and scales besides their numbers.
+TEXT = re.compile(r"[<>|=][US][1-9][0-9]{0,5}")  # dtypes of str and bytes
+# The allow-list of tensors' dtypes. Quantized ones also hold pointers and scales.
 TENSORS = {"bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16"} | {
     *("float16", "float32", "float64", "complex64", "complex128")
 }
 DEVICE = re.compile(r"(cpu|cuda|mps|meta)(:[0-9]{1,2})?")
 
 Message = dict[str, Any]
-# Calls a function or iterator of the grader's: its number, "call" or "next", and arguments.
+# Calls a function or iterator in the grader's process: its number, "call" or "next", the arguments.
 CallBack = Callable[[int, str, tuple[Any, ...]], Any]
 
 
 class Malformed(ValueError):
-    """Bytes that are no message, or a value that cannot be sent."""
+    """Raised for a message that cannot be parsed, or a value that cannot be serialized."""
 
 
 class Closed(ConnectionError):
-    """The other process has closed the connection."""
+    """Raised when the other process has closed the connection."""
 
 
 class Channel:
@@ -116,23 +116,23 @@ class Channel:
 def pack(
     message: Message, callbacks: list[Any] | None = None, most_bytes: int | None = None
 ) -> bytes:
-    """Serialize a message whose arrays have at most `most_bytes`, half of a message by default.
+    """Serialize a message, or raise Malformed.
 
-    Functions and iterators in it are appended to `callbacks`; without such a list they are sent as
-    the names of their types.
+    Its arrays may take `most_bytes` together, by default half of MESSAGE_BYTES. Functions and iterators
+    are appended to `callbacks`. Without that list, only the names of their types are sent.
     """
     packing = _Packing(callbacks, most_bytes or limits.MESSAGE_BYTES // 2)
     try:
         head = json.dumps({key: packing.value(value) for key, value in message.items()}).encode()
     except Malformed:
         raise
-    except Exception as problem:  # whatever the methods of a student's object raise
+    except Exception as problem:  # a student's object may raise anything
         raise Malformed(f"{type(problem).__name__}: {problem}"[:200]) from None
     return b"".join([LENGTH.pack(len(head)), head, *packing.buffers])
 
 
 def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Message:
-    """Read a message from bytes, or raise Malformed."""
+    """Deserialize a message, or raise Malformed."""
     try:
         (length,) = LENGTH.unpack_from(data)
         if length > limits.MESSAGE_JSON_BYTES:
@@ -145,7 +145,7 @@ def unpack(data: bytes | bytearray, call_back: CallBack | None = None) -> Messag
         return message
     except Malformed:
         raise
-    except Exception as problem:  # whatever hostile bytes lead to
+    except Exception as problem:  # hostile bytes may raise anything
         raise Malformed(f"{type(problem).__name__}: {problem}"[:200]) from None
 
 
@@ -195,7 +195,7 @@ class _Packing:
         if isinstance(value, fractions.Fraction):
             parts = int(value.numerator), int(value.denominator)
             return {"Fraction": [self.value(part, depth + 1) for part in parts]}
-        if isinstance(value, (int, float)):  # an instance of a subclass
+        if isinstance(value, (int, float)):  # of a subclass
             return self.value(float(value) if isinstance(value, float) else int(value), depth + 1)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
@@ -252,16 +252,15 @@ class _Unpacking:
         self._call_back = call_back
         self._count = 0
         self._bytes_left = len(buffers)  # no byte is used twice
-        self._entries_left = 1_000_000  # of arrays sent as their shape alone
-        self._texts = 0  # in arrays
-        self._longest = 0  # bytes of the longest text, as NumPy holds it
+        self._entries_left = 1_000_000  # of arrays that are sent without their numbers
+        self._texts = 0  # the number of them in arrays
+        self._longest = 0  # bytes that NumPy would take for the longest text
 
     def require_small_texts(self) -> None:
-        """Raise Malformed if an array made of all values would be too large.
+        """Raise Malformed if one array of all values would be too large.
 
         NumPy gives every entry of an array the length of the longest text.
         """
-        # As if each value were as long as the longest text.
         if self._longest * (self._count + self._texts) > 256 * limits.MIB:
             raise Malformed("texts that are too long for their number")
 
@@ -281,12 +280,12 @@ class _Unpacking:
             case "tuple" | "list" | "stream":
                 items = [self.value(item, depth + 1) for item in content]
                 if tag == "stream" and not all(isinstance(item, np.ndarray) for item in items):
-                    raise Malformed("a stream of what is no array")
+                    raise Malformed("a stream of something other than arrays")
                 return {"tuple": tuple, "list": list, "stream": Stream}[tag](items)
             case "dict":
                 pairs = [[self.value(part, depth + 1) for part in pair] for pair in content]
                 if not all(isinstance(key, str) for key, _ in pairs):
-                    raise Malformed("a name that is no text")  # numbers could be made to collide
+                    raise Malformed("a key that is not a string")  # integers can collide on purpose
                 return dict(pairs)
             case "array":
                 return self._array(*content)
@@ -342,21 +341,21 @@ class _Unpacking:
         data = bytearray(self._buffer(span))
         if not data:
             return torch.empty(0, dtype=dtype).reshape(lengths)
-        if name == "bool":  # of which each byte has to be 0 or 1
+        if name == "bool":  # any other byte than 0 or 1 is undefined behavior
             return (torch.frombuffer(data, dtype=torch.uint8) != 0).reshape(lengths)
         return torch.frombuffer(data, dtype=dtype).reshape(lengths).clone()
 
     def _buffer(self, span: list[int]) -> memoryview:
         start, length = map(int, span)
         if start < 0 or length < 0 or start + length > len(self._buffers):
-            raise Malformed("numbers that lie outside the message")
+            raise Malformed("an array that lies outside the message")
         self._bytes_left -= length
         if self._bytes_left < 0:
-            raise Malformed("numbers that are sent once and used several times")
+            raise Malformed("arrays that overlap")
         return self._buffers[start : start + length]
 
     def _bounded_shape(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of an array sent without its numbers, if all such arrays fit in memory."""
+        """Return the shape of an array sent without its numbers; bound the entries of all of them."""
         self._entries_left -= math.prod(lengths)
         if self._entries_left < 0:
             raise Malformed(f"an array of shape {lengths}")
@@ -364,36 +363,36 @@ class _Unpacking:
 
 
 def _text(text: str) -> str:
-    """Replace what is no character, such as one half of a surrogate pair."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    """Return a shape whose entries can be counted, also where one of its lengths is zero."""
+    """Validate a shape: the product of its lengths is bounded, even if one of them is zero."""
     if not all(type(length) is int and length >= 0 for length in shape):
-        raise Malformed("an array with a length that is no number, or a negative one")
+        raise Malformed("an array with a length that is negative or not an integer")
     if len(shape) > 32 or math.prod(filter(None, shape)) >= 1 << 31:
         raise Malformed("an array of an impossible shape")
     return tuple(shape)
 
 
 def _numbers(data: memoryview, dtype: np.dtype) -> np.ndarray:
-    """Make an array of numbers in memory of its own, from bytes that may be none of the dtype's."""
-    if dtype.kind == "b":  # of which each byte has to be 0 or 1
+    """Copy bytes into an array, whose entries are valid numbers of the dtype whatever the bytes."""
+    if dtype.kind == "b":  # any other byte than 0 or 1 is undefined behavior
         return np.frombuffer(data, np.uint8) != 0
     flat = np.frombuffer(data, dtype).copy()
-    if dtype.char in "gG":  # 80 bits can be no number at all; calculating makes them NaN
+    if dtype.char in "gG":  # some patterns of 80 bits are invalid; arithmetic makes them NaN
         with np.errstate(all="ignore"):
             flat = (flat + 0).astype(dtype)
     return flat
 
 
 def _texts(data: memoryview, dtype: np.dtype) -> np.ndarray:
-    """Make an array of texts or bytes, if all that is in it are characters."""
+    """Copy bytes into an array of str or bytes; raise Malformed for invalid code points."""
     if dtype.kind == "U":
         codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise Malformed("text of what are no characters")
+            raise Malformed("text with invalid code points")
     return np.frombuffer(data, dtype).copy()
 
 
@@ -405,9 +404,9 @@ def _dtype(name: Any) -> np.dtype:
 
 
 def _decimal(text: Any) -> decimal.Decimal:
-    """Read a decimal whose digits fit into memory once they are written out."""
+    """Parse a decimal; raise Malformed if its digits would not fit into memory."""
     if not isinstance(text, str) or len(text) > limits.DECIMAL_CHARACTERS:
-        raise Malformed("a decimal number that is no text, or a long one")
+        raise Malformed("a decimal number that is too long or not a string")
     number = decimal.Decimal(text)
     if number.is_finite() and abs(number.adjusted()) > limits.INTEGER_BITS:
         raise Malformed("a decimal number that is too large or too small")
@@ -416,7 +415,7 @@ def _decimal(text: Any) -> decimal.Decimal:
 
 def _bounded(number: Any) -> int:
     if type(number) is not int or number.bit_length() > limits.INTEGER_BITS:
-        raise Malformed("a part of a fraction that is no number, or a huge one")
+        raise Malformed("a part of a fraction that is huge or not an integer")
     return number
 
 
@@ -442,7 +441,7 @@ def _placeholder(name: Any) -> Any:
 
 
 def error_by_value(error: BaseException) -> Message:
-    """Describe an error for `error_again`, even one whose methods raise errors."""
+    """Serialize an error for `error_again`, even if its own methods raise."""
     most = limits.ERROR_CHARACTERS
     names = [kind.__name__ for kind in type(error).__mro__[:8]]
     try:
@@ -455,7 +454,7 @@ def error_by_value(error: BaseException) -> Message:
 
 
 def error_again(message: Message) -> Exception:
-    """Make an error like the one described: of the nearest built-in type, with the same name."""
+    """Rebuild a serialized error: a subclass of its nearest built-in type, with its own name."""
     names = [str(name)[:80] for name in message["names"]]
     text = str(message["text"])[: limits.ERROR_CHARACTERS]
     known = (getattr(builtins, name, None) for name in names)
