@@ -2,14 +2,14 @@
 
 exercise      an exercise and its known mistakes
 judging       the steps below, one after the other
-cases         the cases it is tried on, and what is right on each
+cases         the cases it is tried on, and the right result of each
 calls         calling the answer: all that runs in the answer's process
 comparing     is a result right, and the sentence that says what is not
-problems      errors, forbidden calls, side effects, what is measured
+problems      errors, forbidden calls, side effects, probes
 hypotheses    what an answer with a certain fault would return
 table         hypotheses held against calls and results, and their covers
-source        small changes that mend a wrong answer, and lines that do not do what they seem to
+source        edits that mend a wrong answer, and misleading lines
 explaining    why results are wrong: the smallest cover, or a relation, or where they are wrong
-values        the same for an answer that is a value
+values        checking an answer that is a value
 verdict       the report; panel draws it, and places says which entries are wrong
 """

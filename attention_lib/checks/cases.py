@@ -1,4 +1,4 @@
-"""The cases an answer is tried on, and what is right on each: the reference's own result."""
+"""Make the test cases of an exercise, each with its expected result and tolerance."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from attention_lib.checks.calls.case import Case, Stream
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, precision_of, widened
 from attention_lib.checks.exercise import Exercise
 
-# Rounding allowed, in units of the dtype's epsilon at the size of the numbers formed. Right
-# answers stay within a few; a mistake in float64 is off by ten thousand times as much.
+# The tolerance, in units of the dtype's epsilon times the magnitude of the numbers formed. Right
+# answers stay within a few units. A mistake in float64 is off by ten thousand times as much.
 SLACK = 32.0
 
 EXACT = np.finfo(np.float64)
@@ -24,34 +24,34 @@ EXACT = np.finfo(np.float64)
 
 @dataclass(frozen=True)
 class Expected:
-    """A result's exact values beside the dtype it is to have."""
+    """The expected values of a result, in float64, and the expected dtype."""
 
     values: NDArray[Any]
-    dtype: Any  # NumPy's or, of a tensor, torch's
+    dtype: Any  # of NumPy or, for a tensor, of torch
     scalar: bool
-    device: Any = None  # of a tensor
+    device: Any = None  # for a tensor
     may_be_wider: bool = False  # whether a wider floating dtype is right as well
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One case, and what is right on it."""
+    """One case, with its expected result and tolerance."""
 
     case: Case
-    expected: Any = None  # in the dtype of the contract, values computed in float64
-    allowed: Any = None  # the rounding allowed, entry by entry
-    precision: Any = EXACT  # of the arguments: the limits of their coarsest dtype
+    expected: Any = None  # an Expected, or a tuple of them
+    allowed: Any = None  # the tolerance of each entry
+    precision: Any = EXACT  # the finfo of the arguments' coarsest dtype
 
 
 @functools.lru_cache(maxsize=32)
 def cases_of(exercise: Exercise, seed: int) -> tuple[Case, ...]:
-    """Return the calls an answer is tried on; a whole class is tried on the same."""
+    """Return the cases of an exercise for a seed, cached for all answers of a class."""
     return tuple(exercise.cases(np.random.default_rng(seed)))
 
 
 @functools.lru_cache(maxsize=32)
 def trials_of(exercise: Exercise, seed: int) -> tuple[Trial, ...]:
-    """Return for each of these calls what is right."""
+    """Return these cases with their expected results and tolerances."""
     return tuple(_make_trial(exercise, case) for case in cases_of(exercise, seed))
 
 
@@ -71,7 +71,7 @@ def _make_trial(exercise: Exercise, case: Case) -> Trial:
 
 
 def _allowed(expected: Any, size: Any, precision: Any) -> Any:
-    """Return the rounding allowed in each entry; for a tuple of results, a tuple of these."""
+    """Return the tolerance of each entry; for a tuple of results, a tuple of arrays."""
     if isinstance(expected, tuple):
         sizes = size if isinstance(size, tuple) else (size,) * len(expected)
         return tuple(map(_allowed, expected, sizes, (precision,) * len(expected)))
@@ -80,8 +80,8 @@ def _allowed(expected: Any, size: Any, precision: Any) -> Any:
     eps = float(precision.eps)
     with np.errstate(over="ignore"):
         allowed = SLACK * eps * np.asarray(size, np.float64)
-    # Subnormal results need not be right. The ceiling keeps a result from being arbitrary where
-    # the scores are so large that their rounding hides everything.
+    # Subnormal results need not be right. Without a ceiling, any result would pass where the
+    # scores are huge.
     ceiling = max(1e-3, 8 * eps) * np.maximum(
         1.0, np.abs(np.where(np.isfinite(expected), expected, 0.0))
     )
@@ -98,7 +98,7 @@ def _typed(expected: Any, contract: Any, may_be_wider: bool) -> Any:
 
 
 def widened_arguments(value: Any) -> Any:
-    """Copy arguments with every float32 array, and every tensor, in float64."""
+    """Copy arguments, with float32 arrays and floating-point tensors converted to float64."""
     if is_tensor(value):
         return widened(value) if precision_of(value) else value
     if isinstance(value, np.ndarray):
@@ -113,7 +113,7 @@ def widened_arguments(value: Any) -> Any:
 
 
 def _coarsest(arguments: Any) -> Any:
-    """Return the limits of the coarsest dtype among arrays and tensors, float64's for integers."""
+    """Return the finfo of the coarsest dtype among arrays and tensors. Integers count as float64."""
     limits = [
         precision_of(array)
         if is_tensor(array)

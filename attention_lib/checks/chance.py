@@ -1,4 +1,4 @@
-"""When shared numbers are more than a coincidence."""
+"""Tell whether numbers that an answer shares with a mistake are more than a coincidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attention_lib.checks.sizes import sizes
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the arrays of a result, whether there are as many as there should be or not."""
+    """Yield all arrays of a nested result, even if it has too few or too many."""
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from leaves(item)
@@ -25,7 +25,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def numbers_in(one: Comparison, part: int) -> set[str]:
-    """Return the different wrong numbers of a result, as text; of truths, where they are wrong."""
+    """Return the distinct wrong numbers of a result as text; for booleans, the wrong places."""
     value, off = one.seen.value, None
     if one.parts:
         value, off = one.parts[part].value, one.parts[part].off
@@ -33,13 +33,13 @@ def numbers_in(one: Comparison, part: int) -> set[str]:
     if off is not None:
         (array,) = arrays
         arrays = [np.argwhere(off).sum(axis=-1) + 2.0 if array.dtype == bool else array[off]]
-    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array show as much as all.
+    # Many mistakes give 0, 1, NaN or infinity. 50 numbers of an array show enough.
     arrays = [array[np.isfinite(array) & (np.abs(array) > 1e-8)] for array in arrays]
     return {f"{number:.6g}" for array in arrays for number in array[:50].tolist()} - {"1", "-1"}
 
 
 def is_telling(wrong: Sequence[Comparison]) -> bool:
-    """Tell whether a fault that explains all of these calls does so by more than chance."""
+    """Tell whether several calls and several distinct wrong numbers show a fault."""
     numbers = set[str]()
     for one in wrong:
         for part in range(len(one.parts or (None,))):
@@ -48,9 +48,9 @@ def is_telling(wrong: Sequence[Comparison]) -> bool:
 
 
 def has_different_axes(exercise: Exercise, case: Case) -> bool:
-    """Tell whether no array of a call has two axes of the same length, or one of length 1.
+    """Tell whether all axes of each array differ in length, and none has length 1.
 
-    The matrices that a layer learns are square in most layers.
+    Learned matrices are left out, as most layers have square ones.
     """
     shapes = [
         np.shape(value)
@@ -64,10 +64,9 @@ def has_different_axes(exercise: Exercise, case: Case) -> bool:
 def share_a_size(
     exercise: Exercise, explained: Sequence[Comparison], others: Sequence[Comparison]
 ) -> bool:
-    """Tell whether these calls have a size in common, or two neighboring ones, and no other has.
+    """Tell whether a size, or a difference of sizes of at most 1, is common to these calls alone.
 
-    Where d_k is 4, √d_k and 2 are the same. Where a table has one row more than there are words,
-    its last rows are those from row 1 on. Such calls show neither.
+    Then a fault may fit by chance. Where d_k is 4, √d_k and 2 are the same number.
     """
     common = set.intersection(*(_sizes_in(exercise, one) for one in explained))
     return bool(common - set().union(*(_sizes_in(exercise, one) for one in others)))

@@ -1,6 +1,6 @@
-"""Calls with changed arguments: what the reference returns without the mask, or for another axis.
+"""List changes of a call's arguments: without the mask, say, or with another axis.
 
-A wrong answer whose numbers are right for such a call treats that argument wrongly.
+If a wrong answer has the right numbers of the changed call, it treats that argument wrongly.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Arguments = dict[str, Any]
 
 @dataclass(frozen=True)
 class ArgumentChange:
-    """A change of a call's arguments, and what to tell whose numbers it leads to."""
+    """A change of a call's arguments, and the advice for an answer that it explains."""
 
-    text: str  # follows "a call "
+    text: str  # to follow the words "a call"
     advice: str
     apply: Callable[[Arguments], Arguments | None]  # None where it changes nothing
-    common: bool = False  # such that it often comes with another fault
+    common: bool = False  # whether it often comes with another fault
 
     @property
     def sentence(self) -> str:
@@ -37,16 +37,16 @@ class ArgumentChange:
 
     @property
     def sentence_beside(self) -> str:
-        """The same beside another fault."""
+        """The sentence beside that of another fault."""
         return f"The call is treated as one {self.text}: {self.advice}."
 
     def changed(self, exercise: Exercise, case: Case) -> Case | None:
-        """Return the case with changed arguments, or None where there is nothing to change."""
+        """Return the case with changed arguments, or None if the change does not apply."""
         names, arguments = exercise.parameters, exercise.arguments_of(case)
         with np.errstate(all="ignore"):
             try:
                 changes = self.apply(arguments)
-            except Exception:  # an argument of another kind than the change is made for
+            except Exception:  # the argument is of another kind
                 return None
         if changes is None:
             return None
@@ -57,7 +57,7 @@ class ArgumentChange:
 
 
 def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
-    """Yield the changes that the kinds of this exercise's arguments allow, the likeliest first."""
+    """Yield the changes that fit the arguments of an exercise, the likeliest first."""
     arguments = exercise.arguments_of(case)
     parameters = inspect.signature(exercise.on_cases(exercise.reference)).parameters
     for name, parameter in parameters.items():
@@ -69,7 +69,7 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
     for one, other in itertools.combinations(arrays, 2):
         yield _exchanged(one, other)
     for name in ("w_q", "query"):
-        if name in arrays and len(parameters) > 2:  # two arrays alone are multiplied as they are
+        if name in arrays and len(parameters) > 2:  # with two arrays alone nothing is scaled
             yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
             yield from (_scaled_by(name, *size) for size in _OTHER_SIZES if size[0] in arrays)
     if {"key", "value"} <= set(arguments):
@@ -149,7 +149,7 @@ _OTHER_SIZES = (("query", -2), ("key", -2), ("value", -1), ("x", -1), ("x", -2),
 
 
 def _scaled_by(name: str, other: str, axis: int) -> ArgumentChange:
-    """Scale the scores by another size than the width of the queries."""
+    """Divide the scores by the root of another size than the width of the queries."""
 
     def apply(arguments: Arguments) -> Arguments | None:
         wrong, right = arguments[other].shape[axis], arguments[name].shape[-1]
@@ -179,7 +179,7 @@ COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the so
 
 
 def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
-    """Yield the changes of one argument by itself."""
+    """Yield the changes of a single argument."""
     operations: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
     advice = f"use {name} as it is given"
     if isinstance(value, np.ndarray) and value.dtype == bool:

@@ -1,4 +1,4 @@
-"""Compare what an answer returns while it is measured with the reference."""
+"""Compare an answer's results with the reference's while it is measured."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from attention_lib.checks.calls.measuring import with_result
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.remote import FUNCTIONS, RemoteAnswer
 
-CLOSE = 1e-6  # relative to the largest number of an array: what is measured is not precision
+CLOSE = 1e-6  # the tolerance, relative to the largest number of an array
 
 
 class WrongWhereMeasured(Exception):
-    """An answer returned something else than the reference while it was measured."""
+    """Raised when a measured call returns something other than the reference."""
 
 
 class ComparedAnswer(RemoteAnswer):
-    """A proxy for an answer that compares the result of each measured call with the reference.
+    """A proxy for an answer that compares each measured result with the reference's.
 
-    Without it an answer could tell the inputs of a measurement by their size, and return nothing.
+    Without it, an answer could recognize the inputs of a measurement by their size and do nothing.
     """
 
     def __init__(self, answer: Answer, reference: Callable[..., Any], name: str) -> None:

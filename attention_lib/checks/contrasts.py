@@ -1,4 +1,4 @@
-"""Contrasts: what the calls with a wrong result have that the others lack."""
+"""Find features of the calls that tell the wrong calls from the right ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 
-FEW = 2  # right calls, at least, before what they lack is named
-MOST_FEATURES = 2  # with the same split: more would make naming one a guess
+FEW = 2  # the least number of right calls
+MOST_FEATURES = 2  # more features with the same split would make naming one a guess
 
-# How plain a feature is: an argument that is given, a kind of argument, what it holds, its numbers.
+# Ranks of features, the plainest first: an argument is given, its kind, its contents, its numbers.
 GIVEN, KIND, CONTENT, NUMBERS = range(4)
 
 
 class Feature(NamedTuple):
-    """What some calls have: words that follow "calls", and which calls have it."""
+    """A feature of calls: words that follow "calls", and whether each call has it."""
 
     rank: int
     text: str  # with {} for the names of arguments
@@ -30,24 +30,24 @@ class Feature(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The words, with the names of all arguments of which they are true."""
+        """The words, with the names of the arguments filled in."""
         *first, last = self.names if len(self.names) < 4 else (*self.names[:2], "others")
         return self.text.format(f"{', '.join(first)} and {last}" if first else last)
 
 
 def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: int = NUMBERS) -> str:
-    """Say in one sentence which calls are wrong, if a feature of the call divides them.
+    """Say which calls are wrong, if a feature separates them from the right ones.
 
-    Features of a higher rank than `plainest` are left out, and so are calls that should raise.
+    Features of a rank above `plainest` are not used. Calls that should raise do not count.
 
     Returns
     -------
     str
-        The sentence, which is true of the calls whatever the cause; empty if nothing divides them.
+        The sentence, which is true whatever the cause; empty if no feature separates them.
     """
     compared = [one for one in comparisons if not one.trial.case.raises]
     if any(one.trial.case.verify for one in compared):
-        return ""  # the sentence on the value that came back says what is wrong with it
+        return ""  # the exercise's own sentence says what is wrong
     wrong = [one.failed for one in compared]
     total, right = sum(wrong), len(wrong) - sum(wrong)
     if not total or right < FEW:
@@ -69,14 +69,14 @@ def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: in
 def contrast_of(
     exercise: Exercise, comparisons: Sequence[Comparison], marked: Sequence[Comparison]
 ) -> str:
-    """Return words that follow "calls" and are true of the marked ones alone; empty if none are."""
+    """Return words that follow "calls" and are true of the marked ones alone; else an empty string."""
     table = _table(exercise, [one.trial.case for one in comparisons])
     row = [any(one is other for other in marked) for one in comparisons]
     return _telling([one for one in table if one.row == row], len(marked))
 
 
 def _telling(features: Sequence[Feature], count: int) -> str:
-    """Return the words of the plainest features, unless too many divide the calls alike."""
+    """Return the words of the plainest features, unless too many have the same split."""
     texts = [one.words for one in features if one.rank == features[0].rank]
     if not features or len(texts) > MOST_FEATURES or (count == 1 and len(features) > MOST_FEATURES):
         return ""
@@ -84,7 +84,7 @@ def _telling(features: Sequence[Feature], count: int) -> str:
 
 
 def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
-    """Name a feature that all wrong calls have, though some right ones have it too."""
+    """Name a feature that all wrong calls have, and only a few right ones."""
     total = sum(wrong)
     best, share = None, 0.6
     for one in table:
@@ -106,7 +106,7 @@ def _are(count: int) -> str:
 
 
 def _table(exercise: Exercise, cases: Sequence[Case]) -> list[Feature]:
-    """Return the features that some calls have and others lack, the plainest first."""
+    """Return the features that divide the calls, the plainest first."""
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(
@@ -128,11 +128,11 @@ def _table(exercise: Exercise, cases: Sequence[Case]) -> list[Feature]:
     return sorted(features, key=lambda one: one.rank)
 
 
-Told = tuple[int, str, str, bool]  # a rank, words, the name of an argument, whether they are true
+Told = tuple[int, str, str, bool]  # a rank, words, an argument's name, whether the call has it
 
 
 def _features(arguments: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Told]:
-    """Yield what a call has."""
+    """Yield the features of one call."""
     arrays = {}
     for name, value in (defaults | arguments).items():
         given = value is not None and value is not defaults.get(name)

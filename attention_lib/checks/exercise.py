@@ -1,4 +1,4 @@
-"""What an exercise is: its reference, the cases it is tried on, and the mistakes known for it."""
+"""Define an exercise: its reference, its cases and its known mistakes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ LESSONS_ON_PRECISION = ("02_stability", "07_flash", "09_gpu")
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A mistake known from learners: the sentence that helps, and answers that make it.
+    """A known mistake: the sentence for the learner, and wrong answers that make it.
 
     Parameters
     ----------
     id
-        The fault in one to four words, by which reports of several terms know the mistake.
+        The fault in one to four words. It identifies the mistake in reports across terms.
     sentence
         What the learner reads. It says what the numbers are, and what to change.
     variants
-        Wrong answers that make this mistake. An answer that gives the numbers of any of them,
-        on every case, has made it too.
+        Wrong answers that make this mistake. An answer whose results equal those of one of them
+        on every case has made it too.
     measured
-        The numbers are right; one of the exercise's probes catches this mistake, with a
-        sentence that contains this one.
+        The numbers are right. A probe of the exercise finds this mistake, with a sentence that
+        contains this one.
     """
 
     id: str
@@ -41,16 +41,16 @@ class Mistake:
     measured: bool = False
 
 
-Table = tuple[Any, ...]  # part of a table of mistakes: headings, and variants below each
+Table = tuple[Any, ...]  # a part of a table of mistakes: headings, each followed by its variants
 
 
 def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake, ...]:
-    """Read a table of mistakes: headings ``"id: sentence"``, below each the variants that make it.
+    """Read a table of mistakes: headings ``"id: sentence"``, each followed by its variants.
 
     Raises
     ------
     ValueError
-        A heading has no id, two have the same, or `measured` names none of them.
+        If a heading has no id, an id is used twice, or an id in `measured` has no heading.
     """
     variants: dict[str, list[Any]] = {}
     sentences: dict[str, str] = {}
@@ -74,7 +74,7 @@ def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake
 
 
 def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Let two mistakes that a maker makes from different parts be made as one answer, too."""
+    """Mark a maker of wrong answers, so that two of its mistakes can be made in one answer."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)
@@ -92,61 +92,58 @@ def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """One exercise of the course; equal to itself alone.
+    """One exercise of the course.
 
     Parameters
     ----------
     name
         The name of the function (or value) a learner writes, and of its answer cell.
     points, minutes
-        What it counts in a class, and how long it takes about.
+        What it counts in a class, and about how long it takes.
     reference
         For a function, the library's function of the same name; for a value, the value; for
-        words, None: those are graded by hand.
+        words, which are graded by hand, None.
     hints
-        Sentences that help a little more each.
+        Sentences, each more explicit than the one before.
     cases
-        Given a random generator, the calls an answer is tried on: readable ones first.
+        From a random generator, the calls an answer is tried on, readable ones first.
     mistakes
-        The mistakes known for this exercise, in the order in which they are tried on a wrong
-        answer. The first one with a variant that gives the answer's results on every case, errors
-        included with the same words, is named, and later ones are not looked at: put the more exact
-        mistake first. If none does, the first one whose errors differ only in their words is named.
+        The known mistakes, in the order in which a wrong answer is compared with them. The first
+        one with the answer's results on every case is named, so put the more specific one first.
+        Errors must have the same text. If no mistake fits, errors may differ in their text.
     magnitude
-        Given the arguments of a case, the size of the numbers any sensible way must form,
-        one for each entry of the result (or broadcast to it; a tuple for a tuple). Rounding
-        is allowed in proportion to it. None: the size of the result itself.
+        From the arguments of a case, the magnitude of the intermediate numbers that any sensible
+        method must form. It has the result's shape or is broadcast to it; a tuple of results has
+        a tuple. The tolerance is proportional to it. None: the magnitude of the result itself.
     probes
-        Functions of the answer and a random generator that return None or a sentence: what is
-        measured, once every case is right. They draw sizes and numbers, and each result of a
-        measured call is compared with the reference.
+        Measurements that run once every case is right: functions of the answer and a random
+        generator that return None or a sentence. They draw their inputs from the generator. Each
+        measured result is compared with the reference.
     signature
-        The first line of the answer, where it is not that of the reference.
+        The first line of the answer, if it differs from the reference's.
     tolerance
-        For a value: how far from the reference each number may be. For results that are
-        verified: how close two numbers must be to come from the same mistake.
+        For a value: the tolerance of each number. For results with a `verify` function: how close
+        two numbers must be to come from the same mistake.
     accelerated
-        torch is part of the lesson (the last one), and not a way round it; its fused attention
-        is.
+        Whether torch may be used, as in the last lesson. Its fused attention is still forbidden.
     run
-        Makes the function that is called on the cases out of an answer which cannot be called
-        by itself, or not on these arguments: a kernel that only runs inside a launch. A function
-        of `staging`, which does so in another process for an answer that lives there.
+        A function of `staging` that makes, of an answer that cannot be called on the cases, a
+        function that can: a kernel has to be launched. For an answer in another process, this is
+        done there.
     run_as
         The first line of that function, as a learner reads it in a report.
     not_by
-        Functions of earlier lessons that would do the whole of an answer's work, and may not. To
-        each belongs the end of the sentence that says so: what it does already, and what is asked
-        for instead.
+        Forbidden functions of earlier lessons: they would do all of the answer's work. Each maps to
+        the end of a sentence: what the function does already, and what to write instead.
     remarks
-        Functions of the answer that return None or a sentence, for an answer that is right: what
-        it should do otherwise all the same. They decide no point.
+        Functions of a right answer that return None or a sentence: what it should still do
+        differently. They do not affect the points.
     built_on
-        The names of earlier exercises of the lesson that an answer may call. Where one of them
-        fails as well, the grader tries the answer once more with the model answer in its place.
+        The names of earlier exercises of the lesson that an answer may call. If one of them has
+        failed, the grader tries the answer again with the model answer in its place.
     rubric
-        For words: what the points are given for, as pairs of points and a sentence. They add up to
-        `points`. The marker reads it beside the model answer.
+        For words: pairs of points and a sentence that says what they are given for. The points add
+        up to `points`. The marker reads it beside the model answer.
     """
 
     name: str
@@ -177,12 +174,12 @@ class Exercise:
 
     @property
     def dtype_decides(self) -> bool:
-        """Whether a result in a wider dtype than asked for is wrong, and not only remarked on."""
+        """Whether a wider dtype than asked for makes a result wrong; if not, it is remarked on."""
         return self.lesson in LESSONS_ON_PRECISION
 
     @property
     def first_line(self) -> str:
-        """The line an answer starts with: ``def softmax(scores, axis=-1)``."""
+        """The first line of an answer: ``def softmax(scores, axis=-1)``."""
         if self.signature:
             return f"def {self.signature}"
         parameters = [
@@ -192,19 +189,19 @@ class Exercise:
         return f"def {self.name}{inspect.Signature(parameters)}"
 
     def on_cases(self, answer: Any) -> Answer:
-        """Return the function that is called on the cases: the answer, or what runs it."""
+        """Return the function that is called on the cases: the answer, or what `run` makes of it."""
         return self.run(answer) if self.run else answer
 
     @property
     def name_on_cases(self) -> str:
-        """The name of that function, as a learner reads it in a report."""
+        """The name of the function that is called on the cases, as a report shows it."""
         return self.run_as.partition("(")[0].removeprefix("def ") or self.name
 
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of that function's parameters, and so of a case's arguments."""
+        """The names of a case's arguments."""
         return tuple(inspect.signature(self.on_cases(self.reference)).parameters)
 
     def arguments_of(self, case: Case) -> dict[str, Any]:
-        """Return the arguments of a case by their names."""
+        """Return the arguments of a case by name."""
         return dict(zip(self.parameters, case.args, strict=False)) | case.kwargs

@@ -1,4 +1,4 @@
-"""Hypotheses about a wrong answer: what an answer with a certain fault would return on each call."""
+"""Predict what an answer with a certain fault would return on each call."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from attention_lib.checks.cases import widened_arguments
 from attention_lib.checks.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.exercise import Exercise, Mistake
 
-MISTAKE_SECONDS = 1.0  # for one call of a known mistake: some never end
+MISTAKE_SECONDS = 1.0  # for one call of a known mistake, as some never end
 
 
 @dataclass(eq=False)
 class Hypothesis:
-    """One fault, or two, and the function that makes them."""
+    """One or two faults, and a function that has them."""
 
     exercise: Exercise
     sentences: tuple[str, ...]  # one for each fault
-    variant: Any  # of a known mistake, or the reference
-    change: ArgumentChange | None = None  # of the arguments it is called with
+    variant: Any  # the function: a variant of a known mistake, or the reference
+    change: ArgumentChange | None = None  # of the arguments that the function gets
     mistake: Mistake | None = None
     _observed: dict[Case, Observation] = field(default_factory=dict)
 
     def applies(self, case: Case) -> bool:
-        """Tell whether all of its faults can show on this call."""
+        """Tell whether all of its faults can show in this call."""
         return self.change is None or self.change.changed(self.exercise, case) is not None
 
     def predict(self, case: Case) -> Observation:
-        """Observe what it does on a call; changed arguments are in float64."""
+        """Observe the function on a case; changed arguments are in float64."""
         try:
             if self.change is None:
                 return _observed_once(self.exercise, self.variant, case)
@@ -46,7 +46,7 @@ class Hypothesis:
 
     def _observe_changed(self, change: ArgumentChange, case: Case) -> Observation:
         args, kwargs = case.args, case.kwargs
-        if self.exercise.accelerated:  # of tensors, widening copies some alone
+        if self.exercise.accelerated:  # of tensors, widened_arguments copies only some
             args, kwargs = copy.deepcopy((args, kwargs))
         wide = Case(*widened_arguments(args), **widened_arguments(kwargs))
         return _observed(self.exercise, self.variant, change.changed(self.exercise, wide) or wide)
@@ -54,22 +54,22 @@ class Hypothesis:
 
 @functools.lru_cache(maxsize=4096)
 def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Observe a known mistake; every wrong answer is compared with the same observations.
+    """Observe a known mistake, cached for all wrong answers.
 
-    Running out of time is raised: on a busy machine it may do so once, and is not cached.
+    A time-out is raised, so that it is not cached: it may be due to a busy machine.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     return _observed(exercise, variant, Case(*args, **kwargs))
 
 
 def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Call a function of this library, which need not be watched as a learner's is."""
+    """Call a function of this library within a time limit, without watching it."""
     with time_limit(MISTAKE_SECONDS):
         return called(exercise, variant, case)
 
 
 def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Call it without a time limit of its own, which takes longer than most calls."""
+    """Call a function of this library without a time limit, whose cost exceeds most calls'."""
     try:
         return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
     except Exception as error:
@@ -77,7 +77,7 @@ def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
 
 def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
-    """List the known mistakes of an exercise, a hypothesis for each variant."""
+    """List a hypothesis for each variant of an exercise's known mistakes."""
     return [
         Hypothesis(exercise, (mistake.sentence,), variant, mistake=mistake)
         for mistake in exercise.mistakes
@@ -87,9 +87,9 @@ def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
 
 
 def changed_calls(exercise: Exercise, cases: Iterable[Case]) -> list[Hypothesis]:
-    """List the reference, called with each change of arguments that these calls allow."""
+    """List a hypothesis for each change of arguments that these cases allow."""
     if exercise.run is not None:
-        return []  # an argument of a launch is none of the answer's
+        return []  # the arguments of a launch are not the answer's own
     changes: dict[str, ArgumentChange] = {}
     for case in cases:
         for change in changes_for(exercise, case):
@@ -101,7 +101,7 @@ def changed_calls(exercise: Exercise, cases: Iterable[Case]) -> list[Hypothesis]
 
 
 def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
-    """Call a known mistake with changed arguments; None if both are about the same thing."""
+    """Combine a known mistake with changed arguments; None if both are about the same topic."""
     change = changed.change
     assert change is not None
     sentences = (*known.sentences, change.sentence_beside)
@@ -111,7 +111,7 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
 
 
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
-    """Make two known mistakes as one answer; None if they are not made from different parts."""
+    """Combine two known mistakes in one answer; None if their maker or parts rule that out."""
     if not hasattr(one.variant, "composed") or not hasattr(other.variant, "composed"):
         return None
     (make, parts), (other_make, other_parts) = one.variant.composed, other.variant.composed
@@ -121,12 +121,12 @@ def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
     return Hypothesis(one.exercise, sentences, make(**parts, **other_parts))
 
 
-# Two faults of one thing may cancel: then neither was made.
+# Two faults about one topic may cancel: then the answer has neither.
 TOPICS = (("scale", "√"), ("positions",), ("mask",), ("axis",), ("once more", "mean", "divide"))
 
 
 def contradict(first: str, second: str) -> bool:
-    """Tell whether two sentences are about the same thing."""
+    """Tell whether two sentences are about the same topic."""
     return any(
         any(word in first for word in topic) and any(word in second for word in topic)
         for topic in TOPICS

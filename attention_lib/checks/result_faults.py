@@ -1,4 +1,4 @@
-"""Faults of a whole result, a sign or a factor, that are taken away to see what else is wrong."""
+"""Undo a fault of the whole result, such as its sign or a factor, to find the fault behind it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.sizes import sizes
 
-# Takes a call's arguments, by name, and the value that came back; returns it without the fault.
+# Takes a call's arguments, by name, and its result; returns the result without the fault.
 Undone = Callable[[dict[str, Any], Any], Any]
 
 
 def faults_of_result(
     exercise: Exercise, first: Comparison
 ) -> Iterator[tuple[str, Callable[[Comparison], Comparison]]]:
-    """Yield the sentence of each fault that can be taken away, and what takes it from a comparison.
+    """Yield the sentence of each fault of a result, and a function that undoes it in a comparison.
 
-    Which sizes there are is read from the first comparison.
+    The sizes that a factor may be are read from the first comparison.
     """
     value = first.seen.value
     if isinstance(value, np.ndarray) and value.dtype.kind == "b":
-        return  # two values alone: many a fault may have exchanged them
+        return  # with only two values, many faults look the same
     arguments = exercise.arguments_of(first.trial.case)
     several = isinstance(value, (tuple, list))
     for sentence, undone in _of_several(len(value)) if several else _of_one(arguments):
