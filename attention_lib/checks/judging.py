@@ -1,4 +1,4 @@
-"""Judging an answer: cases, calls, comparisons, table, verdict."""
+"""Judge an answer: call it on the cases, compare, explain, return a verdict."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import described, full_name
 from attention_lib.lessons import LESSONS, module_of
 
-FUSED = (  # attention that torch has ready
+FUSED = (  # torch's own attention
     "torch._C._nn.scaled_dot_product_attention",
     "torch._scaled_dot_product",
     "torch.nn.attention",
@@ -40,21 +40,21 @@ FUSED = (  # attention that torch has ready
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
-MOST_SECONDS = 1.0  # of CPU time: after that a wrong answer is not called again
-NOT_WRITTEN_YET = "which is not written yet."  # of a stub: the end of a sentence
+MOST_SECONDS = 1.0  # of CPU time, after which a wrong answer is not called again
+NOT_WRITTEN_YET = "which is not written yet."  # the end of a sentence about a stub
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What makes an answer wrong, and what is said of it."""
+    """Which problems count, and whether they are explained."""
 
-    is_own: bool = False  # the answer runs in this process: what it does besides counts, too
-    values_only: bool = False  # nothing is measured, or remarked on
+    is_own: bool = False  # the answer runs in this process, so side effects count
+    values_only: bool = False  # no probes and no remarks
     explains: bool = True
 
 
 LEARNER = Policy(is_own=True)
-GRADER = Policy()  # of an answer in another process, its calls and side effects cannot be proven
+GRADER = Policy()  # calls and side effects in another process cannot be proven
 HIDDEN_NUMBERS = Policy(values_only=True)  # after GRADER found it right
 
 
@@ -65,27 +65,27 @@ def judge(
     policy: Policy = LEARNER,
     unseen: int | None = None,
 ) -> Report:
-    """Try an answer on the exercise's cases and say what is right or wrong with it.
+    """Judge an answer on the cases of an exercise.
 
     Parameters
     ----------
     exercise
-        What the answer is for.
+        The exercise that is answered.
     answer
         A function, or the proxy of one in another process; for an exercise of kind "value", the
         value.
     seed
-        What the random cases are drawn from.
+        The seed of the random cases.
     policy
-        What counts: for a LEARNER everything, for a GRADER what can be proven from outside, on
+        What counts: for a LEARNER everything, for a GRADER what can be proven from outside, for
         HIDDEN_NUMBERS the results alone.
     unseen
-        What the inputs of measurements are drawn from, if not from `seed`.
+        The seed of the inputs of measurements, if it is not `seed`.
 
     Returns
     -------
     Report
-        The gravest problem, or that there is none.
+        The gravest problem, or a verdict of "right".
     """
     if answer is None or answer is Ellipsis:
         return Report(exercise, "unattempted", _unattempted(exercise))
@@ -100,8 +100,8 @@ def judge(
         )
 
     forbidden = _forbidden_modules(exercise) if not policy.values_only else ()
-    trials = trials_of(exercise, seed)  # may import torch, which is not the answer's time
-    if exercise.accelerated:  # the seconds of an import are not the answer's
+    trials = trials_of(exercise, seed)  # importing torch does not count as the answer's time
+    if exercise.accelerated:  # as above
         with contextlib.suppress(ImportError):
             importlib.import_module("torch")
     comparisons, begun = list[Comparison](), thread_time()
@@ -126,7 +126,7 @@ def judge(
 
 
 def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
-    """Yield what makes an answer wrong, the gravest first."""
+    """Yield the problems of an answer, the gravest first."""
     explains = policy.explains and attempt.problem is not None
     if explains and (known := known_mistake(attempt)):
         yield known
@@ -148,7 +148,7 @@ def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
 
 
 def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
-    """Yield what a right answer should do otherwise all the same."""
+    """Yield what a right answer should still do differently."""
     if policy.values_only:
         return
     if not policy.is_own:
@@ -160,7 +160,7 @@ def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
 
 def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
     frames = seen.frames if seen else []
-    if len(frames) > 1:  # the stub is that of another exercise, which this answer calls
+    if len(frames) > 1:  # the answer calls the stub of another exercise
         return f"{exercise.name} calls {frames[-1].name}, {NOT_WRITTEN_YET}"
     return (
         "Write your answer in the cell above in place of raise NotImplementedError(), run that "
@@ -169,10 +169,10 @@ def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:
-    """Name what may not do an answer's work.
+    """List what an answer may not call, by prefixes of dotted names.
 
-    These are the modules of its lesson and of later ones, other libraries, and the functions of
-    earlier lessons that the exercise lists.
+    These are the modules of its lesson and of later ones, other libraries, and the functions in
+    `not_by`.
     """
     lessons = LESSONS[LESSONS.index(exercise.lesson) :]
     library = tuple(f"attention_lib.lessons.{module_of(lesson)}" for lesson in lessons)

@@ -1,4 +1,4 @@
-"""Drawing a verdict: as an HTML panel in a notebook, as plain text anywhere else."""
+"""Render a verdict: as an HTML panel in a notebook, as plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ TITLES = {
     "error": "Your code raised an error",
     "unattempted": "Not attempted yet",
 }
-# Okabe–Ito colors: color-blind readers can tell them apart, on light and dark pages.
+# Okabe–Ito colors, which color-blind readers can tell apart on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
-EDIT = "The line to change"  # stands above it, folded in a notebook
-REMARK = "A remark:"  # what begins each line of advice below a right verdict
+EDIT = "The line to change"  # its heading, folded in a notebook
+REMARK = "A remark:"  # begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
-MOST_AXES = 5  # one with more is written as one row: each axis may show four entries
-MOST_PAIRS = 50  # of numbers that are told apart
-MOST_LINES = 30  # of an array's text: one with five axes may have two hundred
+MOST_AXES = 5  # an array with more is flattened, as each axis may show four entries
+MOST_PAIRS = 50  # pairs of numbers that are to differ in their digits
+MOST_LINES = 30  # lines of an array's text, which may have two hundred
 
 
 class CheckFailed(AssertionError):
-    """Raised by `check` when an answer is not right; its text is the one sentence to read."""
+    """Raised by `check` when an answer is not right; its text is the headline."""
 
     def _render_traceback_(self) -> list[str]:
-        """Give Jupyter a line without what the panel has just said, in place of a traceback.
+        """Replace Jupyter's traceback by one line, as the panel says the rest.
 
-        nbgrader's Validate shows the traceback and no panel.
+        nbgrader's Validate shows no panel: there, the line is the headline.
         """
         validating = "NBGRADER_VALIDATING" in os.environ
         return [f"CheckFailed: {self if validating else 'see above.'}"]
@@ -64,7 +64,7 @@ def as_text(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the one line a report comes down to: ``softmax: right. 11 cases, 3 points.``"""
+    """Summarize a report in one line: ``softmax: right. All 11 cases, 3 points.``"""
     exercise = report.exercise
     if report.outcome == "right":
         points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
@@ -73,17 +73,15 @@ def headline(report: Report) -> str:
         )
         return f"{exercise.name}: right. {cases}"
     sentence = report.sentence
-    if sentence.startswith(
-        ("result ", "part ")
-    ):  # not a name of the learner's, which stays as it is
+    if sentence.startswith(("result ", "part ")):  # a function's name keeps its case
         sentence = sentence[0].upper() + sentence[1:]
     return f"{exercise.name}: {TITLES[report.outcome].lower()}. {sentence}"
 
 
 def as_html(report: Report, pictures: bool = True) -> str:
-    """Write a report as a panel that takes its text color from the page, light or dark.
+    """Render a report as an HTML panel in the text color of the page, light or dark.
 
-    With `pictures` false it holds no SVG, which feedback pages do not show; words say the same.
+    Feedback pages show no SVG: `pictures=False` leaves it out, as words say the same.
     """
     head, _, sentence = headline(report).partition(". ")
     color = COLORS[report.outcome]
@@ -108,7 +106,7 @@ def as_html(report: Report, pictures: bool = True) -> str:
 
 
 def with_code(sentence: str) -> str:
-    """Write a sentence as HTML, what stands between backticks as code."""
+    """Render a sentence as HTML, with code between backticks as `<code>`."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(sentence))
 
 
@@ -116,7 +114,7 @@ NEW_LINE = '<div style="flex-basis:100%"></div>'
 
 
 def panel(content: str, color: str, attributes: str) -> str:
-    """Frame HTML: a colored edge and tint, text in the page's own color."""
+    """Frame HTML with a colored edge and tint, in the text color of the page."""
     return (
         f'<div {attributes} style="border-left:4px solid {color};background:{color}1A;'
         "padding:8px 14px;margin:4px 0;border-radius:2px;max-width:52em;font-size:14px;"
@@ -154,14 +152,14 @@ def present(text: str, rich: dict[str, str], metadata: dict[str, Any] | None = N
 
 
 def in_notebook() -> bool:
-    """Tell whether a Jupyter front end shows what is displayed."""
+    """Tell whether this code runs in a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def _details(report: Report) -> list[Detail]:
-    """List what shows the verdict: label, text or array, and which entries to mark."""
+    """List the evidence for a verdict: label, text or array, entries to mark."""
     if report.comparison is None:
         return []
     trial, seen = report.comparison.trial, report.comparison.seen
@@ -181,9 +179,9 @@ def _details(report: Report) -> list[Detail]:
 
 
 def _results(one: Comparison) -> Iterator[Detail]:
-    """Set what came back beside what is right, the wrong ones of several results; name the others."""
+    """Yield each wrong result beside the right one, and the names of the right results."""
     trial, unmarked = one.trial, list[str]()
-    # Of too few or too many the sentence says so: there is nothing to compare.
+    # With too few or too many results there is nothing to compare, only what is right.
     parts = one.parts or parts_of(_nothing_like(trial.expected), trial) or ()
     for part in parts:
         which = f", {part.name}" if part.name else ""
@@ -192,7 +190,7 @@ def _results(one: Comparison) -> Iterator[Detail]:
             continue
         numbers, right = part.numbers, part.expected
         if numbers is not None:
-            # A tensor keeps the name of its dtype.
+            # The label of a tensor names its own dtype.
             shown = numbers if numbers.ndim == 0 else part.value
             label = _labelled(f"you returned{which}", shown)
             yield label, _told_apart(numbers, right.values, part.off), part.off
@@ -210,7 +208,7 @@ def _results(one: Comparison) -> Iterator[Detail]:
 
 
 def _told_apart(one: Any, other: Any, off: Any) -> Any:
-    """Write numbers with the digits that tell two arrays apart where four do not."""
+    """Write numbers with more than four digits if those do not tell two arrays apart."""
     if off is None or not off.any() or one.dtype.kind != "f":
         return one
     pairs = list(zip(one[off][:MOST_PAIRS], other[off][:MOST_PAIRS], strict=True))
@@ -267,7 +265,7 @@ def _labelled(name: str, array: Any, dtype: Any = None) -> str:
 
 
 class _Repr(reprlib.Repr):
-    """Writes no more of what came back than is shown of it."""
+    """A `repr` of an answer's result that writes no more than is shown."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -280,19 +278,19 @@ class _Repr(reprlib.Repr):
 
 def _array_text(array: np.ndarray) -> str:
     array = array.ravel() if array.ndim > MOST_AXES else array
-    as_written: Any = {"numpystr": str}  # numbers whose digits are chosen already
+    as_written: Any = {"numpystr": str}  # numbers that `_told_apart` has written
     text = np.array2string(
         array, precision=4, separator=", ", threshold=60, edgeitems=2, formatter=as_written
     )
     lines = text.splitlines()
     if len(lines) <= MOST_LINES:
         return text
-    shown = MOST_LINES - 1  # the last line says how many are not
+    shown = MOST_LINES - 1  # the last line counts the rest
     return "\n".join([*lines[:shown], f"... and {len(lines) - shown} more lines"])
 
 
 def _table(array: np.ndarray, marked: Any) -> str:
-    """Draw a small array as a table, the marked entries outlined."""
+    """Render a small array as an HTML table, with the marked entries outlined."""
     rows = np.atleast_2d(array)
     marks = np.zeros(rows.shape, bool) if marked is None else np.atleast_2d(marked)
     cells = []

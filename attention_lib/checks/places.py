@@ -1,4 +1,4 @@
-"""Where a result is wrong: in words, and as a picture of two maps side by side."""
+"""Show where a result is wrong: in words, and as two maps side by side."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SMALLEST_MAP, LARGEST_MAP = 3, 32  # rows or columns that a map may have
+SMALLEST_MAP, LARGEST_MAP = 3, 32  # rows or columns
 CELL = 9  # pixels
 
 
 def places(wrong: NDArray[np.bool_]) -> str:
-    """Say how many entries are wrong, and which rows, columns or items hold all of them."""
+    """Say how many entries are wrong, and in which few rows, columns or items all of them are."""
     count = int(wrong.sum())
     if wrong.ndim == 0 or count == 0:
         return ""
@@ -47,7 +47,7 @@ def _listed(indices: NDArray[Any]) -> str:
 
 @dataclass(frozen=True)
 class Maps:
-    """A map of the learner's numbers and one of the right ones, as SVG, and a text for both."""
+    """Maps of the learner's numbers and of the right ones, as one SVG with its text alternative."""
 
     svg: str
     text: str
@@ -56,8 +56,7 @@ class Maps:
 def maps_of(got: NDArray[Any], right: NDArray[Any], wrong: NDArray[np.bool_]) -> Maps | None:
     """Draw the first matrix that has a wrong entry, beside the right one.
 
-    Returns None where a map shows less than numbers: of few numbers, of very many, or where all are
-    wrong.
+    Returns None if the matrix is too small or too large for a map, or no entry is right.
     """
     rows, columns = right.shape[-2:] if right.ndim > 1 else (0, 0)
     if not all(SMALLEST_MAP <= length <= LARGEST_MAP for length in (rows, columns)):

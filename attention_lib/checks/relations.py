@@ -1,6 +1,6 @@
-"""Relate wrong results to the right ones: by a constant factor, a sign, or parts in another order.
+"""Relate wrong results to the right ones: by a constant factor, or by results in another order.
 
-A sentence is said only when it holds on every wrong call, and when enough numbers show it.
+A sentence must hold on every wrong call, and enough numbers must show it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attention_lib.checks.comparing import Comparison, differing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.sizes import CONSTANTS, Named, named_numbers
 
-ENOUGH = 2  # numbers that show a relation, beyond those that fix its constants
+ENOUGH = 2  # numbers that show a factor, beyond the one that fixes it
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Pair:
     arguments: dict[str, Any]
 
     def is_now(self, other: NDArray) -> bool:
-        """Tell whether the result equals `other`, to a twentieth of its error."""
+        """Tell whether the result equals `other`, but for rounding or a twentieth of its error."""
         size = np.abs(np.where(np.isfinite(other), other, 0.0))
         rounding = 8 * SLACK * float(self.precision.eps) * size + self.allowed
         error = np.abs(self.got - self.right)
@@ -48,13 +48,13 @@ class Factor(NamedTuple):
     """A constant factor on one call. Those of several calls are the same if their labels are."""
 
     label: tuple[Any, ...]
-    clause: str  # what the learner reads, without a capital and a full stop
+    clause: str  # the sentence, without its capital and full stop
     shown_by: int  # how many numbers show it
-    name: str = ""  # of the size that it is
+    name: str = ""  # the name of the size that it equals
 
 
 def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
-    """Say how the results of the wrong calls come from the right ones; empty if that is unknown."""
+    """Say how the wrong results differ from the right ones; empty if it is unknown."""
     exchanged = _exchanged_parts(failing)
     if exchanged:
         return exchanged
@@ -80,7 +80,7 @@ def _pairs(wrong_parts: Sequence[dict[str, Pair]], which: str) -> list[Pair]:
 
 
 def common_factor(pairs: Sequence[Pair]) -> Factor | None:
-    """Find the constant factor between wrong and right numbers that all calls have in common."""
+    """Find the factor between wrong and right numbers that all calls have in common."""
     with np.errstate(all="ignore"):
         first, *others = [{one.label: one for one in _factors(pair)} for pair in pairs]
     shown = [
@@ -93,7 +93,7 @@ def common_factor(pairs: Sequence[Pair]) -> Factor | None:
 
 
 def _with_rivals(shown: Sequence[Factor]) -> Factor:
-    """Name the other sizes that are the same number in all of these calls, beside the first."""
+    """Add to the first factor the names of other sizes that are the same number in all calls."""
     first = shown[0]
     kinds = {_kind_of_size(first.name): first.name}
     for one in shown[1:]:
@@ -110,12 +110,12 @@ def _with_rivals(shown: Sequence[Factor]) -> Factor:
 
 
 def _kind_of_size(name: str) -> str:
-    """Leave out whose axis a size is: those of query and key are mostly the same."""
+    """Replace the array in the name of a size: query and key mostly have the same sizes."""
     return re.sub(r"\w+\.shape", "shape", name)
 
 
 def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
-    """Return the wrong arrays of a result, by what a learner calls each of several."""
+    """Return the wrong arrays of a result, by the name of each."""
     arguments = exercise.arguments_of(comparison.trial.case)
     pairs = {}
     for part in comparison.parts or ():
@@ -131,7 +131,7 @@ def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
 
 
 def _exchanged_parts(failing: Sequence[Comparison]) -> str:
-    """Say in which order the parts of a pair or more would be right."""
+    """Say in which order several results would be right."""
     order: tuple[int, ...] | None = None
     for comparison in failing:
         parts = comparison.parts or ()
@@ -208,7 +208,7 @@ def _factors(pair: Pair) -> Iterator[Factor]:
 
 
 def _that_are(size: float, pair: Pair) -> Iterator[Named]:
-    """Find the numbers of a call, and known ones, that equal this one."""
+    """Find the sizes of a call and the constants that equal a number."""
     tolerance = max(1e-9, 1000 * float(pair.precision.eps))
     equal = [
         named
@@ -219,5 +219,5 @@ def _that_are(size: float, pair: Pair) -> Iterator[Named]:
 
 
 def _is_unlikely(name: str) -> bool:
-    """Tell whether a size is one that a right result does not depend on."""
+    """Tell whether a size is one that right results do not depend on."""
     return "block_size" in name or name.endswith(".size")

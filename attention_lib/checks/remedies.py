@@ -1,11 +1,11 @@
-"""Advice on messages of NumPy, Python and Triton that tell a beginner little."""
+"""Give advice on error messages of NumPy, Python and Triton."""
 
 from __future__ import annotations
 
 import re
 from traceback import FrameSummary
 
-# Words of an error, and what a beginner should do about it.
+# A part of an error message, and what to do about it.
 REMEDIES = {
     "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
     "new array, as x = x / y does and x /= y does not.",
@@ -26,7 +26,7 @@ REMEDIES = {
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
-# The same for a kernel, in Triton's words.
+# The same for errors of Triton.
 TRITON = {
     "make_shape_compatible": "The shapes of two blocks do not fit in this line. A block of one axis becomes a "
     "column with [:, None], one number for each row, and a row with [None, :].",
@@ -40,12 +40,12 @@ TRITON = {
     "numbers it is (rows, HEAD), from numbers[:, None] and components[None, :].",
 }
 
-# Python's functions of lists, and shapes without brackets, given to Triton.
+# In a line that failed: Python's functions of lists, a kernel, a block with a shape.
 OF_LISTS = re.compile(r"(?<![.\w])(?:max|min|sum)\(")
 IN_A_KERNEL = re.compile(r"\btl\.|\bINNER\(")
 SHAPELESS = re.compile(r"\btl\.(?:zeros|full)\(")
 
-# Errors that come from taking a number for an array.
+# Errors from using a plain number as an array.
 PLAIN_NUMBER = re.compile(
     r"'(?:int|float|bool|numpy\.float64|numpy\.int64|numpy\.bool)' object "
     r"(?:has no attribute|is not subscriptable|does not support item assignment)"
@@ -53,7 +53,7 @@ PLAIN_NUMBER = re.compile(
 
 
 def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
-    """Return advice on an error, to be put after its message; empty where there is none."""
+    """Return advice to follow an error's message; empty if there is none."""
     message = str(error)
     dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", message)}
     if "could not be broadcast" in message and len(dimensions) > 1:

@@ -1,4 +1,4 @@
-"""Names for numbers: the sizes and numbers of a call, their roots, and known constants."""
+"""Name numbers: the sizes and numbers of a call, their roots, and constants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Named(NamedTuple):
 
 
 def named_numbers(arguments: dict[str, Any]) -> Iterator[Named]:
-    """Yield the numbers that a factor or an offset may come from, the simplest first."""
+    """Yield the numbers that a factor may be, the simplest first."""
     atoms = [*_given(arguments), *_sizes(arguments)]
     for text, value in atoms:
         yield Named(text, value)

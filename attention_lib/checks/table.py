@@ -1,7 +1,7 @@
-"""The table of wrong numbers, hypotheses × calls × results, and its covers.
+"""Compare hypotheses with every call and result of a wrong answer, and find covers.
 
-A hypothesis explains a wrong result if it gives the same numbers, and accuses a right one if it
-makes that wrong. A cover is one hypothesis, or two, that explain wrong results and accuse none.
+A hypothesis explains a wrong result if it predicts the same numbers. It accuses a right result if it
+predicts other numbers. A cover is one or two hypotheses that explain wrong results and accuse none.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from attention_lib.checks.hypotheses import (
     together,
 )
 
-FIRST_CALLS = 3  # of the wrong calls: on one of them a mistake must show by itself
-ENOUGH_NUMBERS = 4  # different ones, that a mistake gives
-ENOUGH_OF_ARRAYS = 10  # the same, where a call has several
-ENOUGH_CALLS = 2  # with axes of different lengths, that show it
-ENOUGH_WITH_NAN = 4  # calls, where NaN is all that a mistake gives
-PAIRS_SECONDS = 1.0  # to try pairs of mistakes on one call
+FIRST_CALLS = 3  # wrong calls, of one of which a mistake must explain a result
+ENOUGH_NUMBERS = 4  # distinct numbers that show a mistake
+ENOUGH_OF_ARRAYS = 10  # the same for arrays
+ENOUGH_CALLS = 2  # calls whose axes differ in length
+ENOUGH_WITH_NAN = 4  # calls, if all wrong numbers are NaN
+PAIRS_SECONDS = 1.0  # for all pairs of mistakes, on one call
 
 Parts = frozenset[int]  # results of a call, counted from 0
 Cells = frozenset[tuple[int, int]]  # a wrong call and a result of it, both counted from 0
@@ -43,7 +43,7 @@ Cells = frozenset[tuple[int, int]]  # a wrong call and a result of it, both coun
 
 @dataclass(frozen=True)
 class Fit:
-    """How a hypothesis fits one call: the results it explains, and those that it has right."""
+    """How a hypothesis fits one call: the results that it explains, and those it predicts right."""
 
     same: Parts
     right: Parts
@@ -56,24 +56,24 @@ NOWHERE = Fit(NOTHING, NOTHING)
 
 @dataclass(frozen=True)
 class Cover:
-    """A hypothesis, or two, and the wrong calls that each explains by itself."""
+    """One or two hypotheses, and the wrong calls that each explains by itself."""
 
     first: Hypothesis
     shown: Sequence[Comparison]
     second: Hypothesis | None = None
     shown_by_second: Sequence[Comparison] = ()
-    results: Parts = frozenset()  # of several, that it explains in every call
+    results: Parts = frozenset()  # if it explains only some of several results: these
     results_left: Parts = frozenset()
 
 
 class Table:
-    """What an answer did on each call, and how each hypothesis fits it; filled in when asked."""
+    """The calls of an answer, and how each hypothesis fits them; computed on demand."""
 
     def __init__(
         self, exercise: Exercise, comparisons: Sequence[Comparison], like: Table | None = None
     ) -> None:
         self.exercise, self.comparisons = exercise, tuple(comparisons)
-        self._like = like  # a table of the same exercise, whose hypotheses have predicted already
+        self._like = like  # a table of the same exercise, with cached predictions
         self._fits: dict[tuple[Hypothesis, int], Fit] = {}
 
     @cached_property
@@ -83,21 +83,21 @@ class Table:
 
     @cached_property
     def right(self) -> list[Comparison]:
-        """The calls with right numbers, or with the error that is asked for."""
+        """The calls with right numbers, or with the error that the case asks for."""
         return [one for one in self.comparisons if not one.stopped and not one.wrong_in_numbers]
 
     @cached_property
     def known(self) -> list[Hypothesis]:
-        """The known mistakes."""
+        """A hypothesis for each variant of the known mistakes."""
         return self._like.known if self._like else known_mistakes(self.exercise)
 
     def variants_of(self, mistake_id: str) -> list[Hypothesis]:
-        """List the variants of one known mistake; none of them if no id is given."""
+        """List the hypotheses of one known mistake; none if the id is empty."""
         return [one for one in self.known if one.mistake and one.mistake.id == mistake_id]
 
     @cached_property
     def changed(self) -> list[Hypothesis]:
-        """The reference, called with changed arguments."""
+        """A hypothesis for each change of the failing calls' arguments."""
         if self._like:
             return self._like.changed
         return changed_calls(
@@ -107,45 +107,44 @@ class Table:
     # How a hypothesis fits
 
     def fit(self, hypothesis: Hypothesis, one: Comparison) -> Fit:
-        """Hold a hypothesis against one call."""
+        """Compare a hypothesis with one call; cached."""
         key = hypothesis, id(one)
         if key not in self._fits:
             self._fits[key] = _fit(hypothesis, one)
         return self._fits[key]
 
     def explains(self, hypothesis: Hypothesis, one: Comparison) -> bool:
-        """Tell whether a hypothesis gives all results of a wrong call."""
+        """Tell whether a hypothesis predicts all results of a wrong call."""
         trial = one.trial
         other = hypothesis.predict(trial.case)
         if not alike(one.seen.value, other.value, trial.allowed, trial.precision):
-            return False  # as most are: this ends at the first number that differs
+            return False  # the quick way out, which most hypotheses take
         fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
         return wrong <= fit.same and right <= fit.right
 
     def is_right(self, hypothesis: Hypothesis, one: Comparison) -> bool:
-        """Tell whether a hypothesis has all results of a call right."""
+        """Tell whether a hypothesis predicts the right results for a call."""
         return frozenset.union(*_own(one)) <= self.fit(hypothesis, one).right
 
     def accuses(self, hypothesis: Hypothesis) -> bool:
-        """Tell whether a hypothesis makes wrong what the answer has right."""
+        """Tell whether a hypothesis is wrong where the answer is right."""
         return not all(
             _own(one)[1] <= self.fit(hypothesis, one).right for one in [*self.right, *self.wrong]
         )
 
     def shows(self, mistake: Mistake | None, one: Comparison) -> bool:
-        """Tell whether what a mistake's sentence says can be seen in a call.
+        """Tell whether a mistake has an effect on a call: no variant of it is right there.
 
-        If one of its variants is right there, it cannot: without a cache, nothing is wrong with what
-        is done to the cached keys, though another variant is wrong there for a reason besides.
+        A mistake in the use of the cache, say, cannot be seen in a call without one.
         """
         return not any(self.is_right(each, one) for each in self.known if each.mistake is mistake)
 
     # Covers, those of fewest faults first
 
     def whole(self) -> Mistake | None:
-        """Find the known mistake that does what the answer does on every call, errors included.
+        """Find the known mistake that behaves like the answer on every call, errors included.
 
-        One that stops with the same words comes before one that stops with others.
+        A mistake whose errors have the same text comes first.
         """
         nearest = None
         for hypothesis in self.known:
@@ -157,7 +156,7 @@ class Table:
         return nearest
 
     def one(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
-        """Find the first hypothesis that explains all wrong calls; others may end in errors."""
+        """Find the first hypothesis that explains all wrong numbers; other calls may end in errors."""
         if not self._tells:
             return None
         for hypothesis in hypotheses:
@@ -167,10 +166,10 @@ class Table:
         return None
 
     def pairs(self) -> Iterator[Hypothesis]:
-        """Yield the known mistakes, called with changed arguments, that may explain the first call.
+        """Yield known mistakes with changed arguments that may explain the first wrong call.
 
-        A change that leaves the right numbers as they are is no fault. If one of the two does not
-        show on the first call, the other must explain that call by itself.
+        A change that leaves the right numbers as they are is no fault. If one fault has no effect on
+        the first call, the other must explain that call alone.
         """
         first = self.wrong[0]
         known = [one for one in self.known if one.predict(first.trial.case).error is None]
@@ -194,7 +193,7 @@ class Table:
                     yield both
 
     def only(self) -> Mistake | None:
-        """Find the only known mistake that explains all wrong calls, which may all be NaN."""
+        """Find the known mistake that alone explains all wrong calls, even if all numbers are NaN."""
         found = {
             one.mistake
             for one in self.known
@@ -204,13 +203,15 @@ class Table:
         return found.pop() if len(found) == 1 and is_told else None
 
     def together(self) -> list[Hypothesis]:
-        """List the pairs of known mistakes, made as one answer, that explain the first wrong call."""
+        """List pairs of known mistakes that explain the first wrong call if one answer makes both."""
         first = self.wrong[0]
         made = [one for one in self.known if hasattr(one.variant, "composed")]
         shown = {one for one in made if not self.is_right(one, first)}
-        alone = {one for one in shown if self.explains(one, first)}  # what it is with does not show
+        alone = {
+            one for one in shown if self.explains(one, first)
+        }  # the other one has no effect then
         if not all(np.isfinite(value).all() for value in leaves(first.seen.value)):
-            alone = set()  # many a fault gives NaN, in whatever company
+            alone = set()  # many faults give NaN
         pairs = [
             both
             for one, other in itertools.combinations(made, 2)
@@ -228,7 +229,7 @@ class Table:
         return found
 
     def two(self) -> Cover | None:
-        """Find the only two known mistakes of which each wrong result shows one alone, or both."""
+        """Find the only two known mistakes such that each wrong result has one of them, or both."""
         if len(self.wrong) < self._enough:
             return None
         candidates = self._candidates(self.wrong[:FIRST_CALLS], self.known)
@@ -252,7 +253,7 @@ class Table:
         return Cover(first[0], shown, second[0], others)
 
     def most(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
-        """Find the only fault that most wrong calls show by themselves."""
+        """Find the fault that explains the most wrong calls, if it is the only one."""
         covers = [
             Cover(hypothesis, [one for one in self.wrong if self.explains(hypothesis, one)])
             for hypothesis, _ in self._candidates(self.wrong[:FIRST_CALLS], hypotheses).values()
@@ -263,9 +264,9 @@ class Table:
         return best[0] if len(best) == 1 else None
 
     def by_results(self) -> Cover | None:
-        """Find the only known mistake that some results of several show, in every wrong call.
+        """Find the known mistake that explains the same results in every wrong call, if it is the only one.
 
-        It must explain most of the results that it makes wrong.
+        It must explain more than half of the results that it affects.
         """
         if len(self.wrong) < ENOUGH_CALLS or not all(one.parts for one in self.wrong):
             return None
@@ -294,18 +295,18 @@ class Table:
 
     @property
     def _enough(self) -> int:
-        """How many calls a fault must explain: more where others show nothing but an error."""
+        """How many calls a fault must explain: more if other calls end in errors."""
         return 2 if len(self.wrong) + len(self.right) == len(self.comparisons) else 3
 
     @cached_property
     def _tells(self) -> bool:
-        """Whether numbers that explain all wrong calls are more than a coincidence."""
+        """Whether a fault that explains all wrong calls is more than a coincidence."""
         return len(self.wrong) >= self._enough and is_telling(self.wrong)
 
     def _candidates(
         self, calls: Sequence[Comparison], hypotheses: Iterable[Hypothesis]
     ) -> dict[str, tuple[Hypothesis, Cells]]:
-        """Return the faults that explain a result of these calls, each one's best variant."""
+        """Return the faults that explain a result of these calls, each with its best variant."""
         best: dict[str, tuple[Hypothesis, Cells]] = {}
         for hypothesis in hypotheses:
             if not any(self.fit(hypothesis, one).same for one in calls):
@@ -325,15 +326,15 @@ class Table:
     def _with_those_behind(
         self, candidates: dict[str, tuple[Hypothesis, Cells]]
     ) -> dict[str, tuple[Hypothesis, Cells]]:
-        """Add the known mistakes that explain the first call which a candidate does not."""
+        """Add the known mistakes that explain the first call that a candidate leaves unexplained."""
         calls = {min(self._cells - cells, default=(0, 0))[0] for _, cells in candidates.values()}
         behind = [self.wrong[number] for number in sorted(calls)]
         return self._candidates(behind, self.known) | candidates
 
     def _share(self, one: tuple[Hypothesis, Cells], other: tuple[Hypothesis, Cells]) -> bool:
-        """Tell whether half of the wrong calls or more show one of two mistakes, the rest both at once.
+        """Tell whether two mistakes share the wrong results: at least half of the calls have one alone.
 
-        One result in ten may show neither: it may depend on what lies beyond an array.
+        The rest may have both. One result in ten may have neither, as from reads beyond an array.
         """
         (first, of_first), (second, of_second) = one, other
         alone = of_first - of_second, of_second - of_first
@@ -349,7 +350,7 @@ class Table:
         if 10 * len(unaccounted) >= len(self._cells):
             return False
         if contradict(*first.sentences, *second.sentences) and not of_first & of_second:
-            return False  # one fault, perhaps, which is neither
+            return False  # probably a single fault, and neither of these
         if not rest and all(len(self._numbers(cells)) > 1 for cells in alone):
             return True
         return all(map(self._is_told, (of_first, of_second))) and any(
@@ -357,7 +358,7 @@ class Table:
         )
 
     def _is_told(self, cells: Cells) -> bool:
-        """Tell whether enough numbers show a mistake or, where all are NaN, enough calls."""
+        """Tell whether enough numbers show a mistake, or enough calls if all are NaN."""
         if len(self._numbers(cells)) >= ENOUGH_NUMBERS:
             return True
         calls = [self.wrong[number] for number in {number for number, _ in cells}]
@@ -369,7 +370,7 @@ class Table:
         """Tell whether enough calls whose axes differ in length show a mistake."""
         values = [value for one in cover.shown for value in leaves(one.seen.value)]
         if any(np.asarray(value).dtype == bool for value in values):
-            return False  # two values alone: many a fault gives them in some calls
+            return False  # with only two values, many faults fit some calls
         if 2 * len(cover.shown) < len(self.wrong):
             return False
         telling = [
@@ -385,7 +386,7 @@ class Table:
         return len(calls) >= ENOUGH_CALLS and len(self._numbers(telling)) >= enough
 
     def _results_of(self, hypothesis: Hypothesis) -> Parts:
-        """Return the results that a mistake explains in every call that it makes wrong."""
+        """Return the results that a mistake explains in every wrong call that it affects."""
         shared, excluded, its_own = set[int](), set[int](), set[int]()
         for one in self.wrong:
             fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
@@ -421,7 +422,7 @@ def _fit(hypothesis: Hypothesis, one: Comparison) -> Fit:
     if other.error is not None or other.out_of_time:
         return NOWHERE
     applies, its = hypothesis.applies(case), parts_of(other.value, trial)
-    if one.parts is None or its is None or case.verify:  # compared as a whole
+    if one.parts is None or its is None or case.verify:  # the whole result is compared
         is_same = applies and alike(value, other.value, trial.allowed, trial.precision)
         if is_same and not one.wrong_in_numbers:
             is_right = True
@@ -457,16 +458,16 @@ def _is_nan_in_part(one: Comparison) -> bool:
 
 
 def _same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -> bool | None:
-    """Tell whether a mistake ends every call as the answer does: True with errors of the same words.
+    """Compare a mistake with the answer on every call; None if they differ.
 
-    An error alone proves little, and its words depend on how the answer is written; nor does
-    a dtype prove anything. One wrong number at least must be shared. None if a call differs.
+    True means that errors have the same text, False that they have only the same type. At least one
+    wrong number must be shared, as an error or a dtype alone proves little.
     """
     shared_a_wrong_number, same_words = False, True
     for one in comparisons:
         trial, seen = one.trial, one.seen
         other = hypothesis.predict(trial.case)
-        asked_for = trial.case.raises or ()  # in words of the learner's own
+        asked_for = trial.case.raises or ()  # the text of such an error is up to the learner
         if isinstance(other.error, asked_for) and isinstance(seen.error, asked_for):
             continue
         if other.out_of_time or type(other.error).__name__ != type(seen.error).__name__:

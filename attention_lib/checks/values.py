@@ -1,4 +1,4 @@
-"""Judging an answer that is a value: numbers worked out by hand."""
+"""Judge an answer that is a value: numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def judge_value(exercise: Exercise, answer: Any) -> Report:
     shape = np.shape(exercise.reference)
     try:
         entries = np.asarray(answer, object)
-    except ValueError:  # arrays whose shapes do not fit together
+    except ValueError:  # ragged arrays
         entries = np.array(None)
     fits = entries.shape == shape
     got = np.array([_number(entry) for entry in entries]) if fits else np.array(np.nan)
@@ -50,7 +50,7 @@ def _off(got: NDArray[np.float64], value: Any, distance: float) -> NDArray[np.bo
 
 
 def _wrong_sum(got: NDArray, value: Any, tolerance: float) -> str:
-    """Say that numbers which should sum to 1 do not; empty if they do, or need not."""
+    """Say that numbers do not sum to 1; empty if they do, or need not."""
     total, room = float(got.sum()), got.size * tolerance
     sums_to_one = abs(np.asarray(value, float).sum() - 1) <= 1e-9
     if not sums_to_one or abs(total - 1) <= room:
@@ -59,7 +59,7 @@ def _wrong_sum(got: NDArray, value: Any, tolerance: float) -> str:
 
 
 def _number(entry: Any) -> float:
-    """Return an entry of a value as a number: NaN for one that is none."""
+    """Convert an entry to a float; NaN if it is not a number."""
     if isinstance(entry, (str, bytes)):
         return math.nan
     try:

@@ -1,4 +1,4 @@
-"""The verdict on an answer."""
+"""Hold the verdict on an answer."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Report:
 
     exercise: Exercise
     outcome: Outcome
-    sentence: str  # the fault, and its rule: said at once
+    sentence: str  # the fault and its rule
     comparison: Comparison | None = None
-    case_count: int = 0  # of a right answer, how many cases it was tried on
-    mistake: str = ""  # the id of the known mistake that was recognized
-    advice: tuple[str, ...] = ()  # for a right answer: what it should do otherwise all the same
-    edit: str = ""  # the change of source that makes results right: shown when asked
+    case_count: int = 0  # for a right answer, the number of cases
+    mistake: str = ""  # the id of the recognized mistake
+    advice: tuple[str, ...] = ()  # for a right answer: what it should still do differently
+    edit: str = ""  # the change of source that makes results right; folded in the panel
 
 
 def sentences(first: str, second: str) -> str:
-    """Join two sentences, the first of which may lack its full stop."""
+    """Join two sentences, with a full stop after the first if it has no ending."""
     ended = first if not second or first.endswith((".", "?", "!")) else f"{first}."
     return f"{ended} {second}".rstrip()

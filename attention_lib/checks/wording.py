@@ -1,4 +1,4 @@
-"""How values and functions are named in the sentences that learners read."""
+"""Name values and functions in the sentences that learners read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIBRARY = "lib"  # what the notebooks import attention_lib as
 
 
 def described(value: Any) -> str:
-    """Say what a value is: ``an array of shape (2, 3)``."""
+    """Describe a value: ``an array of shape (2, 3)``."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
     if is_tensor(value):
@@ -30,7 +30,7 @@ def described(value: Any) -> str:
 
 
 def distinguished(got: Any, right: Any) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart."""
+    """Write two numbers with enough digits to tell them apart."""
     if isinstance(right, (bool, np.bool_)):
         return str(bool(got)), str(bool(right))
     digits = digits_apart(got, right)
@@ -38,21 +38,21 @@ def distinguished(got: Any, right: Any) -> tuple[str, str]:
 
 
 def digits_apart(got: Any, right: Any) -> int:
-    """Return how many digits it takes to tell two numbers apart, at least 4."""
+    """Return the number of digits that tell two numbers apart, at least 4."""
     apart = (n for n in range(4, 17) if f"{got + 0.0:.{n}g}" != f"{right + 0.0:.{n}g}")
     return next(apart, 17)
 
 
 def full_name(function: Callable[..., Any]) -> str:
-    """Return a function's dotted name, module and all, as calls of it are watched by."""
+    """Return a function's module and qualified name, as `watched_calls` takes it."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def known_name(name: str) -> str:
-    """Return the name of a function as a learner knows it, without a library's private parts."""
+    """Return the public name of a function from its dotted name."""
     package, *inner = name.partition(".<locals>")[0].split(".")
     last = [] if "<locals>" in name else inner[-1:]
     if package == "attention_lib":
-        return ".".join([LIBRARY, *last])  # the name that is exported, whatever module has it
+        return ".".join([LIBRARY, *last])  # the package exports all its public names
     parts = [part for part in inner[: len(inner) - len(last)] if not part.startswith("_")]
     return ".".join([package, *parts, *last])
