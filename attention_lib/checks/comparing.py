@@ -1,4 +1,4 @@
-"""Comparing a result with the reference: is it right, and the sentence that says what is not."""
+"""Compare a result with the reference, and say what is wrong with it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ NUMERIC = (np.ndarray, np.generic, int, float)
 class Part:
     """One array of a result beside the right one."""
 
-    name: str  # "result 2" of several, "part 1 of result 2" of a pair within; empty of one alone
+    name: str  # "result 2", or "part 1 of result 2" in a nested one; empty if there is one alone
     value: Any
     expected: Expected
     allowed: Any
 
     @property
     def numbers(self) -> NDArray[Any] | None:
-        """The value as an array of real numbers; None for anything else."""
+        """The value as an array of real numbers, or None."""
         value = as_numbers(self.value)
         got = np.asarray(value) if isinstance(value, NUMERIC) else None
         return got if got is not None and got.dtype.kind in "biuf" else None
 
     @functools.cached_property
     def off(self) -> NDArray[np.bool_] | None:
-        """The wrong entries, marked; None where the value is no array of the right shape."""
+        """A mask of the wrong entries; None if the value has another shape or is not numeric."""
         got = self.numbers
         if got is None or got.shape != self.expected.values.shape:
             return None
@@ -49,7 +49,7 @@ class Part:
 
 
 def parts_of(value: Any, trial: Trial) -> tuple[Part, ...] | None:
-    """Return each array of a result beside the right one; None if there are not as many."""
+    """Pair each array of a result with the right one; None if their number differs."""
     try:
         return tuple(_parts(value, trial.expected, trial.allowed, ""))
     except _AnotherCount:
@@ -57,7 +57,7 @@ def parts_of(value: Any, trial: Trial) -> tuple[Part, ...] | None:
 
 
 class _AnotherCount(Exception):
-    """Raised where a result has not as many parts as it should."""
+    """Raised for a result with too few or too many parts."""
 
 
 def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]:
@@ -73,7 +73,7 @@ def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an answer did on one case, compared once with what is right on it."""
+    """An answer's call on one case, compared with the expected result; cached."""
 
     name: str  # of the exercise
     trial: Trial
@@ -87,12 +87,12 @@ class Comparison:
 
     @property
     def failed(self) -> bool:
-        """Whether the answer did anything but what is right on this case."""
+        """Whether the call is wrong in any way."""
         return self.stopped or self.problem is not None
 
     @functools.cached_property
     def problem(self) -> str | None:
-        """What is wrong with the value that came back, in one sentence."""
+        """A sentence on what is wrong with the returned value; None if nothing is."""
         if self.seen.error is not None:
             return None
         name, value, case = self.name, self.seen.value, self.trial.case
@@ -113,7 +113,7 @@ class Comparison:
 
     @functools.cached_property
     def parts(self) -> tuple[Part, ...] | None:
-        """Each array of the result beside the right one; None where nothing can be compared."""
+        """The arrays of the result, each with the right one; None if they cannot be compared."""
         case = self.trial.case
         if self.seen.error is not None or case.raises or case.verify:
             return None
@@ -121,7 +121,7 @@ class Comparison:
 
     @property
     def about_dtype(self) -> str | None:
-        """What is wrong with a dtype, or wider than asked for, whatever the numbers are."""
+        """A sentence on a dtype that is wrong or too wide, whatever the numbers are."""
         named = (
             (f"{part.name} of {self.name}" if part.name else self.name, part)
             for part in self.parts or ()
@@ -144,7 +144,7 @@ class Comparison:
 
 
 def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str | None:
-    """Say that there are too few or too many results; `part` is what each of several is called."""
+    """Say that there are too few or too many results; `part` is the word for one of them."""
     if not isinstance(expected, tuple):
         return None
     if not isinstance(value, (tuple, list)) or len(value) != len(expected):
@@ -193,7 +193,7 @@ def _problem_with_dtype(name: str, value: Any, expected: Expected) -> str | None
 
 
 def _is_whole(value: np.ndarray, expected: Expected) -> bool:
-    """Tell whether whole numbers are asked for, which floats and other integers may hold."""
+    """Tell whether integers are expected, and the value has any integer or floating dtype."""
     return expected.dtype.kind in "iu" and value.dtype.kind in "iuf"
 
 
@@ -207,7 +207,7 @@ def is_wider(value: Any, expected: Expected) -> bool:
 
 
 def _remark_on_dtype(name: str, part: Part) -> str | None:
-    """Say of a right result that its dtype is wider than asked for."""
+    """Remark on a right result whose dtype is wider than asked for."""
     value, expected = part.value, part.expected
     if expected.device or expected.scalar or not is_wider(value, expected):
         return None
@@ -218,7 +218,7 @@ def _remark_on_dtype(name: str, part: Part) -> str | None:
 
 
 def _first_of_a_pair(value: Any, expected: Expected) -> str:
-    """Say that the first part of a pair, such as attention returns, has the shape asked for."""
+    """Say that the first part of a returned pair has the right shape."""
     if not isinstance(value, tuple) or len(value) != 2:
         return ""
     if np.shape(value[0]) != expected.values.shape:
@@ -230,7 +230,7 @@ def _first_of_a_pair(value: Any, expected: Expected) -> str:
 
 
 def _origin_of_dtype(got: Any, right: Any) -> str:
-    """Say where a dtype comes from that learners do not ask for."""
+    """Say how an unexpected dtype comes about."""
     if (got, right) == (np.float64, np.float32):
         return " What meets a float64 array becomes float64."
     if isinstance(got, np.dtype) and got.kind in "iu" and right == np.float64:
@@ -264,7 +264,7 @@ def _problem_with_values(name: str, got: NDArray, expected: Expected, allowed: A
 
 
 def differing(got: NDArray, expected: NDArray, allowed: Any) -> NDArray[np.bool_]:
-    """Mark the entries further from the exact value than rounding explains."""
+    """Return a mask of the entries that differ by more than the tolerance."""
     got = got.astype(np.float64) if got.dtype.kind != "b" else got.astype(float)
     expected = np.asarray(expected, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -281,7 +281,7 @@ def _where(marked: NDArray[np.bool_]) -> str:
 
 
 def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
-    """Tell whether two results are the same but for rounding, whatever their dtypes."""
+    """Tell whether two results are equal up to rounding, whatever their dtypes."""
     if isinstance(value, (tuple, list)) and isinstance(other, (tuple, list)):
         parts = allowed if isinstance(allowed, tuple) else (allowed,) * len(other)
         return len(value) == len(other) and all(
@@ -305,7 +305,7 @@ def alike(value: Any, other: Any, allowed: Any, precision: Any) -> bool:
 
 
 def _rounding(numbers: NDArray, allowed: Any, precision: Any) -> Any:
-    """Return by how much each number of two results that are alike may differ."""
+    """Return the tolerance of each number in comparing two results."""
     size = np.abs(np.where(np.isfinite(numbers), numbers, 0.0))
     rounding = 8 * SLACK * float(precision.eps) * size
     for part in allowed if isinstance(allowed, tuple) else (allowed,):
@@ -313,8 +313,8 @@ def _rounding(numbers: NDArray, allowed: Any, precision: Any) -> Any:
             return rounding + part
     if not size.ndim:
         return rounding
-    # No tolerance has this shape. A sum that nearly cancels has the rounding of its terms, which
-    # are as large as its neighbors.
+    # No tolerance has this shape. A sum that nearly cancels has the rounding error of its terms,
+    # which are as large as its neighbors.
     return rounding + SLACK * float(precision.eps) * size.max(axis=-1, keepdims=True, initial=0.0)
 
 

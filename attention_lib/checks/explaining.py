@@ -1,4 +1,4 @@
-"""Explaining wrong results: the smallest cover of the table that accuses nothing right."""
+"""Explain wrong results: try the steps below until one finds why they are wrong."""
 
 from __future__ import annotations
 
@@ -29,30 +29,33 @@ from attention_lib.checks.verdict import Report, sentences
 
 ALL = ", and every result is right."  # the end of an edit that mends the whole answer
 TOGETHER = "Two faults together give your numbers. "
-OF_TWO = ("Besides", "a second one")  # in a sentence that names two faults
-MOST_FIRST_EDITS = 10  # edits after which a second fault is looked for
-CLOSE = 1e-3  # relative: edited answers this near to a hypothesis are compared number by number
+OF_TWO = ("Besides", "a second one")  # show that a sentence names two faults
+MOST_FIRST_EDITS = 10  # edits that are tried together with a second fault
+CLOSE = 1e-3  # the relative distance within which a result is compared with a hypothesis in full
 
 
 def explain(attempt: Attempt) -> Report | None:
-    """Say why results are wrong by the first step that finds out, and why others are wrong besides."""
+    """Explain wrong results by the first step that can, then calls that fail in another way."""
     report = _explained(attempt) or _missing_error(attempt)
-    with silenced(), contextlib.suppress(Exception):  # of odd values: this takes away no verdict
+    with (
+        silenced(),
+        contextlib.suppress(Exception),
+    ):  # an explanation that fails leaves the verdict as it is
         if besides := _beside(attempt, report):
             return _with_advice(attempt, f"Besides: {besides}", report)
     return report
 
 
 def _beside(attempt: Attempt, report: Report | None) -> str:
-    """Say why calls fail in another way than the one that a report explains."""
+    """Explain the calls that fail in another way than a report says."""
     first = report or attempt.problem
     if first is None or first.comparison is None or first.edit.endswith(ALL):
         return ""
     if any(words in first.sentence for words in OF_TWO) or first.comparison.seen.refused_call:
         return ""
-    kinds = {_kind_of(first.comparison), "raises"}  # a missing error has words of its own
+    kinds = {_kind_of(first.comparison), "raises"}  # `problems.beside` tells of missing errors
     if not report and not first.comparison.stopped:
-        kinds.add("spoiled")  # beside wrong numbers, the NaN of another call misleads
+        kinds.add("spoiled")  # next to wrong numbers, NaN in another call misleads
     rest = [
         one
         for one in attempt.comparisons
@@ -62,9 +65,9 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
 
 
 def _is_made_by(attempt: Attempt, report: Report, one: Comparison) -> bool:
-    """Tell whether the known mistake that a report names fails on a call as the answer does."""
+    """Tell whether the known mistake that a report names fails as the answer does on a call."""
     named = attempt.table.variants_of(report.mistake)
-    if one.stopped:  # a plain number divided by 0 is an error, and an array is NaN
+    if one.stopped:  # division by 0 is an error for a plain number, and NaN for an array
         errors = {type(each.predict(one.trial.case).error) for each in named}
         return isinstance(one.seen.error, (*errors - {type(None)}, ArithmeticError))
     return any(attempt.table.explains(each, one) for each in named)
@@ -82,7 +85,7 @@ def _explained(attempt: Attempt) -> Report | None:
         with silenced():
             try:
                 report = step(attempt)
-            except Exception:  # odd values or source: advice that fails takes away no verdict
+            except Exception:  # an explanation that fails leaves the verdict as it is
                 continue
         if report:
             return report
@@ -90,17 +93,17 @@ def _explained(attempt: Attempt) -> Report | None:
 
 
 def _missing_error(attempt: Attempt) -> Report | None:
-    """Say why an error is missing."""
+    """Say why an answer does not raise an error that it should."""
     first = _first_failing(attempt)
     if first is None or not first.trial.case.raises:
         return None
-    with silenced(), contextlib.suppress(Exception):  # of odd source, as above
+    with silenced(), contextlib.suppress(Exception):  # as above
         return _with_advice(attempt, unrefused(attempt.exercise, attempt.answer, first))
     return None
 
 
 def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> str:
-    """Say why some calls are wrong that a report does not explain; empty if nothing is found."""
+    """Explain calls that a report does not explain; empty if nothing is found."""
     rest = dataclasses.replace(attempt, comparisons=calls, is_rest=True)
     problem = rest.problem
     if attempt.is_rest or problem is None or problem.comparison is None:
@@ -113,12 +116,12 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
         found = problem if is_explained else None
     sentence = found.sentence.removeprefix(TOGETHER) if found else ""
     if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
-        return ""  # one fault, perhaps, that fails in two ways
+        return ""  # probably one fault that fails in two ways
     return sentence
 
 
 def _lines(sentence: str) -> set[str]:
-    """Return the numbers of the lines that a sentence names."""
+    """Return the line numbers in a sentence."""
     return set(re.findall(r"line (\d+)", sentence))
 
 
@@ -142,9 +145,9 @@ def _first_failing(attempt: Attempt) -> Comparison | None:
 
 
 def known_mistake(attempt: Attempt) -> Report | None:
-    """Name the known mistake that does what the answer does on every call.
+    """Name the known mistake that behaves like the answer on every call.
 
-    Where every number is NaN or infinite, the source is looked at first.
+    If all numbers are NaN or infinite, `explain` reads the source first.
     """
     table = attempt.table
     shown = any(np.isfinite(value).any() for one in table.wrong for value in leaves(one.seen.value))
@@ -152,7 +155,7 @@ def known_mistake(attempt: Attempt) -> Report | None:
 
 
 def known_on_every_call(attempt: Attempt) -> Report | None:
-    """Name the known mistake of every call, also where all numbers are NaN or infinite."""
+    """Name the known mistake of every call, even if all numbers are NaN or infinite."""
     if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
         return None
     table, failing = attempt.table, _first_failing(attempt)
@@ -168,7 +171,7 @@ def known_on_every_call(attempt: Attempt) -> Report | None:
 
 
 def edit_that_mends_all(attempt: Attempt) -> Report | None:
-    """Name the small change, or two, that make every result right."""
+    """Name one or two small changes of the source that make every result right."""
     for mend in attempt.search.wholes() if attempt.search else ():
         left = left_after(attempt, mend.answer)
         if left is not None:
@@ -179,12 +182,12 @@ def edit_that_mends_all(attempt: Attempt) -> Report | None:
 
 
 def _with_edit(attempt: Attempt, faults: str, edit: str) -> Report | None:
-    """Say which faults an edit repairs, and fold the edit below; none if an error has said them."""
+    """Add an edit to the report, and the faults that it repairs."""
     report = _with_advice(attempt, faults) or attempt.problem
     return dataclasses.replace(report, edit=edit) if report else None
 
 
-# What the sentence of an error says, and the fault in the line that repeats it.
+# A part of an error's sentence, and a part of the fault that says the same.
 REPEATED = (
     ("its axis", "loses the axis"),
     ("is a word of torch", "is a word of torch"),
@@ -198,7 +201,7 @@ REPEATED = (
 
 
 def _unsaid(attempt: Attempt, faults: Sequence[str]) -> list[str]:
-    """Leave out the faults that the sentence of an error has named."""
+    """Leave out the faults that the error's sentence has named."""
     problem = attempt.problem
     said = problem.sentence if problem and problem.outcome == "error" else ""
     return [
@@ -209,18 +212,18 @@ def _unsaid(attempt: Attempt, faults: Sequence[str]) -> list[str]:
 
 
 def known_beside_errors(attempt: Attempt) -> Report | None:
-    """Name the known mistake of all wrong numbers, where other calls end in errors."""
+    """Name the known mistake that explains all wrong numbers, if other calls end in errors."""
     return _covered(attempt, attempt.table.one(attempt.table.known))
 
 
 def relation_to_the_right(attempt: Attempt) -> Report | None:
-    """Say how all wrong numbers come from the right ones."""
+    """Say how all wrong numbers differ from the right ones, such as by a factor."""
     relation = related(attempt.exercise, attempt.table.wrong)
     return _related(attempt, relation, GIVEN) if relation else None
 
 
 def changed_call(attempt: Attempt) -> Report | None:
-    """Name the changed arguments for which all wrong numbers would be right."""
+    """Name changed arguments for which all wrong numbers would be right."""
     return _covered(attempt, attempt.table.one(attempt.table.changed))
 
 
@@ -228,7 +231,7 @@ def changed_call(attempt: Attempt) -> Report | None:
 
 
 def two_in_one_answer(attempt: Attempt) -> Report | None:
-    """Name two known mistakes that give all wrong numbers when one answer makes both."""
+    """Name two known mistakes that explain all wrong numbers if one answer makes both."""
     return _covered(attempt, attempt.table.one(attempt.table.together()))
 
 
@@ -241,9 +244,9 @@ def two_known(attempt: Attempt) -> Report | None:
 
 
 def result_fault_and_known(attempt: Attempt) -> Report | None:
-    """Name a fault of the whole result, and the known mistake that is left without it."""
+    """Name a fault of the whole result, and the known mistake that is left once it is undone."""
     exercise, table = attempt.exercise, attempt.table
-    unexplained = set[bytes]()  # what undoing makes of the first call: many sizes are equal
+    unexplained = set[bytes]()  # results without a fault, as equal sizes lead to the same result
     for sentence, undone in faults_of_result(exercise, table.wrong[0]):
         first = undone(table.wrong[0])
         numbers = _as_bytes(first.seen.value)
@@ -261,14 +264,14 @@ def result_fault_and_known(attempt: Attempt) -> Report | None:
 
 
 def _as_bytes(value: Any) -> bytes:
-    """Return a result as bytes that are the same for the same numbers."""
+    """Convert a result to bytes that are equal for equal numbers."""
     if isinstance(value, (tuple, list)):
         return b"".join(map(_as_bytes, value))
     return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
 
 
 def edit_and_known(attempt: Attempt) -> Report | None:
-    """Name a small change of the source, and the fault that is left after it."""
+    """Name a small change of the source, and the known fault that is left after it."""
     table, search = attempt.table, attempt.search
     failing = _first_failing(attempt)
     unfit = attempt.exercise.run or any(one.trial.case.verify for one in attempt.comparisons)
@@ -288,7 +291,7 @@ def edit_and_known(attempt: Attempt) -> Report | None:
 
 
 def _left_by(attempt: Attempt, mend: Mend, comparisons: Sequence[Comparison]) -> str:
-    """Name the fault that is left after a mend; empty if none is known, or the mend brings one in."""
+    """Name the fault left after a mend; empty if it is unknown, or the mend makes new ones."""
     before = {id(one.trial): one for one in attempt.comparisons}
     for one in comparisons:
         if one.stopped or (one.wrong_in_numbers and one.trial.case.raises):
@@ -303,11 +306,11 @@ def _left_by(attempt: Attempt, mend: Mend, comparisons: Sequence[Comparison]) ->
 
 
 def _spoils(before: Comparison, after: Comparison) -> bool:
-    """Tell whether a change makes numbers wrong that were right: then it brings in a fault."""
+    """Tell whether an edit makes right numbers wrong."""
     if before.seen.error is not None or before.trial.case.raises:
         return False
     if before.parts and after.parts is None:
-        return True  # another number of results
+        return True  # the number of results has changed
     if after.wrong_in_numbers and not before.wrong_in_numbers:
         return True
     pairs = zip(before.parts or (), after.parts or (), strict=False)
@@ -318,9 +321,9 @@ def _spoils(before: Comparison, after: Comparison) -> bool:
 
 
 class _Prints:
-    """The numbers of hypotheses on one call, each as one number, to find which are close to others.
+    """Fingerprints of what hypotheses predict for one call.
 
-    Hundreds of edited answers are held against them.
+    They are compared with the results of hundreds of edited answers.
     """
 
     def __init__(self, failing: Comparison, hypotheses: Sequence[Hypothesis]) -> None:
@@ -332,7 +335,7 @@ class _Prints:
         self._prints = [one for one in prints if one is not None]
 
     def may_be(self, value: object) -> bool:
-        """Tell whether a result is nearly that of a hypothesis."""
+        """Tell whether a result is close to the prediction of a hypothesis."""
         mine = _print_of(value)
         return mine is not None and any(
             shapes == mine[0] and abs(number - mine[1]) <= CLOSE * abs(number)
@@ -341,7 +344,7 @@ class _Prints:
 
 
 def _print_of(value: object) -> tuple[tuple[tuple[int, ...], ...], float] | None:
-    """Return the shapes of a result's parts, and a weighted sum of their numbers."""
+    """Make a fingerprint of a result: its shapes, and a weighted sum of its numbers."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
     if not all(isinstance(part, (np.ndarray, np.generic, int, float)) for part in parts):
         return None
@@ -359,17 +362,17 @@ def _print_of(value: object) -> tuple[tuple[tuple[int, ...], ...], float] | None
 
 
 def known_in_most_calls(attempt: Attempt) -> Report | None:
-    """Name the known mistake that most wrong calls show, and which they are."""
+    """Name the known mistake that explains most wrong calls, and say which."""
     return _covered(attempt, attempt.table.most(attempt.table.known))
 
 
 def known_in_some_results(attempt: Attempt) -> Report | None:
-    """Name the known mistake that some results of several show, in every call."""
+    """Name the known mistake that explains some of several results in every call."""
     return _covered(attempt, attempt.table.by_results())
 
 
 def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
-    """Say what a cover says: its sentences, and in which calls or results they hold."""
+    """Report a cover: its sentences, and in which calls or results they hold."""
     if cover is None:
         return None
     table, mistake, second = attempt.table, cover.first.mistake, cover.second
@@ -396,7 +399,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
         arising = _origin_in(attempt, [*others, *shown, *right])
         arising = arising or _rest_of(attempt, report, [*others, *right])
-        if sentence in arising:  # both faults show in the other calls
+        if sentence in arising:  # the other calls have both faults
             sentence = f"{TOGETHER}{arising}"
         elif arising and 2 * len(shown) > count:
             sentence += f" Besides: {arising}"
@@ -412,12 +415,12 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
 
 
 def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
-    """Tell whether a size that these calls share, or a changed argument, explains them as well."""
+    """Tell whether a common size or a changed argument explains these calls as well."""
     sentence = cover.first.sentences[0]
     return share_a_size(table.exercise, cover.shown, others) or any(
         all(table.explains(one, call) for call in cover.shown)
         for one in table.changed
-        if not contradict(sentence, one.sentences[0])  # or both say the same
+        if not contradict(sentence, one.sentences[0])  # else both say the same
     )
 
 
@@ -434,11 +437,11 @@ def _results(places: frozenset[int]) -> str:
     return f"results {', '.join(first)} and {last}" if first else f"result {last}"
 
 
-# Where results are wrong, and lines that do not do what they seem to
+# Where results are wrong, and misleading lines
 
 
 def where_it_arises(attempt: Attempt) -> Report | None:
-    """Name the line in which NaN, infinity or a negative index arises, in wrong calls alone."""
+    """Name the line in which NaN, infinity or a negative index arises in wrong calls only."""
     advice, first = _origin_in(attempt, attempt.comparisons), _first_failing(attempt)
     if not advice or first is None:
         return None
@@ -446,7 +449,7 @@ def where_it_arises(attempt: Attempt) -> Report | None:
     if other:
         return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
     if any(map(is_spoiled, attempt.comparisons)) and not is_spoiled(first):
-        return None  # beside a wrong number, the NaN of another call misleads
+        return None  # next to wrong numbers, NaN in another call misleads
     return _with_advice(attempt, advice)
 
 
@@ -455,13 +458,13 @@ def _origin_in(attempt: Attempt, comparisons: Sequence[Comparison]) -> str:
 
 
 def loop_over_one_axis(attempt: Attempt) -> Report | None:
-    """Name a loop over the first axis that is right for one number of axes alone."""
+    """Name a loop over the first axis that is right for only one number of axes."""
     advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
     return _with_advice(attempt, advice)
 
 
 def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) -> Report | None:
-    """Add advice to a report, or to the first problem."""
+    """Add advice to a report, by default that of the first problem."""
     report = report or attempt.problem
     if not advice or report is None:
         return None
@@ -469,12 +472,12 @@ def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) ->
 
 
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
-    """Say what the wrong calls have that the others lack."""
+    """Name a feature that tells the wrong calls from the right ones."""
     return _related(attempt, "", NUMBERS)
 
 
 def _related(attempt: Attempt, relation: str, plainest: int) -> Report | None:
-    """Join the difference on the first wrong call, a relation, and a contrast up to a rank."""
+    """Report the first wrong number, a relation, and a contrast of at most the given rank."""
     first = attempt.table.wrong[0]
     explained = relation, contrast(attempt.exercise, attempt.comparisons, plainest)
     if not first.problem or not any(explained):
@@ -484,10 +487,10 @@ def _related(attempt: Attempt, relation: str, plainest: int) -> Report | None:
 
 
 def lines_of_the_source(attempt: Attempt) -> Report | None:
-    """Name the change that makes most results right, or a line that does not do what it seems to."""
+    """Name the edit that makes most results right, or a misleading line."""
     problem = attempt.problem
     if problem is None or (problem.comparison and problem.comparison.trial.case.verify):
-        return None  # the exercise explains its own numbers
+        return None  # the exercise's `verify` explains its numbers
     mend = attempt.search.in_part() if attempt.search else None
     if mend:
         edit = f"{mend.words}, and this result is right; then look at the next."
@@ -500,7 +503,7 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
 
 Step = Callable[[Attempt], Report | None]
 
-# One fault before two, all wrong numbers before some, and what to change before where to look.
+# One fault comes before two, all wrong numbers before some, and what to change before where to look.
 STEPS: tuple[Step, ...] = (
     edit_that_mends_all,
     known_on_every_call,
@@ -532,4 +535,6 @@ OF_ALL_CALLS = (
     known_in_some_results,
     where_it_is_wrong,
 )
-OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)  # errors have their own words
+OF_NUMBERS = tuple(
+    step for step in STEPS if step not in OF_SOURCE
+)  # steps that need wrong numbers in the first failing call

@@ -1,4 +1,4 @@
-"""Problems of an answer: wrong results, errors, forbidden calls, side effects, slow or large work."""
+"""Report problems of an answer: wrong results, errors, forbidden calls, side effects, probes."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
-MOST_ERROR_CHARACTERS = 1000  # of an error's text, which an answer may make as long as it likes
+MOST_ERROR_CHARACTERS = 1000  # of an error's text
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """An answer to an exercise, and what it did on the cases."""
+    """An answer to an exercise, and its comparison with the reference on each case."""
 
     exercise: Exercise
     answer: Answer
     comparisons: Sequence[Comparison]
-    seed: int = 0  # what the probes draw from
-    is_cut: bool = False  # it was slow, and wrong before it was called on all cases
-    reads_source: bool = False  # it was written in this process: source is read in no other
-    is_rest: bool = False  # calls are left out, whose fault is told already
+    seed: int = 0  # of the probes
+    is_cut: bool = False  # slow and wrong, so not called on all cases
+    reads_source: bool = False  # the answer lives in this process, so its source may be read
+    is_rest: bool = False  # some calls are left out, as their fault is explained already
 
     @functools.cached_property
     def table(self) -> Table:
-        """The hypotheses, held against the answer's numbers."""
+        """The hypotheses, compared with the answer's results."""
         return Table(self.exercise, self.comparisons)
 
     @functools.cached_property
@@ -63,7 +63,7 @@ class Attempt:
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
-    """Report the first call of a function that may not do the answer's work."""
+    """Report the first call of a forbidden function."""
     exercise = attempt.exercise
     name = next((one.seen.forbidden for one in attempt.comparisons if one.seen.forbidden), "")
     if not name:
@@ -90,7 +90,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
 
 
 def second_readings(attempt: Attempt) -> Iterator[Report]:
-    """Report a wrong result of a call that read an iterator twice."""
+    """Report a wrong result of a call that reads an iterator twice."""
     for comparison in attempt.comparisons:
         if comparison.seen.read_again and comparison.failed:
             yield Report(
@@ -103,7 +103,7 @@ def second_readings(attempt: Attempt) -> Iterator[Report]:
 
 
 def results(attempt: Attempt) -> Iterator[Report]:
-    """Report every result that is not right, and every error."""
+    """Report every wrong result and every error."""
     for comparison in attempt.comparisons:
         if comparison.stopped:
             yield _error_report(attempt.exercise, comparison)
@@ -113,9 +113,9 @@ def results(attempt: Attempt) -> Iterator[Report]:
 
 
 def changed_inputs(attempt: Attempt) -> Iterator[Report]:
-    """Report an input that is changed where a result is wrong in its dtype alone.
+    """Report a changed input if results are wrong only in their dtype.
 
-    What is written into an array takes its dtype.
+    Writing into the input is the cause: an array keeps its dtype.
     """
     first = attempt.problem.comparison if attempt.problem else None
     if first is None or not first.seen.changed or first.stopped or first.wrong_in_numbers:
@@ -148,7 +148,7 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
 
 
 def _error_asked_for(exercise: Exercise, case: Case) -> str:
-    """Say which error a call should raise, and for which numbers; empty if it should raise none."""
+    """Say which error a case asks for, and for which numbers; empty if for none."""
     if not case.raises:
         return ""
     arguments = exercise.arguments_of(case).items()
@@ -167,7 +167,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
-    """Say in which line of which cell or file a call stopped; empty if in none of the learner's."""
+    """Name the learner's line, cell or file in which a call stopped; empty if there is none."""
     if not frames or "site-packages" in frames[-1].filename:
         return ""
     line, file = frames[-1].lineno, frames[-1].filename
@@ -184,13 +184,13 @@ ABOUT_DTYPE = "dtype|float64|float32|astype"
 
 
 def beside(attempt: Attempt, problem: Report) -> Report:
-    """Say what is wrong besides numbers: an error that is missing, a warning, a changed input."""
+    """Add other problems to a report: a missing error, a warning, a changed input."""
     if not attempt.problem:
         return problem
     with silenced():
         try:
             faults = list(_besides(attempt, problem))
-        except Exception:  # odd values: what is told besides takes away no verdict
+        except Exception:  # an explanation that fails leaves the verdict as it is
             return problem
     told = " ".join(f"Besides: {one.strip()}" for one in faults)
     sentence = f"{problem.sentence} {told.replace('returns the right values but ', '')}".rstrip()
@@ -221,7 +221,7 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:
-    """Report each kind of thing once that an answer does besides returning a value."""
+    """Report each kind of side effect once."""
     for sentence, comparison in _first_effects(attempt).values():
         yield Report(attempt.exercise, "wrong", sentence, comparison)
 
@@ -249,7 +249,7 @@ def _effects_in(attempt: Attempt, comparison: Comparison) -> dict[str, str]:
 
 
 def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
-    """Remark on what a right answer prints, and on a wider dtype than asked for."""
+    """Remark on the output of a right answer, and on a wider dtype than asked for."""
     exercise = attempt.exercise
     printed = (_side_effects_of(exercise, one.seen).get("printed") for one in attempt.comparisons)
     for sentence in (next(filter(None, printed), None), _about_dtype(attempt)):
@@ -277,7 +277,7 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
         )
     if seen.warnings:
         quiet = ""
-        if "encountered in" in seen.warnings[0]:  # NumPy's words of floating point
+        if "encountered in" in seen.warnings[0]:  # a floating-point warning of NumPy
             quiet = " or, where its result is what you want, keep it quiet with np.errstate"
         sentences["warnings"] = (
             f'{but} warns: "{seen.warnings[0]}". Avoid the operation that warns{quiet}.'
@@ -292,7 +292,7 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
 
 
 def left_after(attempt: Attempt, edited: Answer) -> str | None:
-    """Return what is wrong with an edited answer beside results; None if the edit is to blame."""
+    """Return a problem that an edited answer still has; None if the edit causes it."""
     function = attempt.exercise.on_cases(edited)
     comparisons = [
         dataclasses.replace(one, seen=observe(function, one.trial.case))
@@ -301,10 +301,12 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
     after = Attempt(attempt.exercise, edited, comparisons, attempt.seed)
     effects, own = _first_effects(after), _first_effects(attempt)
     if effects:
-        # What a call that stopped would have done besides is not known.
+        # The side effects of a call that stopped are not known.
         had = any(one.stopped for one in attempt.comparisons) or {*effects} <= {*own}
         kind = next(iter(effects))
-        sentence, _ = own.get(kind) or effects[kind]  # its own names the learner's line
+        sentence, _ = (
+            own.get(kind) or effects[kind]
+        )  # the original sentence names the learner's line
         return sentence.replace("returns the right values but ", "") if had else None
     problem = next(probes(after), None)
     if problem is None:
@@ -319,7 +321,7 @@ def _without_numbers(sentence: str) -> str:
 
 
 def out_of_time(exercise: Exercise, seen: Observation) -> str:
-    """Say that a call was stopped, and whether it was slow or may never have ended."""
+    """Say that a call was stopped, and whether it was slow or may be endless."""
     sentence = f"{exercise.name} was still running after {timeouts.CALL_SECONDS:.0f} seconds and was stopped"
     if seen.explanation.startswith("It is slow"):
         return f"{sentence}. {explanation_of(seen)}"
@@ -328,11 +330,11 @@ def out_of_time(exercise: Exercise, seen: Observation) -> str:
 
 
 def probes(attempt: Attempt) -> Iterator[Report]:
-    """Report what the exercise's probes find: what is measured rather than compared."""
+    """Report what the probes of an exercise measure and find wrong."""
     exercise, answer = attempt.exercise, attempt.answer
-    # The process of a remote answer keeps the time; an alarm here would cut off its reply.
+    # The process of a remote answer has its own time limit; one here would cut off the reply.
     limit = math.inf if isinstance(answer, RemoteAnswer) else None
-    if not exercise.accelerated:  # whose kernels are launched, and cannot be called
+    if not exercise.accelerated:  # kernels cannot be called through a proxy
         answer = ComparedAnswer(answer, exercise.reference, exercise.name)
     for probe in exercise.probes:
         rng = np.random.default_rng(attempt.seed)
@@ -358,7 +360,7 @@ def probes(attempt: Attempt) -> Iterator[Report]:
 
 
 def remarks(attempt: Attempt) -> Iterator[Report]:
-    """Report what the exercise remarks on in a right answer; one that stops there is left alone."""
+    """Report the exercise's remarks on a right answer, except those that end in an error."""
     limit = math.inf if isinstance(attempt.answer, RemoteAnswer) else None
     for remark in attempt.exercise.remarks:
         seen = observe(functools.partial(remark, attempt.answer), Case(), limit=limit)
