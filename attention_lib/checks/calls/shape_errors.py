@@ -278,6 +278,11 @@ def index(error: BaseException, line: FailingLine) -> str:
             if isinstance(v, (int, np.integer)) and not isinstance(v, bool)
         )
         return f"{met}{said}. The first entry has index 0, the last one less than the length."
+    if "too many indices" in str(error) and isinstance(node.slice, ast.Tuple):
+        return (
+            f"{met}, and {quoted(node)} asks for more axes. Those counted from the end, after "
+            "`...`, are there whatever comes before."
+        )
     if "too many indices" in str(error) or "boolean index did not match" in str(error):
         return f"{met}{_shape_of_index(line, node)}."
     return ""

@@ -242,6 +242,8 @@ MISTAKES = known_mistakes(
     with_step(through_softmax=lambda p, g: p * (1 - p) * g),
     "plain-mean: The step through softmax subtracts the plain mean: weigh the gradients, Σ p g.",
     with_step(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
+    "plain-sum: The step through softmax subtracts the plain sum: weigh the gradients, Σ p g.",
+    with_step(through_softmax=lambda p, g: p * (g - g.sum(axis=-1, keepdims=True))),
     "sum-over-wrong-axis: In the step through softmax the sum must run over the keys, the last "
     "axis, with keepdims=True.",
     with_step(through_softmax=lambda p, g: p * (g - (p * g).sum(axis=-2, keepdims=True))),
