@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.observation import explanation_of
 from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
 from attention_lib.checks.hypotheses import Hypothesis, contradict
-from attention_lib.checks.problems import Attempt, left_after
+from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
@@ -36,11 +35,8 @@ CLOSE = 1e-3  # the relative distance within which a result is compared with a h
 
 def explain(attempt: Attempt) -> Report | None:
     """Explain wrong results by the first step that can, then calls that fail in another way."""
-    report = _explained(attempt) or _missing_error(attempt)
-    with (
-        silenced(),
-        contextlib.suppress(Exception),
-    ):  # an explanation that fails leaves the verdict as it is
+    report = _explained(attempt) or _missing_error(attempt) or _of_plain_calls(attempt)
+    with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             return _with_advice(attempt, f"Besides: {besides}", report)
     return report
@@ -112,12 +108,37 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
         return mistake.sentence
     found = _explained(rest)
     if found is None and problem.comparison.stopped:
-        is_explained = report.mistake or explanation_of(problem.comparison.seen)
-        found = problem if is_explained else None
+        is_told = report.mistake or is_explained(problem.comparison.seen)
+        found = problem if is_told else None
     sentence = found.sentence.removeprefix(TOGETHER) if found else ""
     if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
         return ""  # probably one fault that fails in two ways
     return sentence
+
+
+def _of_plain_calls(attempt: Attempt) -> Report | None:
+    """Explain the calls with as many axes as the first that fails: more may show another fault."""
+    first = _first_failing(attempt)
+    if first is None or attempt.exercise.run:
+        return None
+    with silenced(), contextlib.suppress(Exception):  # of odd values, as above
+        plain = [one for one in attempt.comparisons if _axes(one) == _axes(first)]
+        others = [one for one in attempt.comparisons if _axes(one) != _axes(first)]
+        kinds = [_kind_of(one) for one in others if one.failed]
+        if 2 * kinds.count("numbers") >= len(kinds):  # of one fault, perhaps
+            return None
+        report = _explained(dataclasses.replace(attempt, comparisons=plain, is_rest=True))
+        if report:
+            problem = next(results(dataclasses.replace(attempt, comparisons=others)))
+            besides = _rest_of(attempt, report, others) or problem.sentence
+            report = dataclasses.replace(report, mistake="", edit="")
+            return _with_advice(attempt, f"Besides: {besides}", report)
+    return None
+
+
+def _axes(one: Comparison) -> int:
+    """Count the axes of a call's first array."""
+    return next((value.ndim for value in one.trial.case.args if hasattr(value, "ndim")), 0)
 
 
 def _lines(sentence: str) -> set[str]:

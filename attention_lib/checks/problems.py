@@ -84,7 +84,7 @@ def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
         write_it = f"write it with {tools} and functions of earlier lessons"
         own = name.rpartition(".")[2]
         if own in exercise.built_on:
-            write_it = f"call your own, {own} without lib., which you have written in this lesson"
+            write_it = f"call your own {own}, without lib., from earlier in this lesson"
     sentence = f"{exercise.name} calls {known_name(name)}, {whose}: {write_it}."
     yield Report(exercise, "wrong", sentence)
 
@@ -145,6 +145,13 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
         sentence = f"{_error_asked_for(exercise, comparison.trial.case)}it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+
+
+def is_explained(seen: Observation) -> bool:
+    """Tell whether more is said of an error than its own words."""
+    error = seen.error
+    assert error is not None
+    return bool(explanation_of(seen) or explained(error) or remedy(error, seen.frames))
 
 
 def _error_asked_for(exercise: Exercise, case: Case) -> str:
