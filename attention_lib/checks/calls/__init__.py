@@ -1,1 +1,1 @@
-"""All of `checks` that runs in the process of an answer: calling it, watching, measuring."""
+"""Call, watch and measure an answer: all of `checks` that runs in the answer's process."""

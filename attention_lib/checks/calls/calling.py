@@ -1,4 +1,4 @@
-"""Calling an answer while watching: what came back, and what it did besides."""
+"""Call an answer, and observe its result and its side effects."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def observe_all(
     forbidden: tuple[str, ...] = (),
     limit: float | None = None,
 ) -> Iterator[Observation]:
-    """Observe an answer on one case after the other, as long as there is something to learn.
+    """Observe an answer on each case, up to the first that runs out of time.
 
-    No more calls are made after one that ran out of time, nor if the first was of a stub. `limit`
-    is as in `observe`. An answer in another process is called there.
+    A stub is called only once. `limit` is as in `observe`. An answer in another process is called
+    there.
     """
     if isinstance(answer, RemoteAnswer):
         seconds = timeouts.CALL_SECONDS if limit is None else limit
@@ -47,10 +47,10 @@ def observe_all(
 def observe(
     answer: Answer, case: Case, forbidden: tuple[str, ...] = (), limit: float | None = None
 ) -> Observation:
-    """Call a function of this process on copies of the case's arguments; report all that it did.
+    """Call a function in this process on copies of a case's arguments, and observe all that it does.
 
-    `forbidden` names the modules or functions (by prefix) that may not do the work; `limit` is
-    in seconds, by default `timeouts.CALL_SECONDS`.
+    `forbidden` holds prefixes of the dotted names of forbidden functions. `limit` is in seconds, by
+    default `timeouts.CALL_SECONDS`.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seconds = timeouts.CALL_SECONDS if limit is None else limit
@@ -58,7 +58,7 @@ def observe(
     output = io.StringIO()
     with (
         warnings.catch_warnings(record=True) as caught,
-        np.errstate(),  # what an answer does to it ends with the answer
+        np.errstate(),  # restores what an answer changes
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(output),
     ):
@@ -91,7 +91,7 @@ def observe(
 
 
 def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that lie neither in this library nor in another."""
+    """Return the frames of a traceback outside this library, without those of other packages."""
     frames = traceback.extract_tb(error.__traceback__)
     library = str(Path(__file__).parents[2])
     own = [frame for frame in frames if not frame.filename.startswith(library)]
@@ -99,7 +99,7 @@ def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Tell whether an argument is as it was (NaN equals NaN)."""
+    """Tell whether an argument is unchanged; NaN equals NaN."""
     if isinstance(before, np.ndarray):
         return (
             isinstance(after, np.ndarray)
@@ -111,6 +111,6 @@ def _same(before: Any, after: Any) -> bool:
         return _same(before.items, after.items)
     if isinstance(before, (tuple, list)):
         return len(before) == len(after) and all(map(_same, before, after))
-    if hasattr(before, "detach"):  # a torch tensor, perhaps one without values
+    if hasattr(before, "detach"):  # a torch tensor
         return before.shape == after.shape and (before.is_meta or bool((before == after).all()))
-    return True  # numbers cannot be changed; functions and iterators have no state to compare
+    return True  # numbers are immutable; functions and iterators cannot be compared

@@ -1,4 +1,4 @@
-"""One call that an answer is tried on: its arguments, and what the contract asks of the result."""
+"""Define a case: the arguments of one call, and what the contract asks of its result."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Case:
     Parameters
     ----------
     *args
-        The positional arguments. An answer gets deep copies of them, the reference others.
+        The positional arguments. The answer and the reference get deep copies of them.
     raises
-        The exception the contract asks for here; no value is compared then.
+        The exception that the contract asks for. Then no value is compared.
     verify
-        Where the contract allows more than one result: called with the value that came back,
-        it returns None or the sentence that says what is wrong with it. No value is compared.
+        If the contract allows several results: a function of the returned value that returns None
+        or the sentence on what is wrong with it. Then no value is compared.
     **kwargs
         The keyword arguments.
     """
@@ -44,7 +44,7 @@ class Case:
 class Stream:
     """An argument of a case that can be read once, item by item.
 
-    Every copy starts at the first item, and knows whether it was read again after its end.
+    Each copy starts at the first item, and notes if it is read again after its end.
     """
 
     def __init__(self, items: Iterable[np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""Explaining an error of an answer in the learner's own names, in the answer's process."""
+"""Explain an error of an answer in the learner's own names, in the answer's process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SECONDS = 0.5
 
 
 def explained(error: BaseException) -> str:
-    """Say what met in the line that failed, in sentences; empty where nothing can be said.
+    """Explain an error by the operands in the line that failed; empty if nothing can be said.
 
-    Operands are evaluated again: nothing but names, operators and functions of NumPy and torch.
+    Operands are evaluated again, if they consist of names, operators and NumPy's or torch's functions.
     """
     try:
         with time_limit(SECONDS):
@@ -30,6 +30,6 @@ def explained(error: BaseException) -> str:
                     return sentence[:MOST_CHARACTERS]
     except KeyboardInterrupt:
         raise
-    except (Exception, OutOfTime):  # an answer's objects may do whatever they like
+    except (Exception, OutOfTime):  # an answer's objects may raise anything
         return ""
     return ""

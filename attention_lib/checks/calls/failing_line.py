@@ -1,7 +1,7 @@
-"""The failing line of an answer: its syntax tree, and the values that its names had.
+"""Find the line of an answer that raised an error: its syntax tree, and the values of its names.
 
-A traceback knows the variables of its frames. They do not leave this process: what is said of
-them is text with names and shapes.
+A traceback holds the variables of its frames. They do not leave this process: explanations are text
+with names and shapes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from attention_lib.checks.calls.tensors import is_tensor
 
 MOST_CHARACTERS = 60  # of code that a sentence quotes
 LIBRARY = str(Path(__file__).parents[2])
-UNKNOWN: Any = object()  # a value that cannot be found without running the learner's code again
+UNKNOWN: Any = object()  # a value that only the learner's own code could compute
 
 PURE_BUILTINS = ("len", "int", "float", "abs", "slice", "tuple")
 PURE_METHODS = {
@@ -42,15 +42,15 @@ IMPURE = ("random", "seterr", "save", "load", "put", "copyto", "place", "fill", 
 
 @dataclass(frozen=True)
 class FailingLine:
-    """The expression in which an error arose, in the innermost function of the learner's."""
+    """The expression that raised an error, in the learner's innermost function."""
 
-    node: ast.AST  # what failed: an operation, a call, an index; or the whole statement
+    node: ast.AST  # an operation, a call or an index; or else the whole statement
     statement: ast.stmt
     function: ast.FunctionDef | ast.Lambda | None
     frame: types.FrameType
 
     def value(self, node: ast.AST) -> Any:
-        """Evaluate an operand again, if it consists of names and NumPy's functions; else UNKNOWN."""
+        """Evaluate an operand again if it is pure, as names and NumPy's functions are; else UNKNOWN."""
         if not isinstance(node, ast.expr) or not self._is_pure(node):
             return UNKNOWN
         try:
@@ -84,7 +84,7 @@ class FailingLine:
         return of_an_array and function.attr in PURE_METHODS
 
     def origin(self, name: str) -> ast.Assign | None:
-        """Return the assignment that made a variable, where only one can have made it."""
+        """Return the assignment that made a variable, if only one can have made it."""
         if self.function is None or isinstance(self.function, ast.Lambda):
             return None
         made: list[tuple[ast.Assign, tuple[ast.AST, ...]]] = []
@@ -114,18 +114,18 @@ PURE_NODES = (
 
 
 def is_kernel(function: ast.AST) -> bool:
-    """Tell whether a function is a kernel, in which Triton's words count and not NumPy's."""
+    """Tell whether a function is a Triton kernel."""
     return any(isinstance(node, ast.Name) and node.id == "tl" for node in ast.walk(function))
 
 
 def is_learners(frame: types.FrameType) -> bool:
-    """Tell whether a frame is of the learner's own code, and not of a library's."""
+    """Tell whether a frame runs the learner's own code."""
     name = frame.f_code.co_filename
     return not name.startswith(LIBRARY) and "site-packages" not in name
 
 
 def parsed(file: str) -> ast.Module | None:
-    """Parse a cell or file; None where there is no such text, or too much of it."""
+    """Parse a cell or file; None if its text is missing, too long or malformed."""
     lines = linecache.getlines(file)
     if not 0 < len(lines) <= 4000:
         return None
@@ -136,7 +136,7 @@ def parsed(file: str) -> ast.Module | None:
 
 
 def failing_line(error: BaseException) -> FailingLine | None:
-    """Find the expression of the learner's that an error arose in, or in a call of which it did."""
+    """Find the learner's expression that raised an error, itself or in a call."""
     place = None
     trace = error.__traceback__
     while trace is not None:
@@ -168,7 +168,7 @@ def failing_line(error: BaseException) -> FailingLine | None:
                 or column is None
                 or (begin, candidate.col_offset) <= (line, column) < ends
             ):
-                statement = candidate  # the walk goes outside in; a line may hold several
+                statement = candidate  # the innermost, as the walk goes outside in
         at = (
             candidate.lineno,
             candidate.end_lineno,
@@ -177,14 +177,14 @@ def failing_line(error: BaseException) -> FailingLine | None:
         )
         if at == (line, end_line, column, end_column) and not isinstance(candidate, ast.Expr):
             stored = isinstance(getattr(candidate, "ctx", None), ast.Store)
-            node = None if stored else candidate  # values are unpacked: that is the statement
+            node = None if stored else candidate  # unpacking concerns the whole statement
     if statement is None:
         return None
     return FailingLine(node or statement, statement, function, place.tb_frame)
 
 
 def _statements(node: ast.AST, blocks: tuple[ast.AST, ...]) -> list[tuple[ast.stmt, tuple]]:
-    """List the statements of a function, each with the branches and loops around it."""
+    """List the statements of a function, each with its enclosing branches and loops."""
     found: list[tuple[ast.stmt, tuple]] = []
     for field in ("body", "orelse", "finalbody"):
         for statement in getattr(node, field, []):
@@ -206,7 +206,7 @@ def _targets(statement: ast.stmt) -> list[ast.AST]:
 
 
 def quoted(node: ast.AST) -> str:
-    """Write code in a sentence."""
+    """Quote code in backticks, shortened."""
     text = ast.unparse(node)
     return f"`{text}`" if len(text) <= MOST_CHARACTERS else f"`{text[:MOST_CHARACTERS]}...`"
 
@@ -219,14 +219,14 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def described_operand(line: FailingLine, node: ast.AST) -> str:
-    """Say what an operand is: ```total`, made in line 3 by `e.sum()`, has shape (3,)``."""
+    """Describe an operand: ```total`, made in line 3 by `e.sum()`, has shape (3,)``."""
     shape = shape_of(line.value(node))
     what = "is a number" if shape == () else f"has shape {shape}"
     return f"{quoted(node)}{made_in(line, node)} {what}"
 
 
 def made_in(line: FailingLine, node: ast.AST) -> str:
-    """Say which line made a variable, where only one can have; empty otherwise."""
+    """Name the line that made a variable; empty if it is not the only one."""
     origin = line.origin(node.id) if isinstance(node, ast.Name) else None
     if origin is None:
         return ""

@@ -1,4 +1,4 @@
-"""The loops that a call was in when its time was over: slow ones, or some that may never end."""
+"""Name the loops that a call was in when it ran out of time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "rev
 
 
 def where_time_went(ended: BaseException) -> str:
-    """Say which loops a call was in when it was stopped; empty where it was in none.
+    """Say which loops a call was in when it was stopped; empty if in none.
 
-    A call in `for` loops over ranges alone is slow. One in a `while` loop may never end.
+    A `for` loop over a range is called slow. A `while` loop may be endless.
     """
     loops: list[tuple[ast.For | ast.While, types.FrameType]] = []
     trace, count = ended.__traceback__, 0
-    while trace is not None and count < 50:  # a recursion may have thousands
+    while trace is not None and count < 50:  # a recursion may have thousands of frames
         if is_learners(trace.tb_frame):
             loops += [(loop, trace.tb_frame) for loop in _loops_at(trace.tb_frame, trace.tb_lineno)]
             count += 1
@@ -50,7 +50,7 @@ def where_time_went(ended: BaseException) -> str:
 
 
 def _numbers_in(test: ast.expr, frame: types.FrameType) -> str:
-    """Say what numbers a loop's condition had when it was stopped: ", where step was 1.002"."""
+    """Give the numbers in a loop's condition when it was stopped: ", where step was 1.002"."""
     names = dict.fromkeys(node.id for node in ast.walk(test) if isinstance(node, ast.Name))
     numbers = {
         name: frame.f_locals[name]
@@ -68,7 +68,7 @@ def _header(loop: ast.For | ast.While) -> str:
 
 
 def _loops_at(frame: types.FrameType, line: int) -> list[ast.For | ast.While]:
-    """List the loops of a function around one of its lines, the outermost first."""
+    """List the loops around a line of a function, the outermost first."""
     tree = parsed(frame.f_code.co_filename)
     first, inside = frame.f_code.co_firstlineno, []
     for node in ast.walk(tree) if tree else ():

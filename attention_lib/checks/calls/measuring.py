@@ -1,7 +1,6 @@
-"""What a call costs: the memory it holds at once, its work, and the overflows it hides.
+"""Measure a call: its peak memory, its CPU time and lines of Python, the overflows it hides.
 
-Each measurement takes a function and its arguments, and is made in the process that the function
-lives in.
+Each measurement takes a function and its arguments, and runs in the process of the function.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ import numpy as np
 from attention_lib.checks.calls.remote import FUNCTIONS, remote_measurement
 
 MIB = 1 << 20
-FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between two sizes that are compared
-ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; what takes less is never called slow
-LONG_ENOUGH_TO_TRUST = 0.25  # seconds of CPU time; what takes longer is measured again only once
+FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between the two sizes compared
+ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; a shorter call is never slow
+LONG_ENOUGH_TO_TRUST = 0.25  # seconds of CPU time; a longer call is measured again only once
 
 
 @remote_measurement
 def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
-    """Return the most memory that one call held at a time, beyond what was held before it."""
+    """Return the peak memory of one call, beyond what was allocated before it."""
     traced_already = tracemalloc.is_tracing()
     if not traced_already:
         tracemalloc.start()
@@ -43,7 +42,7 @@ def peak_bytes(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> in
 
 @remote_measurement
 def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int:
-    """Count the lines of Python that one call runs through, those of its helpers included."""
+    """Count the lines of Python that one call runs, including its helpers'."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -62,12 +61,12 @@ def lines_run(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> int
 
 @remote_measurement
 def overflows(function: Callable[..., Any], /, *args: Any) -> int:
-    """Count the operations of one call that overflow, also where `np.errstate` ignores it.
+    """Count the operations of one call that overflow, even if `np.errstate` ignores it.
 
     An operation on a whole array counts once.
     """
     seen: list[str] = []
-    numpy: Any = np  # to a type checker, a module's attributes cannot be replaced
+    numpy: Any = np  # else mypy objects to replacing a module's attributes
     errstate: Any = numpy.errstate
     einsum: Any = numpy.einsum
 
@@ -76,7 +75,7 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> int:
             super().__init__(**{k: s for k, s in states.items() if k in ("divide", "invalid")})
 
     def watched_einsum(*operands: Any, **options: Any) -> Any:
-        """Look at the result: most sums of `np.einsum` do not report that they overflow."""
+        """Note infinities in the result, as most sums of `np.einsum` report no overflow."""
         before = len(seen)
         result = einsum(*operands, **options)
         arrays = [operand for operand in operands if isinstance(operand, np.ndarray)]
@@ -99,13 +98,13 @@ def overflows(function: Callable[..., Any], /, *args: Any) -> int:
 
 @remote_measurement
 def returned(function: Callable[..., Any], /, *args: Any) -> Any:
-    """Return what one call returns, of which the bits are measured."""
+    """Return the result of one call, for an exercise that measures its bits."""
     return function(*args)
 
 
 @remote_measurement
 def with_result(function: Callable[..., Any], what: str, /, *args: Any, **kwargs: Any) -> Any:
-    """Measure a function, and return the number together with what its last call returned."""
+    """Return a measurement of a function, and the result of its last call."""
     result: Any = None
 
     def keep_result(*args: Any, **kwargs: Any) -> Any:
@@ -117,16 +116,16 @@ def with_result(function: Callable[..., Any], what: str, /, *args: Any, **kwargs
 
 
 def thread_time() -> float:
-    """Return the processor's time for this thread, or where there is no such clock the process."""
+    """Return the CPU time of this thread, or of the process if there is no such clock."""
     return time.thread_time() if hasattr(time, "thread_time") else time.process_time()
 
 
 @remote_measurement
 def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:
-    """Return the processor's time that a number of calls took.
+    """Return the CPU time of a number of calls.
 
-    Where a process has a limit on it, Linux advances the clock of the process by some
-    milliseconds at a time, but not that of the thread.
+    In a process with a limit on CPU time, Linux advances the clock of the process in steps of some
+    milliseconds. That of the thread is exact, but leaves out other threads.
     """
     process, thread = time.process_time(), thread_time()
     for _ in range(calls):
@@ -140,19 +139,18 @@ def grows_faster_than_its_input(
     sizes: Sequence[int],
     tolerance: float = 2.0,
 ) -> tuple[int, int, float] | None:
-    """Find a size whose call took far longer than in proportion to a smaller size.
+    """Find a size at which CPU time has grown far more than linearly.
 
-    `arguments(size)` makes what the function is called with. Sizes double from one to the next. They
-    are compared over four doublings at least, and six at most: what each step costs by itself hides
-    quadratic work for a while. CPU time is compared once it is long enough to be measured well, so
-    a busy machine changes little. What looks slow is measured again, beside as many calls of the
-    smaller size as would take as long if the work were linear, however coarse the clock is. Over six
-    doublings linear work shows a factor of 64, quadratic work up to 4096.
+    `arguments(size)` returns the arguments of a call. Each of `sizes` is twice the one before. Two
+    sizes are compared that are four to six doublings apart, as the overhead of each step hides
+    quadratic work at first. Over six doublings linear work grows by a factor of 64, quadratic work
+    by up to 4096. A call that looks slow is measured again, beside so many calls of the smaller size
+    that linear work would take as long. So neither a coarse clock nor a busy machine matters.
 
     Returns
     -------
     tuple of int, int and float, or None
-        The smaller size, the size, and the factor between their CPU times.
+        The smaller size, the larger size, and the ratio of their CPU times.
     """
     seconds: list[float] = []
     for number, size in enumerate(sizes):
@@ -162,7 +160,7 @@ def grows_faster_than_its_input(
         before = max(0, number - MOST_DOUBLINGS)
         in_proportion = 2 ** (number - before)
         small = seconds[before]
-        # A busy machine may have slowed a short call down.
+        # A busy machine slows down short calls.
         for _ in range(3 if seconds[-1] < LONG_ENOUGH_TO_TRUST else 1):
             if seconds[-1] <= in_proportion * tolerance * small:
                 break

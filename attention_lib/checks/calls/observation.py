@@ -1,4 +1,4 @@
-"""What one call of an answer did, as data that can cross between processes."""
+"""Record what one call of an answer did, as data that can be sent between processes."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ from typing import Any
 
 
 class Unreachable(BaseException):
-    """Raised when the process that an answer lives in is gone; the text says why."""
+    """Raised when the process of an answer has ended; the text says why."""
 
 
 @dataclass
 class Observation:
-    """What one call did: plain values, no live objects."""
+    """The result, the error and the side effects of one call."""
 
     value: Any = None
     error: BaseException | None = None
-    frames: list[traceback.FrameSummary] = field(default_factory=list)  # the error's, the learner's
-    explanation: str = ""  # of the end of the time, or of an error in another process
-    is_quoted: bool = False  # the explanation is what a submission's own process says
+    frames: list[traceback.FrameSummary] = field(
+        default_factory=list
+    )  # the learner's, of the error
+    explanation: str = ""  # of a time-out, or of an error in another process
+    is_quoted: bool = False  # the explanation comes from the submission's process
     out_of_time: bool = False
-    waited: bool = False  # and the processor worked less for it than the limit
-    refused_call: bool = False  # the call itself failed: the answer takes other arguments
+    waited: bool = False  # out of time, with less CPU time than the limit
+    refused_call: bool = False  # the answer's signature does not take the arguments
     warnings: list[str] = field(default_factory=list)
     printed: str = ""
     changed: list[str] = field(default_factory=list)  # arguments, by position or by name
-    read_again: bool = False  # an argument that can be read once, after its end
-    forbidden: str = ""  # the function called that may not do the answer's work
+    read_again: bool = False  # a Stream was read again after its end
+    forbidden: str = ""  # the forbidden function that was called
 
 
 def explanation_of(seen: Observation) -> str:
-    """Return the explanation, between quotes where a submission's own process says it."""
+    """Return the explanation, in quotes if it comes from the submission's process."""
     if seen.explanation and seen.is_quoted:
         return f'Its own process says: "{seen.explanation}"'
     return seen.explanation
 
 
 def of_a_stub(seen: Observation) -> bool:
-    """Tell whether a call met nothing but a `raise NotImplementedError`."""
+    """Tell whether a call ended in a stub's `raise NotImplementedError`."""
     return isinstance(seen.error, NotImplementedError) and not seen.forbidden

@@ -1,7 +1,7 @@
-"""The proxy for an answer in another process, and the registry of functions called beside it.
+"""Provide a proxy for an answer in another process, and a registry of functions to call there.
 
-A measurement is made in the answer's process, and what runs an answer (a launch, a simulated
-machine) is set up there. Both processes import this package, so a function goes by its name.
+Measurements run in the answer's process, and so does what runs an answer, such as a launch. Both
+processes import this package, so a function is sent as its name.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from attention_lib.checks.calls.timeouts import OutOfTime
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# By name, the functions that an answer's process calls with the answer as their first argument.
+# By name, functions that are called in the answer's process with the answer as first argument.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 class RemoteAnswer(ABC):
-    """A proxy for an answer that lives in another process, and is called there."""
+    """A proxy for an answer that is called in another process."""
 
     @abstractmethod
     def observe_all(
         self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
     ) -> list[Observation]:
-        """Do in the answer's process what the function `observe_all` does."""
+        """Call `calling.observe_all` in the answer's process."""
 
     @abstractmethod
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what the registered function `what` returns there, called with the answer."""
+        """Call the registered function `what` with the answer in its process; return the result."""
 
     @abstractmethod
     def staged(self, how: str) -> RemoteAnswer:
-        """Return a proxy for what the registered function `how` makes there of the answer."""
+        """Return a proxy for the function that the registered function `how` makes of the answer."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return, raise and warn as the answer does."""
+        """Call the answer: return its result, raise its error, repeat its warnings."""
         (seen,) = self.observe_all([Case(*args, **kwargs)], (), timeouts.CALL_SECONDS)
         for message in seen.warnings:
             warnings.warn(message, stacklevel=2)
@@ -54,7 +54,7 @@ class RemoteAnswer(ABC):
 
 
 def remote_measurement(function: Callable[P, R]) -> Callable[P, R]:
-    """Register a function of an answer; given a proxy, it is called in the answer's process."""
+    """Register a measurement. Given a proxy, it runs in the answer's process."""
 
     @functools.wraps(function)
     def measure(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -68,7 +68,7 @@ def remote_measurement(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def remote_staging(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Register what makes a function out of an answer; given a proxy, it returns a proxy."""
+    """Register a function that makes another one of an answer. Given a proxy, it returns a proxy."""
 
     @functools.wraps(function)
     def stage(answer: Any) -> Any:

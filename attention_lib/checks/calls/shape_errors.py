@@ -1,7 +1,7 @@
-"""Errors of shapes, in the learner's own names: what met, and what usually mends it.
+"""Explain errors of shapes in the learner's own names: the operands, and how to mend the line.
 
-Each function explains one kind of error, and returns an empty string for all others. What mends
-it is named only where the shapes that come of it fit, and nothing else of its kind does.
+Each function explains one kind of error, and returns an empty string for all others. A way to mend
+the line is named only if the shapes fit then, and no other way of its kind makes them fit.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def product(error: BaseException, line: FailingLine) -> str:
 
 
 def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -> str:
-    """Say that a learned matrix, which is of full width, meets an array that is split into heads."""
+    """Say that a learned matrix of full width is multiplied by a single head."""
     if not isinstance(right, ast.Name) or not re.fullmatch(r"[wW](_?\w)?", right.id):
         return ""
     for name in ("num_heads", "n_heads", "heads", "h", "H"):
@@ -99,7 +99,7 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
 def _mended_product(
     left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
 ) -> str:
-    """Name the other order, or a transpose, if one of them alone gives shapes that fit."""
+    """Name the other order or a transpose, if only one of them makes the shapes fit."""
     mends = []
     if _multiplies(other, one):
         mends.append("the other way round")
@@ -121,7 +121,7 @@ def _multiplies(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def broadcast(error: BaseException, line: FailingLine) -> str:
-    """Explain an operation on arrays whose shapes do not fit entry by entry."""
+    """Explain an operation on arrays that cannot be broadcast together."""
     operands = _operands(line.node)
     if len(operands) < 2:
         return ""
@@ -180,7 +180,7 @@ def _mended_broadcast(
     pair: tuple[ast.expr, ast.expr],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> str:
-    """Name what gives one operand the axis that it lacks, if one place for it alone fits."""
+    """Say where an operand lacks an axis, if only one place fits."""
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
     if len(target) == len(shape):
@@ -209,7 +209,7 @@ def _mended_broadcast(
 
 
 def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:
-    """Say that whole numbers are places in rows, if there is one for each row of an array."""
+    """Say that integers look like indices: one for each row, within its length."""
     array, places = line.value(rows), line.value(operand)
     if not isinstance(array, np.ndarray) or not isinstance(places, np.ndarray):
         return ""
@@ -225,7 +225,7 @@ def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str
 
 
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
-    """Say that a sum or maximum needs its axis, if with it the shapes fit."""
+    """Say that a reduction has to keep its axis, if the shapes fit then."""
     made: Any = line.origin(operand.id) if isinstance(operand, ast.Name) else None
     call = made.value if made is not None else operand
     name = getattr(getattr(call, "func", None), "attr", "")
@@ -249,7 +249,7 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
 
 
 def index(error: BaseException, line: FailingLine) -> str:
-    """Explain an index that an array does not have."""
+    """Explain an index out of bounds, too many indices, or an index into a list."""
     node = line.node
     if not isinstance(node, ast.Subscript):
         return ""
@@ -299,7 +299,7 @@ def _shape_of_index(line: FailingLine, node: ast.Subscript) -> str:
 
 
 def reshape(error: BaseException, line: FailingLine) -> str:
-    """Explain a reshape into another number of entries."""
+    """Explain a reshape to another number of entries."""
     node = line.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
@@ -337,7 +337,7 @@ def axis(error: BaseException, line: FailingLine) -> str:
 
 
 def unpacking(error: BaseException, line: FailingLine) -> str:
-    """Explain a shape with another number of axes than names."""
+    """Explain unpacking a shape into too many or too few names."""
     if "to unpack" not in str(error) or not isinstance(line.statement, ast.Assign):
         return ""
     value = line.statement.value
@@ -353,7 +353,7 @@ def unpacking(error: BaseException, line: FailingLine) -> str:
 
 
 def joining(error: BaseException, line: FailingLine) -> str:
-    """Explain arrays that do not fit end to end."""
+    """Explain a concatenate or stack of arrays whose shapes do not fit."""
     node = line.node
     name = getattr(getattr(node, "func", None), "attr", "")
     if not isinstance(node, ast.Call) or name not in ("concatenate", "stack", "cat", "vstack"):

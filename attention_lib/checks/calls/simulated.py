@@ -1,4 +1,4 @@
-"""A simulated clock and simulated devices, to check what picks a device or measures time."""
+"""Simulate clocks and devices, to check answers that pick a device or measure time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Work:
-    """What the calls of a function take, in milliseconds: the first, then these in turn."""
+    """The milliseconds that calls of a function take: the first call, then a cycle."""
 
     first: float
     then: tuple[float, ...]
@@ -24,10 +24,9 @@ class Work:
 
 
 class Machine:
-    """A computer whose time passes only while it works, and waits for its device when asked to.
+    """A simulated computer: its clock advances only while it works, or waits for its device.
 
-    On a device a call returns as soon as the work is handed over; the work itself starts when
-    all earlier work is done.
+    A call on a device returns at once. Its work is queued, and starts when all earlier work is done.
     """
 
     def __init__(self, work: Work, device: str) -> None:
@@ -37,25 +36,25 @@ class Machine:
         self._device = device
         self._on_device = device != "cpu"
         self._now = 1000.0
-        self._worked = 1.0  # of the processor, which does little while it waits for a device
+        self._worked = 1.0  # CPU time, which advances little while it waits for a device
         self._busy_until = 0.0
 
     def call(self) -> None:
-        """Do the work once."""
+        """Run the function once."""
         seconds = next(self._seconds)
-        here = 1e-6 if self._on_device else seconds  # to hand the work to the device
+        here = 1e-6 if self._on_device else seconds  # 1e-6 to queue the work
         self._now += here
         self._worked += here
         self._busy_until = max(self._busy_until, self._now) + self._on_device * seconds
 
     def wait(self, *_: Any, **__: Any) -> None:
-        """Let time pass until the device is idle."""
+        """Advance the clock until the device is idle."""
         self._worked += max(0.0, self._busy_until - self._now) / 10
         self._now = max(self._now, self._busy_until)
 
     @contextlib.contextmanager
     def in_place_of_the_real_one(self, answer: Any) -> Iterator[None]:
-        """Let clocks and devices be this machine's, also those that `answer` has imported."""
+        """Replace the real clocks and devices by this machine's, also in the module of `answer`."""
         import torch
 
         fakes = [(time, name, self._clock(name)) for name in CLOCKS]
@@ -80,7 +79,7 @@ class Machine:
         return _Event(self)
 
     def _only_on(self, device: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function, or where this machine has no such device one that says so."""
+        """Return the function, or one that raises an error if this machine lacks the device."""
 
         def there_is_none(*_: Any, **__: Any) -> Any:
             raise RuntimeError(f"there is no {NAMES[device]} on this machine.")
@@ -111,7 +110,7 @@ NAMES = {"cuda": "CUDA", "mps": "MPS", "none": "accelerator"}
 
 
 def _timed_by(clock: Callable[[], float], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function of timeit another clock to go by, where none is asked for."""
+    """Change the default clock of a function of timeit."""
 
     def timed(
         stmt: Any = "pass", setup: Any = "pass", timer: Any = clock, *args: Any, **kwargs: Any
@@ -122,7 +121,7 @@ def _timed_by(clock: Callable[[], float], function: Callable[..., Any]) -> Calla
 
 
 class _Event:
-    """A mark in the device's queue."""
+    """A simulated event in the device's queue."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -141,7 +140,7 @@ class _Event:
 
 
 def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
-    """List what makes torch see a CUDA device, an MPS device, both or neither."""
+    """List replacements that make torch see a CUDA device, an MPS device, both or neither."""
     import torch
 
     accelerator = torch.device("cuda" if cuda else "mps") if cuda or mps else None
@@ -152,8 +151,12 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
         (torch.mps, "is_available", lambda: mps),
         (torch.mps, "device_count", lambda: int(mps)),
         (torch.backends.mps, "is_available", lambda: mps),
-        (torch.backends.mps, "is_built", lambda: True),  # every Mac's torch is, old machines too
-        (torch.backends.cuda, "is_built", lambda: True),  # and torch for CUDA runs without a GPU
+        (torch.backends.mps, "is_built", lambda: True),  # as on any Mac
+        (
+            torch.backends.cuda,
+            "is_built",
+            lambda: True,
+        ),  # as in a build for CUDA, even without a GPU
         (torch.version, "cuda", "13.0"),
         (torch.accelerator, "is_available", lambda: accelerator is not None),
         (torch.accelerator, "device_count", lambda: int(accelerator is not None)),
@@ -163,7 +166,7 @@ def availability(cuda: bool, mps: bool) -> list[tuple[Any, str, Any]]:
 
 @contextlib.contextmanager
 def replaced(fakes: list[tuple[Any, str, Any]], answer: Any = None) -> Iterator[None]:
-    """Replace attributes of modules, and what a function's own module imported of them."""
+    """Replace attributes of modules, and the same objects where the answer's module imported them."""
     places = [(vars(owner), name, fake) for owner, name, fake in fakes if name in vars(owner)]
     of_real = {id(place[name]): fake for place, name, fake in places if callable(fake)}
     imported = getattr(answer, "__globals__", {})

@@ -1,7 +1,7 @@
-"""Running an answer that cannot be called by itself, in the answer's own process.
+"""Run an answer that cannot be called directly, in its own process.
 
-A machine with other devices, a simulated clock, a launch for a kernel, strided arrays, autograd.
-Nothing here knows a lesson's answer, and torch is imported when it is used.
+The answer is run on other devices, with a simulated clock, in a launch, on strided arrays or under
+autograd. Nothing here contains the answer of a lesson. torch is imported when it is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from attention_lib.checks.calls.simulated import Machine, Work, availability, re
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.calls.watching import unwatched
 
-COMPILE_SECONDS = 60.0  # what a launch on CUDA may take, in place of a call's own limit
+COMPILE_SECONDS = 60.0  # the time limit of a launch on CUDA
 POISONED = (
     "it reads or writes where there is no array, and the GPU takes no more work from this process: "
     "mend it, restart the kernel (in JupyterLab: Kernel, Restart), and run the cells again."
@@ -31,7 +31,7 @@ POISONED = (
 
 @remote_staging
 def with_devices(answer: Answer) -> Answer:
-    """Call `answer` on a machine that has these devices, or seems to."""
+    """Call `answer` on a machine that seems to have the given devices."""
 
     def pick_device_where(cuda: bool, mps: bool) -> Any:
         with replaced(availability(cuda, mps), answer):
@@ -42,9 +42,9 @@ def with_devices(answer: Answer) -> Answer:
 
 @remote_staging
 def on_strided_arrays(answer: Answer) -> Answer:
-    """Call `answer` with every array as a view: each second column of a wider one.
+    """Call `answer` with strided arrays: views of every second column of wider ones.
 
-    Copies of a case's arguments, and arrays sent to another process, are contiguous.
+    The arguments of a case cannot be strided, as copying makes them contiguous.
     """
 
     def answer_on_views(*args: Any, **kwargs: Any) -> Any:
@@ -57,14 +57,16 @@ def _every_second_column(argument: Any) -> Any:
     if not isinstance(argument, np.ndarray):
         return argument
     *leading, columns = argument.shape
-    wide = np.zeros((*leading, 2 * columns + 1), argument.dtype)  # odd: no flat view of two rows
+    wide = np.zeros(
+        (*leading, 2 * columns + 1), argument.dtype
+    )  # odd, so that no reshape is a view
     wide[..., 1::2] = argument
     return wide[..., 1::2]
 
 
 @remote_staging
 def on_simulated_machine(answer: Answer) -> Answer:
-    """Let `answer` time a simulated machine, whose clock only `fn` moves."""
+    """Let `answer` measure `fn` on a simulated machine."""
 
     def time_milliseconds(fn: Work, device: Any, *repeats: int) -> Any:
         machine = Machine(fn, device.type)
@@ -76,7 +78,7 @@ def on_simulated_machine(answer: Answer) -> Answer:
 
 @remote_staging
 def launched(kernel: Any) -> Answer:
-    """Call the kernel that has `kernel` for its inner loop, on tiles of the case's size."""
+    """Launch the outer kernel with `kernel` as its inner loop, on tiles of the case's size."""
 
     def flash_attention(
         query: Any, key: Any, value: Any, is_causal: bool = False, tile: tuple[int, int] = (16, 32)
@@ -85,7 +87,10 @@ def launched(kernel: Any) -> Answer:
 
         _stop_at_a_stub(kernel)
         inner, query, key, value = _on_device(kernel, query, key, value)
-        key, value = _among_nan(key), _among_nan(value, beside=8)  # there: a move leaves no gaps
+        key, value = (
+            _among_nan(key),
+            _among_nan(value, beside=8),
+        )  # after the move, which would remove the gaps
 
         def attend() -> Any:
             return launch.flash_attention(
@@ -99,7 +104,7 @@ def launched(kernel: Any) -> Answer:
 
 @remote_staging
 def launched_without_limit(kernel: Any) -> Answer:
-    """Launch an inner loop in NumPy; where MASKED is False, limit hides every key."""
+    """Launch an inner loop in NumPy, with a limit of 0 for all keys if MASKED is False."""
 
     def flash_attention(query: Any, key: Any, value: Any) -> Any:
         from attention_lib.lessons.gpu import launch
@@ -130,9 +135,9 @@ def launched_program(program: Any) -> Answer:
 
 @remote_staging
 def counted_program(program: Any) -> Answer:
-    """Launch an outer kernel in NumPy with a loop that counts the keys it is handed: (heads, L, d).
+    """Launch an outer kernel in NumPy with an inner loop that counts keys: (heads, L, d).
 
-    Keys without a mask are counted in component 0, the others in 1.
+    Component 0 counts the keys of unmasked calls, component 1 those of masked calls.
     """
 
     def count(query: Any, key: Any, value: Any, is_causal: bool, tile: tuple[int, int]) -> Any:
@@ -157,8 +162,8 @@ WRITES_OUTSIDE = (
     "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
     "places of the others."
 )
-ROOM = 2**17  # numbers before and behind each array
-NOT_STORED = -60000.0  # what output holds before the launch, in any dtype
+ROOM = 2**17  # the padding before and behind each array
+NOT_STORED = -60000.0  # fills output before the launch; exact in any dtype
 
 
 def _run_program(
@@ -184,7 +189,7 @@ def _run_program(
 
 
 def _on_device(kernel: Any, *tensors: Any) -> list[Any]:
-    """Return a kernel and tensors as a launch takes them: moved where it is compiled for CUDA."""
+    """Compile a kernel and move tensors to the GPU, unless the kernel runs in NumPy."""
     from attention_lib.lessons.gpu import launch
 
     with unwatched():
@@ -194,7 +199,7 @@ def _on_device(kernel: Any, *tensors: Any) -> list[Any]:
 
 
 def _launched(kernel: Any, attend: Callable[[], Any]) -> Any:
-    """Launch; say of what goes wrong what went wrong in the kernel, and allow for compiling."""
+    """Launch a kernel with time to compile; raise the error that occurred inside the kernel."""
     from attention_lib.lessons.gpu import launch
 
     try:
@@ -214,9 +219,9 @@ def _stop_at_a_stub(kernel: Any) -> None:
 
 
 def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
-    """Copy a tensor without gaps to a place with a filler before and behind it.
+    """Copy a contiguous tensor, and pad the memory before and behind it.
 
-    What a kernel stores at wrong places would otherwise destroy other memory.
+    Otherwise a kernel that stores in wrong places could overwrite other memory.
     """
     memory = tensor.new_full((2 * ROOM + tensor.numel(),), filler)
     before, copy, behind = memory.split([ROOM, tensor.numel(), ROOM])
@@ -226,7 +231,7 @@ def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
 
 
 def _among_nan(tensor: Any, beside: int = 0) -> Any:
-    """Put rows of NaN behind the last one, so that reading past it shows.
+    """Copy a tensor, and put rows of NaN behind it to detect reads past its end.
 
     With numbers `beside` each row, the stride is longer than a row.
     """
@@ -237,14 +242,13 @@ def _among_nan(tensor: Any, beside: int = 0) -> Any:
 
 
 class CompilationError(ValueError):
-    """What Triton's compiler refuses, with the learner's line."""
+    """An error of Triton's compiler, with the learner's line."""
 
 
 def _cause(error: BaseException, kernel: Any) -> BaseException:
-    """Find what went wrong inside the kernel, below the errors of Triton that enclose it.
+    """Find the error inside the kernel, in the chain of Triton's errors.
 
-    A compiler's error has the source of the function that called, and a cause in the one that was
-    called.
+    A compiler's error has the source of the calling function. Its cause has that of the called one.
     """
     if "CUDA error" in str(error):
         return RuntimeError(POISONED)
@@ -258,7 +262,7 @@ def _cause(error: BaseException, kernel: Any) -> BaseException:
             line = kernel.starting_line_number + node.lineno - 1
             quoted = ast.unparse(node).splitlines()[0]
             return CompilationError(f"{message} (line {line}: `{quoted:.60}`)")
-    # Nothing was returned, not three things, or one of another shape: the launch stops over it.
+    # The launch stops if the loop does not return three blocks of the right shapes.
     texts = (
         "unpack",
         "list index out of range",
@@ -271,7 +275,7 @@ def _cause(error: BaseException, kernel: Any) -> BaseException:
 
 
 def _in_the_kernel(error: BaseException) -> bool:
-    """Tell whether a learner's line is in an error's traceback."""
+    """Tell whether a traceback contains a line of the learner's."""
     frames = learner_frames(error)
     return any("site-packages" not in frame.filename for frame in frames)
 
@@ -280,10 +284,10 @@ def _in_the_kernel(error: BaseException) -> bool:
 def gradients(
     function: Callable[..., Any], inputs: Sequence[Any], toward: Any, **kwargs: Any
 ) -> list[Any] | None:
-    """Return the gradient of a function's output, along `toward`, for each of its inputs.
+    """Return the gradients of a function's inputs, from the gradient `toward` of its output.
 
-    None stands for the gradient of an input that the output does not depend on; for all of
-    them, where the output has no gradient.
+    A gradient is None if the output does not depend on the input. Without any gradient, the result
+    is None.
     """
     import torch
 

@@ -1,6 +1,6 @@
-"""Recognizing PyTorch's tensors and converting them to arrays, without importing torch.
+"""Recognize PyTorch's tensors and convert them to arrays, without importing torch.
 
-A tensor comes from code that has imported torch; until then, nothing is a tensor.
+Until some code has imported torch, nothing is a tensor.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 
 def is_tensor(value: Any) -> bool:
-    """Tell a torch tensor from everything else."""
+    """Tell whether a value is a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
 def as_numbers(value: Any) -> Any:
-    """Return a tensor's values as a float64 array; what is no tensor comes back as it is."""
+    """Convert a tensor to a float64 array; return any other value as it is."""
     if not is_tensor(value):
         return value
     import torch
@@ -29,19 +29,19 @@ def as_numbers(value: Any) -> Any:
 
 
 def widened(tensor: Any) -> Any:
-    """Copy a floating-point tensor in float64."""
+    """Copy a floating-point tensor to float64."""
     import torch
 
     return tensor.detach().clone().to(torch.float64)
 
 
 def precision_of(tensor: Any) -> Any:
-    """Return what torch knows of the tensor's dtype, its eps among it; None for integers."""
+    """Return torch's finfo of a tensor's dtype; None for integers."""
     import torch
 
     return torch.finfo(tensor.dtype) if tensor.dtype.is_floating_point else None
 
 
 def short_dtype(dtype: Any) -> str:
-    """Name a dtype of NumPy's or torch's: ``float32``."""
+    """Name a dtype of NumPy or torch: ``float32``."""
     return str(dtype).removeprefix("torch.")

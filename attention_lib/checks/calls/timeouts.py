@@ -1,4 +1,4 @@
-"""The time limit of a call."""
+"""Limit the time of a call."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import threading
 import time
 from collections.abc import Iterator
 
-CALL_SECONDS = 5.0  # what one call may take; right answers need milliseconds
-WORKED = 0.9  # share of the limit: a call that used this much CPU time was not waiting
-REPEATED_AFTER = 0.5  # seconds, long enough to deal with the first `OutOfTime`
+CALL_SECONDS = 5.0  # for one call; right answers need milliseconds
+WORKED = 0.9  # a call that has used this share of the limit as CPU time is stopped
+REPEATED_AFTER = 0.5  # seconds until the signal repeats
 
 
 class OutOfTime(BaseException):
-    """Raised inside an answer that ran into the time limit (no `except Exception` stops it).
+    """Raised inside an answer at the time limit; no `except Exception` catches it.
 
-    `waited` says that it used less CPU time than the limit: it slept, or the machine was busy.
+    `waited` means that it used less CPU time: it slept, or the machine was busy.
     """
 
     def __init__(self, waited: bool = False) -> None:
@@ -27,12 +27,11 @@ class OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the body once it has run for `seconds`; infinity sets no limit.
+    """Raise `OutOfTime` in the body after `seconds` of CPU time; infinity sets no limit.
 
-    CPU time counts, so on a busy machine it may take up to four times as long.
-
-    A timer signal interrupts it where the system has one, elsewhere (Windows) a second thread.
-    Off the main thread, and without threads (Python in a browser), there is no limit.
+    It is also raised after four times `seconds` of real time. A timer signal interrupts the body;
+    on Windows, which has none, a second thread does so after `seconds` of real time. Outside the
+    main thread, and in a browser, there is no limit.
     """
     if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield
@@ -53,7 +52,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.01), REPEATED_AFTER)
 
         previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
-        # Repeated, in case an answer catches everything and goes on.
+        # It repeats in case an answer catches everything and goes on.
         signal.setitimer(signal.ITIMER_REAL, seconds, REPEATED_AFTER)
         try:
             yield
@@ -66,7 +65,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         previous = signal.signal(signal.SIGINT, expire)
         timer = threading.Timer(seconds, _thread.interrupt_main)
         try:
-            with contextlib.suppress(RuntimeError):  # no threads here
+            with contextlib.suppress(RuntimeError):  # no threads, as in a browser
                 timer.start()
             yield
         finally:

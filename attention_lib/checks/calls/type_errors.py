@@ -1,4 +1,4 @@
-"""Errors over what a value is: None, a pair, a number with a fraction, a function, torch's words.
+"""Explain errors of types and names: a float as an index, a function not called, torch's methods.
 
 Each function explains one kind of error, and returns an empty string for all others.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from attention_lib.checks.calls.failing_line import UNKNOWN, FailingLine, made_in, quoted, shape_of
 from attention_lib.checks.calls.tensors import is_tensor
 
-# Words of torch, and how NumPy says them.
+# Names of torch, and what to write in NumPy.
 OF_TORCH = {
     "masked_fill": "np.where(mask, other, x)",
     "unsqueeze": "x[..., None]",
@@ -55,7 +55,7 @@ KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def letters(error: BaseException, line: FailingLine) -> str:
-    """Explain letters of einsum that do not fit the axes."""
+    """Explain subscripts of einsum that do not fit the operands."""
     node = line.node
     call = getattr(getattr(node, "func", None), "attr", "")
     if not isinstance(node, ast.Call) or call != "einsum" or len(node.args) < 2:
@@ -76,7 +76,7 @@ def letters(error: BaseException, line: FailingLine) -> str:
 
 
 def foreign_words(error: BaseException, line: FailingLine) -> str:
-    """Explain a word of torch said to an array, or of NumPy said to a tensor."""
+    """Explain a name of torch used with NumPy, or the reverse."""
     missing = MISSING.search(str(error))
     node = line.node
     if (
@@ -105,7 +105,7 @@ def foreign_words(error: BaseException, line: FailingLine) -> str:
 
 
 def of_fractions(error: BaseException, line: FailingLine) -> str:
-    """Explain a length or an index that is a float, as / makes it."""
+    """Explain a float used as a length or an index."""
     text = str(error)
     if not (
         "cannot be interpreted as an integer" in text
@@ -156,10 +156,10 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
 
 
 def unknown_names(error: BaseException, line: FailingLine) -> str:
-    """Explain a name that nothing is bound to, and the argument that may be meant."""
+    """Explain an undefined name, and suggest the argument or variable that may be meant."""
     if not isinstance(error, NameError):
         return ""
-    found = re.search(r"'(\w+)'", str(error))  # an error from another process has no attributes
+    found = re.search(r"'(\w+)'", str(error))  # errors from another process have no `name`
     name = found.group(1) if found else ""
     if isinstance(error, UnboundLocalError):
         return (
@@ -174,12 +174,12 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what a typo often changes: an s, letter case, underscores."""
+    """Normalize a name: without a final s, letter case and underscores."""
     return name.lower().replace("_", "").rstrip("s")
 
 
 def _parts(node: ast.AST, deep: bool = False) -> list[ast.expr]:
-    """List the operands of what failed, as they are written."""
+    """List the operands of an expression or a statement."""
     if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)):
         node = node.value if node.value is not None else node
     if deep:

@@ -1,4 +1,4 @@
-"""Noticing that an answer calls a function that may not do its work."""
+"""Detect calls of forbidden functions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from attention_lib.checks.calls.observation import Observation
 
 @contextlib.contextmanager
 def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[None]:
-    """Note in `seen` the first call of a function whose dotted name begins with a forbidden one."""
+    """Note in `seen` the first call of a function whose dotted name has a forbidden prefix."""
     if not forbidden:
         yield
         return
 
     packages = {name.partition(".")[0] for name in forbidden}
-    imported: types.FrameType | None = None  # a forbidden module whose import runs: that is no call
+    imported: types.FrameType | None = (
+        None  # a forbidden module while it is imported, which is not a call
+    )
 
     def watch(frame: types.FrameType, event: str, called: Any) -> None:
         nonlocal imported
@@ -50,7 +52,7 @@ def watched_calls(forbidden: tuple[str, ...], seen: Observation) -> Iterator[Non
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Let the library itself run in the body, while an answer is being watched."""
+    """Suspend watching in the body, for calls of this library."""
     previous = sys.getprofile()
     sys.setprofile(None)
     try:
@@ -69,9 +71,9 @@ def _module_of_builtin(called: Any) -> str:
 
 
 def scipy_ufunc_in(answer: Any) -> str:
-    """Name a ufunc of scipy.special that the answer's own code names, or return an empty string.
+    """Find a ufunc of scipy.special in the names that an answer uses; else return an empty string.
 
-    The call of a ufunc cannot be watched: no profiler sees it.
+    A profiler does not see calls of ufuncs.
     """
     special = sys.modules.get("scipy.special")
     code = getattr(answer, "__code__", None)
