@@ -15,7 +15,7 @@ FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "rev
 def where_time_went(ended: BaseException) -> str:
     """Say which loops a call was in when it was stopped; empty if in none.
 
-    A `for` loop over a range is called slow. A `while` loop may be endless.
+    `for` loops over ranges and the like are called slow. A `while` loop may be endless.
     """
     loops: list[tuple[ast.For | ast.While, types.FrameType]] = []
     trace, count = ended.__traceback__, 0

@@ -59,7 +59,7 @@ def _every_second_column(argument: Any) -> Any:
     *leading, columns = argument.shape
     wide = np.zeros(
         (*leading, 2 * columns + 1), argument.dtype
-    )  # odd, so that no reshape is a view
+    )  # odd, so that flattening makes a copy
     wide[..., 1::2] = argument
     return wide[..., 1::2]
 

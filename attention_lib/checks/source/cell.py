@@ -1,4 +1,4 @@
-"""The syntax tree of an answer, and of the helper functions that stand in the same cell."""
+"""Parse an answer and the helper functions in its cell."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from attention_lib.checks.calls.failing_line import parsed
 
 @dataclass(frozen=True)
 class Source:
-    """An answer's function, its helpers, and the names that both may use."""
+    """The syntax trees of an answer and its helpers, and their global namespace."""
 
     function: ast.FunctionDef
     helpers: tuple[ast.FunctionDef, ...]
     namespace: dict[str, Any]  # the notebook's variables
     lines: tuple[str, ...]  # of the cell
-    compiled: dict[ast.FunctionDef, types.CodeType]  # before any change is made in a tree
+    compiled: dict[ast.FunctionDef, types.CodeType]  # the unchanged functions
 
     @property
     def functions(self) -> tuple[ast.FunctionDef, ...]:
@@ -34,12 +34,12 @@ class Source:
         return (self.function, *self.helpers)
 
     def made(self, changed: Collection[ast.AST]) -> Callable[..., Any] | None:
-        """Compile the function again with its changed parts; None if that fails."""
+        """Make the answer again, compiling its changed functions; None if that fails."""
         names = dict(self.namespace)
         try:
             for function, code in reversed(self.compiled.items()):  # the helpers first
                 exec(_code_of(function) if function in changed else code, names)
-        except Exception:  # a tree that makes no sense, or a default that is not there
+        except Exception:  # an invalid tree, or a default with an undefined name
             return None
         answer: Callable[..., Any] | None = names.get(self.function.name)
         return answer
@@ -50,7 +50,7 @@ def _code_of(function: ast.FunctionDef) -> types.CodeType:
 
 
 def source_of(answer: Any) -> Source | None:
-    """Parse the cell or file of a function; None where there is no such text."""
+    """Parse a function's cell or file; None if it cannot be read, or is a closure."""
     if not isinstance(answer, types.FunctionType) or answer.__code__.co_freevars:
         return None
     code = answer.__code__
@@ -83,7 +83,7 @@ def _function_at(tree: ast.Module, line: int, name: str) -> ast.FunctionDef | No
 def _helpers_of(
     function: ast.FunctionDef, tree: ast.Module, answer: types.FunctionType
 ) -> tuple[ast.FunctionDef, ...]:
-    """Find the functions of the same cell that a function calls, and those that these call."""
+    """Find the functions of a cell that a function uses, directly or through others."""
     defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     helpers: dict[str, ast.FunctionDef] = {}
     pending = [function]
@@ -104,7 +104,7 @@ def _helpers_of(
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Hide what the calls of a changed or watched answer print and warn of."""
+    """Hide the output and the warnings of calls in the body."""
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),

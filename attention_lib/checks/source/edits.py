@@ -1,4 +1,4 @@
-"""Small changes of an answer's source, the likeliest first."""
+"""List small edits of an answer's source, the likeliest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CHARACTERS = 70  # of code that a sentence quotes
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One node, or one list of statements, put in place of another."""
+    """A replacement of one node, or of one block of statements."""
 
     rank: int
     parent: ast.AST
@@ -27,8 +27,8 @@ class Edit:
     old: Any
     new: Any
     enclosing: tuple[ast.AST, ...]  # from the parent up to the function
-    words: str = ""  # says what to do; empty: the code before and after says it
-    fault: str = ""  # that the edit repairs; empty: the two expressions tell it
+    words: str = ""  # what to do; if empty, the code before and after is quoted
+    fault: str = ""  # that the edit repairs; if empty, it is found from the two expressions
 
     def __post_init__(self) -> None:
         like = self.old[0] if isinstance(self.old, list) else self.old
@@ -39,7 +39,7 @@ class Edit:
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """Change the tree in the body of a `with` statement."""
+        """Apply the edit to the tree in the body of a `with` statement."""
         self._set(self.new)
         try:
             yield
@@ -54,24 +54,24 @@ class Edit:
 
     @property
     def does_nothing(self) -> bool:
-        """Whether what it makes of the code is idle: ``x + 0``, ``x = x``."""
+        """Whether the edited code has no effect: ``x + 0``, ``x = x``."""
         with self.applied():
             return is_idle(self.new) or is_idle(self.parent)
 
     @property
     def statement(self) -> ast.AST | None:
-        """The statement that is changed, of those without a block."""
+        """The simple statement that is edited; None if it has a block."""
         node = next(node for node in self.enclosing if isinstance(node, ast.stmt))
         return node if isinstance(node, SIMPLE) else None
 
     @property
     def place(self) -> ast.AST:
-        """The code that is quoted once for all changes in it: a statement, or as much of its head."""
+        """The code that is quoted once for all edits in it: a statement, or a part of its head."""
         return self.statement or self.quoted
 
     @property
     def quoted(self) -> ast.AST:
-        """The code to quote: as much around the change as can be read at once."""
+        """The code to quote: as much around the edit as MOST_CHARACTERS allows."""
         statement = self.statement
         if statement is not None and len(ast.unparse(statement)) <= MOST_CHARACTERS:
             return statement
@@ -87,7 +87,7 @@ class Edit:
 
 
 def is_idle(node: ast.AST) -> bool:
-    """Tell whether code gives back what it is given: ``x + 0``, ``x = x``, ``x.astype(x.dtype)``."""
+    """Tell whether code has no effect: ``x + 0``, ``x = x``, ``x.astype(x.dtype)``."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
             return True
@@ -107,7 +107,7 @@ PARTS = (ast.Slice, ast.keyword, ast.Starred, ast.comprehension)
 
 
 def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
-    """Say what to write and where, each line once."""
+    """Say what to write in which line, naming each line once."""
     texts: dict[str, None] = {}
     for edit in edits:
         if edit.words:
@@ -123,7 +123,7 @@ def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
 
 
 def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[str, ...]:
-    """Say what is wrong with the code that edits change, and not what to write."""
+    """Name the faults that edits repair, without telling what to write."""
     texts = dict.fromkeys(edit.fault or _fault_of(edit, lines) for edit in edits)
     return tuple(f"{text[0].upper()}{text[1:]}." for text in texts)
 
@@ -139,7 +139,7 @@ def _fault_of(edit: Edit, lines: Sequence[str]) -> str:
 def _before_and_after(
     shown: ast.AST, edits: Sequence[Edit], lines: Sequence[str]
 ) -> tuple[str, str]:
-    """Write a piece of code before and after changes, as the learner writes it where that goes."""
+    """Quote code before and after edits, with the learner's own spacing if possible."""
     before = ast.unparse(shown)
     with contextlib.ExitStack() as stack:
         for edit in edits:
@@ -161,7 +161,7 @@ def _before_and_after(
 
 
 def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
-    """Return the learner's own text of a node that lies in one line of plain ASCII."""
+    """Return the learner's own text of a node; None if it is not in one line of ASCII."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     if line != getattr(node, "end_lineno", None) or not 0 < line <= len(lines):
         return None
@@ -169,13 +169,13 @@ def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
     return text[column : node.end_col_offset] if text.isascii() else None  # type: ignore[attr-defined]
 
 
-Edits = tuple[Edit, ...]  # made together
+Edits = tuple[Edit, ...]  # applied together
 
 
 def edits_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Edits]:
-    """List the small changes of functions, the likeliest first.
+    """List the small edits of functions, the likeliest first.
 
-    What is written the same way in several places, but for the names, is also changed in all.
+    Code that occurs several times, up to variables' names, is also edited in all places at once.
     """
     collected: list[tuple[Edit, str]] = []
     for function in functions:
@@ -213,7 +213,7 @@ def _collect(
                 for rank, new in expressions.changes(item, node, field, scope):
                     fault = _fault_of_name(item, new, scope)
                     edit = Edit(rank, node, field, index, item, new, around, fault=fault)
-                    if edit.does_nothing:  # leaving that code out is another edit
+                    if edit.does_nothing:  # `statements.left_out` leaves out the whole line
                         continue
                     kind = f"{shape} > {_without_names(new)}" if shape else ""
                     if isinstance(item, ast.Name) and (isinstance(new, ast.Name) or fault):
@@ -226,7 +226,7 @@ def _collect(
 
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:
-    """Say that another thing is needed than a variable of the notebook."""
+    """Say that a variable of the notebook is used in place of an argument."""
     if not isinstance(old, ast.Name) or old.id not in scope.free or old.id in ast.unparse(new):
         return ""
     same = "is a variable of the notebook, the same in every call"
@@ -234,7 +234,7 @@ def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:
 
 
 def _is_an_axis(node: ast.expr, parent: ast.AST, field: str) -> bool:
-    """Tell whether a number is an axis: ``axis=1``, ``x.shape[1]`` or one of ``swapaxes``."""
+    """Tell whether a number is an axis: in ``axis=1``, ``x.shape[1]`` or ``swapaxes``."""
     if not isinstance(node, ast.Constant) or type(node.value) is not int:
         return False
     if isinstance(parent, ast.keyword):
@@ -245,7 +245,7 @@ def _is_an_axis(node: ast.expr, parent: ast.AST, field: str) -> bool:
 
 
 def _without_names(node: ast.expr) -> str:
-    """Write an expression with every variable's name left out; empty for a mere name."""
+    """Dump an expression without variables' names; empty for a single name or constant."""
     if isinstance(node, (ast.Name, ast.Constant)):
         return ""
     return re.sub(r"id='\w+'", "", ast.dump(node))

@@ -1,6 +1,6 @@
-"""Small changes of one expression: each function makes one kind, for one kind of mistake.
+"""List small edits of an expression: each function makes one kind, for one kind of mistake.
 
-Each yields pairs of a rank and the new expression. The lower the rank, the likelier the mistake.
+It yields pairs of a rank and the new expression. The lower the rank, the likelier the mistake.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REDUCTIONS = {
     *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
 }
 ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
-SIBLINGS = (  # functions that are taken for one another
+SIBLINGS = (  # functions that are confused with one another
     ("mean", "sum"),
     ("max", "sum"),
     ("max", "min"),
@@ -71,7 +71,7 @@ OPERATIONS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
 
 
 def changes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Yield the small changes of one expression."""
+    """Yield the small edits of one expression."""
     if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
         return
     for change in KINDS:
@@ -79,7 +79,7 @@ def changes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 
 def made(template: str, **parts: ast.expr) -> ast.expr:
-    """Make an expression from a template, whose capital letters stand for other expressions."""
+    """Parse a template, and replace its names by the given expressions."""
 
     class Filled(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.expr:
@@ -90,12 +90,12 @@ def made(template: str, **parts: ast.expr) -> ast.expr:
 
 
 def _swapped(node: ast.expr, scope: Scope) -> ast.expr:
-    """Exchange the last two axes in the words of the lesson's library."""
+    """Exchange the last two axes, with NumPy or torch."""
     return made("X.transpose(-1, -2)" if scope.is_torch else "np.swapaxes(X, -1, -2)", X=node)
 
 
 def _one_more(node: ast.expr) -> ast.expr:
-    """Add 1, or leave out a 1 that is subtracted."""
+    """Add 1, or leave out a subtracted 1."""
     match node:
         case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1)):
             return copy.deepcopy(left)
@@ -103,14 +103,14 @@ def _one_more(node: ast.expr) -> ast.expr:
 
 
 def name_of_call(node: ast.AST) -> str:
-    """Return the last part of the name of what is called: ``sum`` of ``np.sum(x)`` and ``x.sum()``."""
+    """Return the last part of a called name: ``sum`` for ``np.sum(x)`` and ``x.sum()``."""
     if not isinstance(node, ast.Call):
         return ""
     return str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
 
 
 def of_a_module(node: ast.Call) -> bool:
-    """Tell ``np.sum(x)`` and ``softmax(x)`` from ``x.sum()``."""
+    """Tell whether a call is like ``np.sum(x)`` or ``softmax(x)``, and not ``x.sum()``."""
     owner = getattr(node.func, "value", None)
     return owner is None or (isinstance(owner, ast.Name) and owner.id in MODULES)
 
@@ -119,7 +119,7 @@ MODULES = ("np", "numpy", "torch", "math", "F", "lib", "al", "attention_lib", "t
 
 
 def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Reduce along another axis, and keep it or not."""
+    """Reduce along another axis, with or without keepdims."""
     name = name_of_call(node)
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return
@@ -148,7 +148,7 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
 
 
 def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Take another number: one off, the other sign, infinity, the other truth."""
+    """Change a number: by one, its sign, to infinity; negate a boolean."""
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
     if isinstance(node, ast.JoinedStr) or isinstance(parent, (ast.JoinedStr, ast.FormattedValue)):
@@ -163,7 +163,7 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
         near = [value - 1, value + 1, -value, -1, -2, -3, 0, 1]
         is_power = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)
         for place, other in enumerate(dict.fromkeys(near)):
-            if is_power and other < -1:  # so small a term is right by chance
+            if is_power and other < -1:  # a term so small may vanish, and be right by chance
                 continue
             if other != value:
                 yield 3 + place // 3, made(repr(other))
@@ -178,7 +178,7 @@ def numbers(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 
 def shapes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read another length of a shape."""
+    """Read a length from a shape in place of `len` or `size`."""
     if isinstance(node, ast.Call) and name_of_call(node) == "len" and len(node.args) == 1:
         for axis in ("-1", "-2"):
             yield 2, made(f"X.shape[{axis}]", X=node.args[0])
@@ -188,12 +188,12 @@ def shapes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes
 
 
 def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange operands, take another operation, or set parentheses otherwise."""
+    """Exchange operands, change the operator, or move parentheses."""
     if not isinstance(node, ast.BinOp):
         return
     left, right = node.left, node.right
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv)):
-        # The logarithm of a quotient turned round is its negative: a sign is tried before that.
+        # Inverting a quotient in a logarithm only changes the sign, which is tried first.
         turns_a_sign = scope.takes_logarithms and isinstance(node.op, ast.Div)
         if not (isinstance(node.op, ast.Sub) and "log(" in ast.unparse(right)):  # one as it stands
             yield 5 if turns_a_sign else 3, ast.BinOp(right, node.op, left)
@@ -226,7 +226,7 @@ def operators(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def comparisons(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Compare the other way, or with equality."""
+    """Reverse a comparison, or add or remove equality."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for operation in COMPARISONS.get(type(node.ops[0]), ()):
             is_turned = (type(node.ops[0]), operation) in TURNED
@@ -235,7 +235,7 @@ def comparisons(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Ch
 
 
 def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Turn a condition round, or ask whether there is a value."""
+    """Negate a condition, exchange two choices, or compare with None."""
     if isinstance(node, ast.IfExp):
         yield 3, ast.IfExp(node.test, node.orelse, node.body)
         yield 6, node.body
@@ -268,7 +268,7 @@ def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
 
 
 def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Call another function of the same kind, or none."""
+    """Call another function of the same kind or none, or change its arguments."""
     if not isinstance(node, ast.Call):
         return
     name = name_of_call(node)
@@ -301,7 +301,7 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Say it in NumPy's words where they are torch's."""
+    """Replace torch's functions and keywords by NumPy's, and mend calls of squeeze and einsum."""
     if not isinstance(node, ast.Call):
         return
     name = name_of_call(node)
@@ -349,7 +349,7 @@ def foreign_words(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> 
 
 
 def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange the last two axes where `.T` or `transpose()` reverses all, or take them as they are."""
+    """Exchange the last two axes in place of `.T`, `transpose()` or `reshape`, or in a result."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield 1, _swapped(node.value, scope)
         yield 4, node.value
@@ -367,7 +367,7 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
 
 
 def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Take other entries: of the last axes, whatever comes before, or one further."""
+    """Index the last axes with `...`, exchange two indices, or shift an index by one."""
     if isinstance(node, ast.Subscript):
         index = node.slice
         parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
@@ -405,7 +405,7 @@ def _taken(value: ast.expr, parts: list[ast.expr]) -> ast.expr:
 
 
 def dtypes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Compute in another dtype: that of an argument, or fractions."""
+    """Change a dtype to that of an argument, or to float."""
     first = scope.arguments[0] if scope.arguments else ""
     if not first or scope.is_torch:
         return
@@ -435,7 +435,7 @@ MAKERS = {
 
 
 def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Take the negative."""
+    """Negate an expression."""
     plain = isinstance(node, (ast.Name, ast.Call, ast.BinOp))
     if plain and isinstance(parent, (ast.Return, ast.Call)) and field != "func":
         of_a_logarithm = scope.takes_logarithms and isinstance(parent, ast.Return)
@@ -443,7 +443,7 @@ def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
 
 
 def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange results, return one of them, or take off a last axis of length 1."""
+    """Exchange results, return only one, or take the first entry of the last axis."""
     if isinstance(node, ast.Tuple) and isinstance(parent, (ast.Return, ast.Assign)):
         for one in range(len(node.elts)):
             for other in range(one + 1, len(node.elts)):
@@ -471,7 +471,7 @@ def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 
 def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Bring in an argument that is never read."""
+    """Use an argument that is never read."""
     if isinstance(node, ast.Call) and not isinstance(node.func, ast.Subscript):
         for name in scope.unused:
             loaded = ast.Name(name, ast.Load())
@@ -484,15 +484,15 @@ def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Read another variable of the same function."""
+    """Read another variable of the function, or a length in place of a notebook's variable."""
     if not isinstance(node, ast.Name) or field == "func" or node.id in MODULES:
         return
-    if node.id in scope.free:  # a size taken from the notebook
+    if node.id in scope.free:  # a size, perhaps, from the notebook
         for argument in scope.arguments:
             for axis in ("-1", "-2"):
                 yield 2, made(f"X.shape[{axis}]", X=ast.Name(argument, ast.Load()))
     for difference in scope.differences:
-        left = getattr(difference, "left", None)  # of a -= b there is none
+        left = getattr(difference, "left", None)  # None for a -= b
         if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
             yield 4, copy.deepcopy(difference)
     for rank, others in ((5, scope.arguments), (6, scope.variables)):

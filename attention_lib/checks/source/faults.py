@@ -1,4 +1,4 @@
-"""Name the fault that a small change of source repairs, and not the change."""
+"""Name the fault that a small edit repairs, without telling the edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
 from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of_a_module
 
 KEPT = ("keepdims", "keepdim")
-AXES = ("axis", "dim", "swapaxes", "moveaxis")  # or what takes them
+AXES = ("axis", "dim", "swapaxes", "moveaxis")  # keywords and functions that take axes
 TURNED = ({ast.Lt, ast.Gt}, {ast.LtE, ast.GtE}, {ast.Lt, ast.GtE}, {ast.LtE, ast.Gt})
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -27,7 +27,7 @@ SIGNS: dict[type[ast.AST], str] = {
 
 
 def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
-    """Say what is wrong with an expression, by what takes its place; `quoted` is the code around."""
+    """Say what is wrong with an expression, from its replacement; `quoted` is the code around it."""
     wrong, own = f"`{quoted}`", f"`{ast.unparse(old)}`"
     where = "" if wrong == own else f" in {wrong}"
     match old, new:
@@ -119,7 +119,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
 
 
 def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
-    """Name the fault of an axis: another one, none, or one that is not kept."""
+    """Name the fault of an axis: a wrong one, none, or one that is not kept."""
     before, after = _axis(old), _axis(new)
     words, others = ({word.arg for word in call.keywords} & KEYWORDS.keys() for call in (old, new))
     if words > others:
@@ -155,7 +155,7 @@ def _keeps(call: ast.Call) -> bool:
 
 
 def _without_axes(call: ast.Call) -> ast.Call:
-    """Return a call without the arguments that name an axis, or keep it."""
+    """Copy a call without its axis and keepdims arguments."""
     place = 1 if of_a_module(call) else 0
     args = call.args
     if name_of_call(call) in REDUCTIONS:
@@ -164,7 +164,7 @@ def _without_axes(call: ast.Call) -> ast.Call:
 
 
 def _operation_fault(old: ast.BinOp, new: ast.BinOp, own: str, wrong: str) -> str:
-    """Name the fault of an operation: its operands, its sign, or what is done before it."""
+    """Name the fault of an operation: its operands, its operator or its parentheses."""
     same_sign = type(old.op) is type(new.op)
     if same_sign and _same(old.left, new.right) and _same(old.right, new.left):
         return f"The operands in {own} stand the wrong way round"

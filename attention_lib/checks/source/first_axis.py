@@ -1,4 +1,4 @@
-"""Finding a loop over the first axis of an argument that may have any number of axes."""
+"""Find a loop over the first axis of an argument that may have any number of axes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from attention_lib.checks.source.cell import source_of
 
 
 def loop_over_first_axis(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> str:
-    """Say which loop fits one number of axes alone; empty if the calls do not show it.
+    """Say that a loop is right for only one number of axes; empty if the calls do not show it.
 
-    The numbers of all calls in which the argument has one number of axes must be right, and those of
-    all others wrong.
+    All calls in which the argument has that number of axes must be right, and all others wrong.
     """
     source = source_of(answer)
     if source is None or exercise.run is not None:
@@ -40,7 +39,7 @@ def loop_over_first_axis(exercise: Exercise, answer: Any, comparisons: Sequence[
 
 
 def _loops(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, str]]:
-    """Yield what the loops of a function go through, and the argument whose first axis that is."""
+    """Yield what each loop over the first axis of an argument iterates over, and the argument."""
     arguments = {one.arg for one in (*function.args.posonlyargs, *function.args.args)}
     for node in ast.walk(function):
         if isinstance(node, (ast.For, ast.comprehension)):

@@ -1,4 +1,4 @@
-"""Find the line in which NaN, infinity, a negative index or float64 arises in a run of an answer."""
+"""Find the line of an answer in which NaN, infinity, a negative index or float64 arises."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from attention_lib.checks.source.cell import Source, silenced, source_of
 from attention_lib.checks.source.edits import MOST_CHARACTERS
 from attention_lib.checks.source.expressions import name_of_call
 
-SECONDS = 0.3  # of the processor's time, for all runs of one answer
-Event = tuple[int, str]  # the number of a node, and the kind of what happens there
+SECONDS = 0.3  # of CPU time, for all runs of one answer
+Event = tuple[int, str]  # the number of a node, and the kind of event
 OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "add"),
     ast.Sub: ("-", "sub"),
@@ -35,7 +35,7 @@ OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
 
 
 def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> str:
-    """Say where the first wrong call goes wrong, and no call that is free of it; empty if nowhere."""
+    """Name the line where the first wrong call goes wrong and no right call does; empty if none."""
     source = source_of(answer)
     if source is None or is_kernel(source.function) or exercise.accelerated:
         return ""
@@ -54,13 +54,13 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
         return ""
     if spoiled:
         return _spoiling({event: words for event, words in events.items() if not usual[event]})
-    # A negative index does no harm in some calls: in one of a single entry, say.
+    # A negative index may be harmless, as with a single entry.
     seldom = (event for event in events if event[1] == "index" and 3 * usual[event] <= len(free))
     return next((events[event] for event in seldom), "")
 
 
 def unrefused(exercise: Exercise, answer: Any, one: Comparison) -> str:
-    """Say why a call that should end in an error does not; empty if there is no source to read."""
+    """Say why a call does not raise the error that it should; empty if there is no source."""
     source = source_of(answer) if one.seen.error is None else None
     if source is None or is_kernel(source.function):
         return ""
@@ -82,7 +82,7 @@ def widening(exercise: Exercise, answer: Any, one: Comparison) -> str:
 
 
 def is_spoiled(one: Comparison) -> bool:
-    """Tell whether a result holds NaN, or an infinity where it should not."""
+    """Tell whether a wrong entry of a result is NaN or infinite."""
     return any(
         part.off is not None
         and part.numbers is not None
@@ -92,7 +92,7 @@ def is_spoiled(one: Comparison) -> bool:
 
 
 def _spoiling(events: dict[Event, str]) -> str:
-    """Join the words of what made NaN or infinity first, and of what led to it."""
+    """Join the sentences on the first NaN or infinity, and on its cause."""
     first: dict[str, str] = {}
     for (_, kind), words in events.items():
         first.setdefault(kind, words)
@@ -105,10 +105,10 @@ def _spoiling(events: dict[Event, str]) -> str:
 
 
 class _Run:
-    """An answer whose operations, calls and indices are watched."""
+    """An instrumented answer: its operations, calls and indices are watched."""
 
     def __init__(self, source: Source) -> None:
-        self.is_cut = False  # a call took too long, and not all that happens in it is known
+        self.is_cut = False  # a call ran out of time, so its events are incomplete
         self._nodes: list[ast.AST] = []
         self._events: dict[Event, str] = {}
         self._wide: dict[int, tuple[Any, str]] = {}  # float64 arrays, and the words of their origin
@@ -129,7 +129,7 @@ class _Run:
         self._answer: Callable[..., Any] = names[source.function.name]
 
     def events_of(self, exercise: Exercise, one: Comparison) -> dict[Event, str]:
-        """Return what happens in a call: its words, by the number of the node and the kind."""
+        """Return the events of a call, each with its sentence."""
         self._events, self._wide = {}, {}
         with silenced():
             seen = observe(exercise.on_cases(self._answer), one.trial.case, limit=SECONDS)
@@ -195,7 +195,7 @@ class _Run:
             if not had_nan:
                 words = self._about_nan(number, found, given, sign)
                 self._events.setdefault((number, "nan"), words)
-        elif had_nan:  # all NaN is left out: it spoils nothing
+        elif had_nan:  # as with np.where, the NaN so far does no harm
             self._events = {key: words for key, words in self._events.items() if key[1] != "nan"}
         elif np.isinf(found).any() and not had_infinity:
             words = self._about_infinity(number, given, sign)
@@ -233,7 +233,7 @@ class _Run:
         return isinstance(node, ast.Call) and name_of_call(node).startswith("exp")
 
     def _place(self, number: int) -> str:
-        """Quote a node with its line."""
+        """Name the line of a node, and quote the node."""
         node = self._nodes[number]
         text = ast.unparse(node)
         quoted = f"`{text}`" if len(text) <= MOST_CHARACTERS else "a number"
@@ -241,7 +241,7 @@ class _Run:
 
 
 def _is_nan_where_rows_are_empty(found: np.ndarray, given: np.ndarray) -> bool:
-    """Tell whether the rows with NaN are those of nothing but -inf: not so along another axis."""
+    """Tell whether the rows with NaN are exactly those of nothing but -inf."""
     if not given.ndim or given.shape != found.shape:
         return False
     return np.array_equal(np.isnan(found).any(axis=-1), np.isneginf(given).all(axis=-1))
@@ -264,12 +264,12 @@ def _floats(operands: Sequence[Any]) -> Iterator[Any]:
 
 
 class _Watched(ast.NodeTransformer):
-    """Hands operations, calls and computed indices to the watch, each with its number."""
+    """Wrap operations, calls and computed indices in hooks that get the node's number."""
 
     def __init__(self, nodes: list[ast.AST], conditions: bool) -> None:
         self._nodes = nodes
-        self._conditions = conditions  # whether those of errors are watched
-        self._indices = set[int]()  # the nodes that are one
+        self._conditions = conditions  # whether to watch the conditions of raise statements
+        self._indices = set[int]()  # the ids of nodes that are indices
 
     def _watched(
         self, hook: str, node: ast.AST, args: list[ast.expr], words: Sequence[ast.keyword] = ()

@@ -1,6 +1,6 @@
-"""Lines that do not do what they seem to: one function a pattern, each with its sentence.
+"""Find misleading lines: one function for each pattern, with its sentence.
 
-What is said is true of the source as it stands, whatever the answer returns.
+The sentence is true of the source, whatever the answer returns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attention_lib.checks.source.scope import Scope
 
 
 def lasting_globals(source: Source) -> str:
-    """Find a variable of the notebook that a function changes, and so finds changed again."""
+    """Find a variable of the notebook that a function changes, so that it lasts between calls."""
     for function in source.functions:
         scope = Scope.of(function, False)
         own = {*scope.arguments, *scope.variables}
@@ -40,7 +40,7 @@ def lasting_globals(source: Source) -> str:
 
 
 def _changes(node: ast.AST, name: str) -> bool:
-    """Tell whether a node changes a variable's own contents."""
+    """Tell whether a node changes a variable in place."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = node.func.value
         changes = node.func.attr in ("append", "extend", "update", "insert", "add", "setdefault")
@@ -51,7 +51,7 @@ def _changes(node: ast.AST, name: str) -> bool:
 
 
 def unseeded(source: Source) -> str:
-    """Find random numbers, which differ from call to call."""
+    """Find a call that draws random numbers."""
     for function in source.functions:
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
@@ -68,7 +68,7 @@ PATTERNS: tuple[Callable[[Source], str], ...] = (lasting_globals, unseeded)
 
 
 def read(answer: Any) -> str:
-    """Say which line of a wrong answer does not do what it seems to; empty if none is found."""
+    """Name a misleading line of a wrong answer; empty if none is found."""
     source = source_of(answer)
     found = (pattern(source) for pattern in PATTERNS) if source else ()
     return next(filter(None, found), "")

@@ -1,4 +1,4 @@
-"""The names that a function of an answer may use."""
+"""Collect the names that a function uses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scope:
-    """A function's arguments and other variables, and the words of its library."""
+    """A function's arguments and variables, and the keywords of its library."""
 
     arguments: tuple[str, ...]
-    variables: tuple[str, ...]  # assigned in it, not its arguments
+    variables: tuple[str, ...]  # local ones, without the arguments
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
-    differences: tuple[Any, ...] = ()  # one subtracted from another
-    free: tuple[str, ...] = ()  # names that are neither its own nor called: the notebook's
+    differences: tuple[Any, ...] = ()  # nodes that subtract
+    free: tuple[str, ...] = ()  # variables of the notebook: neither local nor called
 
     @classmethod
     def of(cls, function: ast.FunctionDef, is_torch: bool) -> Scope:
@@ -52,10 +52,10 @@ class Scope:
 
     @property
     def axis(self) -> str:
-        """The keyword for an axis."""
+        """The keyword for an axis: axis or dim."""
         return "dim" if self.is_torch else "axis"
 
     @property
     def keepdims(self) -> str:
-        """The keyword that keeps a summed axis."""
+        """The keyword that keeps a reduced axis: keepdims or keepdim."""
         return "keepdim" if self.is_torch else "keepdims"

@@ -1,6 +1,6 @@
-"""Searching the small changes of an answer's source for those that make wrong results right.
+"""Search for small edits of an answer's source that make wrong results right.
 
-What is said of a change is true by trial: the changed answer has been called on the cases.
+Each edit is tried: the edited answer is called on the cases.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.edits import Edits, edits_of, faults_of, rank_of, sentence_of
 
-MOST_TRIALS = 600  # of edits, for one answer; the same on every machine
-BUDGET_SECONDS = 0.25  # of the processor's time, for all of them
-WALL_SECONDS = 2.0  # the same on a busy machine
+MOST_TRIALS = 600  # of edits of one answer
+BUDGET_SECONDS = 0.25  # of CPU time, for all trials
+WALL_SECONDS = 2.0  # of real time, for all trials
 CALL_SECONDS = 0.1  # for one call of an edited answer
-LEAST_CALL_SECONDS = 0.01  # the same for an answer that is quick
-MUCH_SLOWER = 5  # than before: an edited answer that may never end
-MOST_RANK = 4  # of an edit that is named though it does not mend everything
-MOST_PROMISING = 4  # edits that a second one is tried with
-MOST_WHOLES = 4  # mends of all results, of which the first that the probes accept is named
-MOST_PLACES = 2  # that an edit is made in, where another fault is named too
-MOST_EDITS = 3  # in two changes, of which one may be made in two places
+LEAST_CALL_SECONDS = 0.01  # the same for a quick answer
+MUCH_SLOWER = 5  # an edited answer may take this many times as long
+MOST_RANK = 4  # of an edit that does not mend everything
+MOST_PROMISING = 4  # edits that are combined with every other one
+MOST_WHOLES = 4  # mends of all results, of which the first without other problems is named
+MOST_PLACES = 2  # of an edit, if a second fault is named
+MOST_EDITS = 3  # in a pair, of which one may be made in two places
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Mend:
     """An edit that makes results right: what to write, and the edited answer."""
 
     words: str
-    faults: tuple[str, ...]  # that it repairs
+    faults: tuple[str, ...]  # sentences on what it repairs
     answer: Answer
-    helps: bool  # it makes the first failing call right, and none wrong
+    helps: bool  # it makes the first failing call right, and no right call wrong
 
 
 def search(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Search | None:
-    """Start a search; None if there is no source to read, or nothing ends a loop that never ends."""
+    """Start a search; None if there is no source, or no time limit in this thread."""
     source = source_of(answer)
-    if source is None or is_kernel(source.function):  # one run of it takes too long for this
+    if source is None or is_kernel(source.function):  # a kernel runs too long
         return None
     if threading.current_thread() is not threading.main_thread():
         return None
@@ -60,11 +60,11 @@ def search(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
 
 
 class _BudgetSpent(Exception):
-    """Raised when the time for trials is over."""
+    """Raised when the budget for trials is spent."""
 
 
 class Search:
-    """A search among small changes, within a budget of time."""
+    """A search among small edits, within a budget of time."""
 
     def __init__(
         self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison]
@@ -72,17 +72,19 @@ class Search:
         self._exercise, self._source = exercise, source
         failing = [one for one in comparisons if one.failed]
         passing = [one for one in comparisons if not one.failed]
-        # The first call that fails tells soonest that an edit is no good.
+        # The first failing call rules out most edits.
         self._calls = [*failing[:1], *passing, *failing[1:]]
-        self._kept = 1 + len(passing)  # of these, all must be right after an edit
+        self._kept = 1 + len(passing)  # the first ones, which must all be right after an edit
         self._until = thread_time() + BUDGET_SECONDS
         self._trials = 0
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
-        self._helpful: list[tuple[int, Edits]] = []  # and how many calls are right then
-        self._others: list[tuple[Edits, Any]] = []  # and the first call's result, wrong still
+        self._helpful: list[tuple[int, Edits]] = []  # with the number of calls that are right then
+        self._others: list[
+            tuple[Edits, Any]
+        ] = []  # with the first call's result, which is still wrong
 
     def wholes(self) -> Iterator[Mend]:
-        """Yield what makes every result right, of one edit or of two."""
+        """Yield mends of every result, by one edit or by two."""
         with contextlib.suppress(_BudgetSpent):
             for edits in itertools.islice(self._wholes(), MOST_WHOLES):
                 if mend := self._mend(edits):
@@ -105,13 +107,13 @@ class Search:
                 yield both
 
     def firsts_of_two(self, may_be_left: Callable[[Any], bool]) -> Iterator[Mend]:
-        """Yield mends that may leave one fault more, the likeliest first.
+        """Yield mends that may leave a second fault, the likeliest first.
 
-        They make the first failing call right, and none wrong; or give a result on it that may be
+        A mend makes the first failing call right and no right call wrong, or its result there may be
         that of a known fault.
         """
         helpful = [edits for right, edits in self._helpful if right >= self._kept]
-        known = [  # without statements: moving one often looks like a fault that is known
+        known = [  # no edits of statements, which often look like a known fault
             edits
             for edits, value in self._others
             if not isinstance(edits[0].old, list) and may_be_left(value)
@@ -122,7 +124,7 @@ class Search:
                 yield mend
 
     def in_part(self) -> Mend | None:
-        """Return what makes most results right, the first one that fails among them."""
+        """Return the mend that makes most results right, among them that of the first failing call."""
         helpful = [
             (right, edits)
             for right, edits in self._helpful
@@ -133,11 +135,11 @@ class Search:
         right, edits = max(helpful, key=lambda pair: (pair[0], -rank_of(pair[1])))
         others = len(self._calls) - self._kept
         if others and 3 * (right - self._kept) < others:
-            return None  # it may be right by chance
+            return None  # the first result may be right by chance
         return self._mend(edits)
 
     def after(self, mend: Mend) -> Iterator[Comparison]:
-        """Call an edited answer on every case."""
+        """Call a mended answer on every case."""
         function = self._exercise.on_cases(mend.answer)
         for one in self._calls:
             seen = _called(function, one.trial.case, CALL_SECONDS)
@@ -157,10 +159,10 @@ class Search:
             return self._source.made({edit.enclosing[-1] for edit in edits})
 
     def _calls_right(self, edits: Edits, is_first: bool = False) -> int:
-        """Count the calls that pass after an edit, up to the first that does not.
+        """Count the calls that pass after an edit.
 
-        Those that passed before come first, and after them all are counted. What the first call
-        returns is noted, for it may show a known fault.
+        Counting ends if the first failing call, or one that passed before, fails. A wrong result of
+        the first call is kept, as it may show a known fault.
         """
         self._trials += 1
         if self._trials > MOST_TRIALS:
@@ -182,7 +184,7 @@ class Search:
 
     @functools.cached_property
     def _call_seconds(self) -> float:
-        """How long one call of an edited answer may take, going by the answer as it is."""
+        """The time limit of one call of an edited answer, from the time of the original."""
         answer = self._edited(())
         begin = thread_time()
         if answer is not None:
@@ -190,7 +192,7 @@ class Search:
         return max(LEAST_CALL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
 
     def _seconds_left(self) -> float:
-        """Return what is left of the time for trials; at its end, raise."""
+        """Return the time that is left for trials, or raise _BudgetSpent."""
         left = self._until - thread_time()
         if left <= 0 or time.monotonic() > self._until_by_the_clock:
             raise _BudgetSpent
@@ -200,12 +202,12 @@ class Search:
 def _is_right(one: Comparison) -> bool:
     try:
         return not one.failed
-    except Exception:  # a result so strange that it cannot be compared
+    except Exception:  # a result that cannot be compared
         return False
 
 
 def _called(function: Answer, case: Case, seconds: float) -> Observation:
-    """Call a function as `observe` does, in less time: only the value or the error is of interest."""
+    """Call a function like `observe`, for its value or error alone."""
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     try:
@@ -221,7 +223,7 @@ def _called(function: Answer, case: Case, seconds: float) -> Observation:
 
 
 def _likeliest_pairs(every: Sequence[Edits]) -> Iterator[tuple[Edits, Edits]]:
-    """Yield pairs of edits, those of the lowest ranks first."""
+    """Yield pairs of edits, those with the lowest sum of ranks first."""
     by_rank = {rank: list(group) for rank, group in itertools.groupby(every, rank_of)}
     for total in range(2, 2 * max(by_rank, default=0) + 1):
         for rank in by_rank:

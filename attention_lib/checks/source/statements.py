@@ -1,6 +1,6 @@
-"""Small changes of a block of statements: each function makes one kind.
+"""List small edits of a block of statements: each function makes one kind.
 
-Each yields a rank, the new block, what to do, and the fault that this repairs.
+It yields a rank, the new block, what to do, and the fault that this repairs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Changes = Iterator[tuple[int, Block, str, str]]
 
 
 def changes(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Yield the small changes of one block."""
+    """Yield the small edits of one block."""
     for change in KINDS:
         yield from change(block, parent, scope)
 
@@ -34,7 +34,7 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
 
 
 def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Add up instead of assigning, assign instead of adding up, or make a new array."""
+    """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
     for index, statement in enumerate(block):
         for new, fault in _other_assignments(statement):
             new = ast.fix_missing_locations(ast.copy_location(new, statement))
@@ -81,7 +81,7 @@ NOT_RETURNED = "computes the result and does not return it"
 
 
 def returned(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Return a variable at the end, where nothing is returned."""
+    """Return a variable at the end of a function without a return."""
     if not isinstance(parent, ast.FunctionDef) or isinstance(block[-1], ast.Return):
         return
     for name in reversed((*scope.arguments, *scope.variables)):
@@ -91,7 +91,7 @@ def returned(block: Block, parent: ast.AST, scope: Scope) -> Changes:
 
 
 def raised(block: Block, parent: ast.AST, scope: Scope) -> Changes:
-    """Raise ValueError where an assert stands, or where an error is returned."""
+    """Raise ValueError in place of an assert or of a returned error."""
     for index, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             error = ast.parse("raise ValueError").body

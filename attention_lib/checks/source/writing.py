@@ -1,4 +1,4 @@
-"""Find the line in which an answer writes into an array that it was given."""
+"""Find the line in which an answer writes into its input."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SECONDS = 1.0  # for one call
 
 
 def written_line(function: Answer, case: Case, key: str) -> str:
-    """Say which line writes into an argument, and what to do about it; empty if none is found.
+    """Name the line that writes into an argument, with advice; empty if none is found.
 
-    NumPy refuses to write into arrays that are read-only, and says where.
+    The arrays are made read-only, so that NumPy raises an error there.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     for array in _arrays(args[int(key)] if key.isdigit() else kwargs[key]):
