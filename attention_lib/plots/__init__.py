@@ -1,8 +1,8 @@
-"""The lessons' figures: one look, alt text on every figure, a slider where one can run.
+"""Draw the lessons' figures: in one style, with alt text, with a slider where one can run.
 
-A figure function takes arrays and callables, knows no lesson's answer, and returns a
-`LessonFigure`: a Matplotlib figure that carries its alt text and displays itself as an HTML
-image. The figures never touch pyplot, so there is nothing to close and nothing is shown twice.
+A figure function takes arrays and callables, and contains no answer of a lesson. It returns a
+`LessonFigure`: a Matplotlib figure with alt text that displays itself as an HTML image. pyplot is not
+used, so figures need not be closed, and none is shown twice.
 """
 
 from attention_lib.outdated import unknown_name

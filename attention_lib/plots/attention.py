@@ -1,4 +1,4 @@
-"""The figures of lesson 05: tables, masks, maps and mixtures."""
+"""Draw the figures of lesson 05: tables, masks, maps and mixtures."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def number_tables(
     rows: Sequence[str],
     columns: Mapping[str, Sequence[str]] | None = None,
 ) -> LessonFigure:
-    """Draw arrays of the same rows side by side, from left to right, with their shapes.
+    """Draw arrays with the same rows side by side, with their shapes.
 
-    `columns` maps a table to the words that its columns stand for, its keys, or to the name of its
-    only column; the columns of other tables are numbered components.
+    `columns` maps a table to the names of its columns. The columns of other tables are numbered
+    components.
     """
     tables = {name: np.asarray(table, float) for name, table in tables.items()}
     columns = columns or {}
@@ -86,7 +86,7 @@ def mask_grids(
     column_label: str = "key",
     texts: ArrayLike | None = None,
 ) -> LessonFigure:
-    """Draw boolean masks as grids of allowed and forbidden cells; `texts` replaces the words."""
+    """Draw boolean masks as grids of allowed and forbidden cells; `texts` replaces these labels."""
     masks = {name: np.asarray(mask, bool) for name, mask in masks.items()}
     said = "; ".join(
         f"{name}: "
@@ -115,7 +115,7 @@ def mask_grids(
 
 @lesson_style
 def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
-    """Draw boolean masks (L, S) as small grids without words, one row of each framed."""
+    """Draw boolean masks (L, S) as small grids without labels, with one row of each framed."""
     masks = {name: np.asarray(mask, bool) for name, mask in masks.items()}
     said = "; ".join(
         f"{name} {int(mask.sum())} of {mask.size}, in row {row} the keys "
@@ -152,7 +152,7 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
 def costs_of_a_table(
     lengths: ArrayLike, seconds: ArrayLike, peaks: ArrayLike, table: ArrayLike
 ) -> LessonFigure:
-    """Draw time and peak memory against the length, beside the bytes of one table of scores."""
+    """Draw time and peak memory against the length, with the bytes of one table of scores."""
     lengths = np.asarray(lengths)
     panels = {
         "time (ms)": 1e3 * np.asarray(seconds),
@@ -193,9 +193,9 @@ def attention_maps(
     column_label: str = "key",
     allowed: Mapping[str, ArrayLike] | None = None,
 ) -> LessonFigure:
-    """Draw several (L, S) arrays as heat maps side by side, on one scale of color.
+    """Draw several (L, S) arrays as heat maps side by side, on one color scale.
 
-    `allowed` maps a heat map to its boolean mask: cells that it forbids are gray, without a number.
+    `allowed` maps a heat map to its boolean mask. Forbidden cells are gray, without a number.
     """
     maps = {name: np.asarray(values) for name, values in maps.items()}
     allowed = {
@@ -220,7 +220,7 @@ def attention_maps(
             _cover(axis, int(row), int(column), values.shape[1])
         drawing.name_cells(axis, queries, keys)
         axis.set(title=name, xlabel=column_label)
-        axis.spines[:].set(visible=True, color=GRAY, linewidth=1)  # white cells end somewhere
+        axis.spines[:].set(visible=True, color=GRAY, linewidth=1)  # shows where white cells end
     axes[0].set_ylabel(row_label)
     figure.get_layout_engine().set(wspace=0.08)
     figure.colorbar(image, ax=list(axes), label=label, pad=0.02).outline.set_visible(False)
@@ -231,7 +231,7 @@ def attention_maps(
 
 
 def _cover(axes: Any, row: int, column: int, width: int) -> None:
-    """Draw a forbidden cell, as `mask_grids` does, in place of its number."""
+    """Replace the number of a forbidden cell by the cell of `mask_grids`."""
     axes.texts[row * width + column].set_text("")
     drawing.cell(axes, row, column, "–", GRAY)
 
@@ -245,10 +245,10 @@ def one_query(
     outputs: ArrayLike,
     words: Sequence[str],
 ) -> LessonFigure:
-    """Follow one query through attention: its scores, its weights, its mixture in the plane.
+    """Draw one query's scores and weights, and its mixture of the values in the plane.
 
-    `scores` and `weights` are (L, S), `values` (S, 2) and `outputs` (L, 2); a score of
-    ``-inf`` is forbidden.
+    `scores` and `weights` are (L, S), `values` (S, 2) and `outputs` (L, 2). A score of ``-inf`` is
+    forbidden.
     """
     scores, weights = np.asarray(scores, float), np.asarray(weights)
     values, outputs = np.asarray(values), np.asarray(outputs)
@@ -286,7 +286,7 @@ def one_query(
     plane.set(title=f"◆ the output of {words[row]}")
     plane.set(xlabel="first component", ylabel="second component")
     low, high = np.minimum(values.min(axis=0), 0), np.maximum(values.max(axis=0), 0)
-    room = 0.4 * (high - low)  # the same for every query, with the origin, where nothing is heard
+    room = 0.4 * (high - low)  # the same for every query; the origin is the output without keys
     plane.set(
         xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1])
     )
@@ -296,7 +296,7 @@ def one_query(
 
 @lesson_style
 def rows_or_nan(rows: Mapping[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
-    """Draw named rows of weights as bars, one panel a row; NaN is written as text."""
+    """Draw named rows of weights as bars, one panel for each row; write NaN as text."""
     rows = {name: np.asarray(row, float) for name, row in rows.items()}
     said = "; ".join(f"{name} {drawing.listed(row, '.3g')}" for name, row in rows.items())
     figure, panels = new_figure(
@@ -324,8 +324,8 @@ def bounded_mixtures(
 ) -> LessonFigure:
     """Draw the outputs (N, 2) of several ways of mixing, and their size as queries grow.
 
-    Each way in `outputs` has a panel of its own. `reach` maps ways to the size of their largest
-    output component for each of the `factors`.
+    Each way in `outputs` has a panel of its own. `reach` maps a way to the largest output component
+    for each of the `factors`.
     """
     values, factors = np.asarray(values), np.asarray(factors, float)
     said = "; ".join(
@@ -341,7 +341,7 @@ def bounded_mixtures(
     )
     everything = np.concatenate([values, *outputs.values()])
     low, high = everything.min(axis=0), everything.max(axis=0)
-    room = np.array([0.3, 0.12]) * (high - low)  # names beside the values need more room across
+    room = np.array([0.3, 0.12]) * (high - low)  # the names beside the values need more width
     looks = dict(zip(reach, _LOOKS, strict=False))
     for plane, (name, points) in zip(planes, outputs.items(), strict=True):
         color, mark = looks[name]
@@ -369,7 +369,7 @@ _LOOKS = ((BLUE, "."), (VERMILLION, "x"), (PURPLE, "^"))
 
 
 def _extent(outputs: Mapping[str, ArrayLike]) -> str:
-    """Return the smallest and the largest component of the outputs in words."""
+    """Describe the range of the outputs' components."""
     everything = np.concatenate([np.ravel(points) for points in outputs.values()])
     return f"between {drawing.number(everything.min())} and {drawing.number(everything.max())}"
 
@@ -378,7 +378,7 @@ def _extent(outputs: Mapping[str, ArrayLike]) -> str:
 def soft_lookup(
     places: ArrayLike, entries: ArrayLike, queries: ArrayLike, answers: Mapping[str, ArrayLike]
 ) -> LessonFigure:
-    """Draw stored entries at their places, and what each way of looking up gives in between."""
+    """Draw stored entries at their places, and the answers of each way of lookup in between."""
     places, entries = np.asarray(places), np.asarray(entries)
     said = "; ".join(
         f"{name} from {drawing.number(np.min(way))} to {drawing.number(np.max(way))}"
@@ -400,7 +400,7 @@ def soft_lookup(
 
 
 def _names_around(axes: Any, points: NDArray, names: Sequence[str], distance: float) -> None:
-    """Write each point's name beside it, on the side away from the other points."""
+    """Write each point's name beside it, on the side away from the mean of the points."""
     for point, name, way in zip(points, names, np.sign(points - points.mean(axis=0)), strict=True):
         drawing.note_on_paper(
             axes,

@@ -1,4 +1,4 @@
-"""Pieces of figures that several lessons draw with: cells, bars, names, numbers in words."""
+"""Draw the parts that figures of several lessons share: cells, bars, labels, legends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Weigh = Callable[[NDArray], ArrayLike]  # scores (n,) to weights (n,)
 
 
 def weight_cells(axes: Any, values: NDArray, top: float) -> Any:
-    """Draw an array as colored cells from 0 to `top`, each with its number."""
+    """Draw an array as numbered cells, with colors for 0 to `top`."""
     image = axes.imshow(values, cmap=WEIGHT_COLORS, vmin=0, vmax=top, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         color = PAPER if value > 0.85 * top else INK
@@ -56,7 +56,7 @@ def grid_axes(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def name_cells(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name the rows and columns of a table of cells, which has no frame."""
+    """Label the rows and columns of a table of cells, and remove its frame."""
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
@@ -64,25 +64,25 @@ def name_cells(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def note(axes: Any, text: str, point: ArrayLike, offset: ArrayLike, **look: Any) -> None:
-    """Write a text beside a point, at an offset in typographic points."""
+    """Write a text beside a point, at an offset in points (1/72 inch)."""
     axes.annotate(text, point, offset, textcoords="offset points", **look)
 
 
 def note_on_paper(axes: Any, text: str, point: ArrayLike, offset: ArrayLike, **look: Any) -> None:
-    """Write a text beside a point as `note` does, readable above lines."""
+    """Write a text like `note`, on a background that keeps it readable above lines."""
     box = {"boxstyle": "round,pad=0.1", "facecolor": PAPER, "alpha": 0.8, "linewidth": 0}
     note(axes, text, point, offset, bbox=box, **look)
 
 
 def logarithmic(axes: Any, ticks: ArrayLike, base: float = 10) -> None:
-    """Make the x axis logarithmic, with these ticks alone."""
+    """Make the x axis logarithmic, with only these ticks."""
     axes.set_xscale("log", base=base)
     axes.set_xticks(ticks, [f"{tick:,.10g}" for tick in np.asarray(ticks)])
     axes.xaxis.set_minor_locator(NullLocator())
 
 
 def number(value: float) -> str:
-    """Write a number to at most three decimals, with a true minus sign."""
+    """Format a number with at most three decimals and a typographic minus sign."""
     text = f"{value:.3f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text.replace("-", "−")
 
@@ -99,13 +99,13 @@ def words(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-PALE_COLORS = LinearSegmentedColormap.from_list("pale", [PAPER, SKY])  # dark ink reads on all
+PALE_COLORS = LinearSegmentedColormap.from_list("pale", [PAPER, SKY])  # light enough for dark text
 
 
 def number_grid(
     axis: Any, values: ArrayLike, text: Callable[[Any], str] = "{:g}".format, **limits: float
 ) -> None:
-    """Draw a table of numbers as colored cells with the number in each; masked cells stay bare."""
+    """Draw a table of numbers as colored cells; masked cells have no number."""
     values = np.ma.asarray(values)
     axis.imshow(values, cmap=PALE_COLORS, aspect="auto", **limits)
     for row, column in np.argwhere(~np.ma.getmaskarray(values)):
@@ -118,7 +118,7 @@ def short(weight: float) -> str:
 
 
 def typeset(name: str) -> str:
-    """Write the root of d_k as mathematics; alt text keeps the plain form."""
+    """Replace √d_k by mathematical notation, for text in a figure."""
     return name.replace("√d_k", r"$\sqrt{d_k}$")
 
 
@@ -128,22 +128,22 @@ def listed(values: ArrayLike, form: str = "g") -> str:
 
 def arrow(axes: Any, end: NDArray, color: str, width: float) -> None:
     shape = {"linewidth": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
-    shape["joinstyle"] = "miter"  # a rounded tip would end short of the point
+    shape["joinstyle"] = "miter"  # a rounded tip would not reach the point
     pointer(axes, (0, 0), end, color, **shape)
 
 
 def pointer(axes: Any, start: ArrayLike, end: ArrayLike, color: str, **shape: Any) -> None:
-    """Draw an arrow from a point to another."""
+    """Draw an arrow from one point to another."""
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, **shape})
 
 
 def lines(colors: Mapping[str, str], **look: Any) -> list[Line2D]:
-    """Return handles of a legend: for each name a line in its color."""
+    """Make legend handles: a line in its color for each name."""
     return [Line2D([], [], color=color, label=name, **look) for name, color in colors.items()]
 
 
 def swatches(colors: Mapping[str, str], **look: Any) -> list[Patch]:
-    """Return handles of a legend: for each name a rectangle in its color."""
+    """Make legend handles: a rectangle in its color for each name."""
     return [
         Patch(**{"facecolor": color, "edgecolor": color, "label": name, **look})
         for name, color in colors.items()
@@ -151,8 +151,8 @@ def swatches(colors: Mapping[str, str], **look: Any) -> list[Patch]:
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 0) -> None:
-    """Add a legend below all panels, in one row if no number of columns is given."""
+    """Add a legend below all panels, by default in one row."""
     figure.legend(handles=handles, loc="outside lower center", ncols=columns or len(handles))
 
 
-SIGNED_COLORS = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, SKY])  # for dark ink
+SIGNED_COLORS = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, SKY])  # light, too

@@ -1,4 +1,4 @@
-"""The figures of lesson 07: blocks, tiles, memory and the roofline."""
+"""Draw the figures of lesson 07: blocks, tiles, memory and the roofline."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ __all__ = [
 def one_pass(
     blocks: Sequence[ArrayLike], exponentials: Sequence[ArrayLike], read: int
 ) -> LessonFigure:
-    """Show a row of scores (n,) in blocks, and its maximum and total once `read` of them are read.
+    """Draw a row of scores (n,) in blocks, with its maximum and total after `read` blocks.
 
-    `exponentials` holds, for each block, those of all scores up to its end, under their maximum.
-    Below each block that has been read, a bar shows the total after it: what is left of the total
-    before, and what the block adds. Where a new maximum shrank it, a dotted outline shows the old one.
+    `exponentials` holds, for each block, e^(score - maximum) for all scores up to its end.
+    Below each block that has been read, a bar shows the total: what is left of the previous total,
+    and what the block adds. A dotted outline shows a previous total that a new maximum has shrunk.
     """
     blocks = [np.asarray(block, float) for block in blocks]
     row, ends = np.concatenate(blocks), np.cumsum([0, *map(len, blocks)])
@@ -109,17 +109,17 @@ def tile_by_tile(
     step: int,
     queries: Sequence[str],
 ) -> LessonFigure:
-    """Show scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
+    """Draw scores (L, S) and values (S,) after `step` blocks of keys, and what each query keeps.
 
-    `exponentials` are those of the scores read, each row under its maximum. `outputs` (L,) are the
-    undivided sums so far. Only the scores of the present block are shown, beside what is kept.
+    `exponentials` are e^(score - maximum) for the scores read so far, with the maximum of each row.
+    `outputs` (L,) are the sums so far, before division. Only the current block's scores are shown.
     """
     scores, values = np.asarray(scores, float), np.asarray(values, float)
     exponentials, output = np.asarray(exponentials, float), np.asarray(outputs, float)
     length, keys = scores.shape
     start, stop = max(0, step - 1) * block_size, min(step * block_size, keys)
     maximum, total = scores[:, :stop].max(axis=1, initial=-np.inf), exponentials.sum(axis=1)
-    # The largest exponential of what was there before was 1 then: now it is the factor.
+    # The largest exponential before this block was 1. Its value now is the correction factor.
     old = exponentials[:, :start].max(axis=1, initial=0.0)
     factors = [f"{factor:.3f}" if step else "–" for factor in old]
     said = "; ".join(
@@ -130,7 +130,7 @@ def tile_by_tile(
     )
     figure, (grid, kept) = new_figure(
         f"A grid of {length} queries by {keys} keys in blocks of {block_size}, {step} blocks read. "
-        f"Only the scores of the last block read are there. {said}.",
+        f"Only the scores of the last block read are shown. {said}.",
         height=0.55 * length + 1.5,
         ncols=2,
         sharey=True,
@@ -171,13 +171,13 @@ def tile_by_tile(
 
 @lesson_style
 def causal_tiles(length: int, block_size: int) -> LessonFigure:
-    """Draw which blocks of a causal attention are computed, masked, and left out."""
+    """Draw which blocks of causal attention are computed, masked or skipped."""
     starts = range(0, length, block_size)
     count = len(starts)
     computed = count * (count + 1) // 2
     scores = sum(
         min(block_size, length - i) * min(i + block_size, length) for i in starts
-    )  # rows of the tile times the keys up to its end
+    )  # rows of a tile times the keys up to its end
     figure, axis = new_figure(
         f"A square of {count} by {count} blocks for {length} tokens. The blocks below the diagonal "
         f"are computed, the {count} on it are computed and masked, those above are left out: "
@@ -211,7 +211,7 @@ def causal_tiles(length: int, block_size: int) -> LessonFigure:
 def memory_by_length(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]], xlabel: str, ylabel: str
 ) -> LessonFigure:
-    """Draw bytes against lengths on logarithmic axes; each curve has lengths of its own."""
+    """Draw bytes against lengths on logarithmic axes; each curve has its own lengths."""
     curves = {
         name: (np.asarray(lengths), np.asarray(sizes, float))
         for name, (lengths, sizes) in curves.items()
@@ -231,7 +231,7 @@ def memory_by_length(
     every = np.unique(np.concatenate([lengths for lengths, _ in curves.values()]))
     axis.set_xscale("log", base=2)
     axis.set_yscale("log", base=2)
-    step = -(-len(every) // 8)  # more labels than eight would touch each other
+    step = -(-len(every) // 8)  # more than eight labels would overlap
     labels = [
         "" if (len(every) - 1 - place) % step else f"{length:,}"
         for place, length in enumerate(every)
@@ -253,10 +253,10 @@ def roofline(
     points: Mapping[str, tuple[float, float]],
     ceilings: Mapping[str, float] | None = None,
 ) -> LessonFigure:
-    """Draw a machine's roofline in operations and bytes per second, and programs under it.
+    """Draw a machine's roofline, and the speed of programs below it.
 
-    `points` maps a name to its operations per byte and the operations per second it reached;
-    `ceilings` names other limits in operations per second.
+    `points` maps a name to its operations per byte and the operations per second that it reaches.
+    `ceilings` maps names to other limits in operations per second.
     """
     ceilings = ceilings or {}
     ridge = peak / bandwidth
@@ -290,7 +290,7 @@ def roofline(
     ):
         axis.plot(x, y / 1e9, mark, color=color, markersize=9, label=name)
         shared = [other for place, other in points.values() if place == x]
-        if y == min(shared):  # one line up to the roof for all points at the same place
+        if y == min(shared):  # only one line to the roof for points above each other
             top = min(peak, bandwidth * x)
             line_color = color if len(shared) == 1 else GRAY
             ends = [y / 1e9, top / 1e9]
@@ -312,7 +312,7 @@ def roofline(
 def time_by_block(
     sizes: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
 ) -> LessonFigure:
-    """Draw milliseconds against block sizes, and the time of ways without blocks as levels."""
+    """Draw milliseconds against block sizes; methods without blocks are level lines."""
     sizes = np.asarray(sizes)
     curves = {name: np.asarray(times, float) for name, times in curves.items()}
     said = "; ".join(
@@ -332,7 +332,7 @@ def time_by_block(
     for (name, time), color, line in looks:
         axis.axhline(time, color=color, linestyle=line, label=name)
     drawing.logarithmic(axis, sizes, base=2)
-    axis.set_yscale("log")  # on a busy machine the smallest blocks may take fifty times as long
+    axis.set_yscale("log")  # the smallest blocks may take fifty times as long
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
@@ -344,7 +344,7 @@ def time_by_block(
 
 @lesson_style
 def way_back_through_a_tile() -> LessonFigure:
-    """Draw which arrays one tile of the way back takes in, forms, and adds to."""
+    """Draw which arrays a tile of the backward pass reads, forms and adds to."""
     figure, axis = new_figure(
         "Three columns. Left, what goes in: for each query Q, dO, the log-sum-exp λ and D; for the "
         "block of keys K and V. Middle, what is formed in the tile, L by block, and let go: the "
@@ -401,7 +401,7 @@ _BY_THE_AXIS = {
 
 
 def _bytes(size: float) -> str:
-    """Write a number of bytes with a unit: 96 KiB, 1.5 GiB."""
+    """Format a number of bytes with a unit: 96 KiB, 1.5 GiB."""
     unit = min(4, max(0, int(np.log2(max(size, 1)) // 10)))
     return f"{size / 1024**unit:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
 

@@ -1,4 +1,4 @@
-"""The figures of lesson 09: clocks, errors, costs, and tiles of a launch."""
+"""Draw the figures of lesson 09: clocks, errors, costs, and tiles of a launch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 def two_clocks(launch: float, work: float, calls: int = 3) -> LessonFigure:
     """Draw a computer that hands work to a device, and when a clock would be read.
 
-    `launch` and `work` are milliseconds: to hand one piece over, and to do it.
+    `launch` is the milliseconds to hand one piece over, `work` those to do it.
     """
     handed, done = launch * calls, launch + work * calls
     alt = (
@@ -74,7 +74,7 @@ def two_clocks(launch: float, work: float, calls: int = 3) -> LessonFigure:
 
 @lesson_style
 def timeline(lanes: Mapping[str, Sequence[tuple[float, str]]]) -> LessonFigure:
-    """Draw in lanes what is done when: pairs ``(start, what)``, of steps that are 1 long."""
+    """Draw lanes of steps over time: pairs ``(start, label)``, each step of length 1."""
     said = "; ".join(
         f"{name}: " + ", ".join(f"{what} from {start:g}" for start, what in steps)
         for name, steps in lanes.items()
@@ -98,9 +98,9 @@ def timeline(lanes: Mapping[str, Sequence[tuple[float, str]]]) -> LessonFigure:
 def errors_by_dtype(
     errors: Mapping[str, Mapping[str, float]], steps: Mapping[str, float]
 ) -> LessonFigure:
-    """Draw the error of each variant in each dtype, beside the dtype's own step at 1.
+    """Draw the error of each variant in each dtype, with the dtype's epsilon.
 
-    `errors` maps a dtype to the errors of the variants, `steps` a dtype to its epsilon.
+    `errors` maps a dtype to the errors of the variants, `steps` maps a dtype to its epsilon.
     """
     said = "; ".join(
         f"{dtype} (step {steps[dtype]:.1e}): "
@@ -139,7 +139,7 @@ def errors_by_dtype(
 def cost_by_length(
     costs: Mapping[str, Sequence[tuple[float, float, float, float | None]]], title: str
 ) -> LessonFigure:
-    """Draw what each variant costs against the length: time, speed and memory.
+    """Draw the cost of each variant against the length: time, speed and memory.
 
     `costs` maps a name to rows ``(length, milliseconds, tflops, bytes or None)``.
     """
@@ -167,7 +167,7 @@ def cost_by_length(
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_minor_locator(NullLocator())
     looks = zip(costs.items(), CYCLE * 2, "osD^vPX*" * 2, ("-", "--", ":", "-.") * 4, strict=False)
-    for (name, rows), color, mark, line in looks:  # dashes let a line below shine through
+    for (name, rows), color, mark, line in looks:  # dashes show a line below
         style = {"color": color, "marker": mark, "markersize": 5, "label": name, "linestyle": line}
         lengths = [row[0] for row in rows]
         panels[0].plot(lengths, [row[1] for row in rows], **style)
@@ -190,9 +190,9 @@ def measured_speeds(
     by_tile: Mapping[tuple[int, int], Mapping[int, float]],
     title: str,
 ) -> LessonFigure:
-    """Draw TFLOP/s against the length, a panel for each direction, and against tile and warps.
+    """Draw TFLOP/s against the length, with a panel for each direction, and by tile and warps.
 
-    `by_length` maps a direction, such as "forward", to variants and their ``(length, tflops)``;
+    `by_length` maps a direction, such as "forward", to variants and their ``(length, tflops)``.
     `by_tile` maps ``(rows, keys)`` to numbers of warps and their speeds. It may be empty.
     """
     curves = "; ".join(
@@ -238,7 +238,7 @@ def measured_speeds(
 def _bars_of_tiles(
     panel: Axes, by_tile: Mapping[tuple[int, int], Mapping[int, float]]
 ) -> list[Patch]:
-    """Draw a bar for each tile and number of warps; return what the legend shows."""
+    """Draw a bar for each tile and number of warps; return the legend's handles."""
     numbers = sorted({warps for speeds in by_tile.values() for warps in speeds})
     colors = dict(zip(numbers, (SKY, ORANGE, GREEN), strict=False))
     width = 0.8 / len(numbers)
@@ -255,7 +255,7 @@ def _bars_of_tiles(
 
 @lesson_style
 def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
-    """Draw which blocks of keys the tiles of a causal launch take, with and without a mask."""
+    """Draw which blocks of keys the tiles of a causal launch read, with and without a mask."""
     tiles, blocks = -(-length // rows), -(-length // block)
     count = {"no mask": 0, "masked": 0, "never computed": 0}
     kinds = {}
@@ -296,10 +296,10 @@ def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
 
 @lesson_style
 def inside_a_gpu(name: str, chip: Mapping[str, str]) -> LessonFigure:
-    """Draw the places where a tile's numbers lie, and the way they take between them.
+    """Draw the memories of a GPU, and how the numbers of a tile move between them.
 
-    `chip` says in words how large `memory`, `cache`, `shared memory`, `registers` and `tensor cores`
-    are, and how many `multiprocessors` there are.
+    `chip` maps `memory`, `cache`, `shared memory`, `registers` and `tensor cores` to text on their
+    size, and `multiprocessors` to their number.
     """
     said = "; ".join(f"{what}: {words}" for what, words in chip.items())
     figure, axes = new_figure(
@@ -356,9 +356,9 @@ def tile_budget(
     needs: Mapping[str, tuple[float, float, str]],
     intensity: float,
 ) -> LessonFigure:
-    """Draw what a tile needs of each resource beside what there is.
+    """Draw the share of each resource that a tile needs.
 
-    `needs` maps a resource to ``(needed, available, unit)``; `intensity` is the number of operations
+    `needs` maps a resource to ``(needed, available, unit)``. `intensity` is the number of operations
     for each byte of keys and values.
     """
     parts = [
@@ -377,7 +377,7 @@ def tile_budget(
         share = needed / room
         color = BLUE if share <= 1 else VERMILLION
         axes.barh(place, min(share, widest), 0.55, color=color, alpha=0.85)
-        if share > widest:  # too long a bar is cut off and marked, with its number beside it
+        if share > widest:  # a bar that is too long is cut off, with its number beside it
             axes.plot(widest, place, ">", color=VERMILLION, markersize=12, clip_on=False)
         axes.text(
             0.02, place - 0.42, parts[place] + (f", {share:.1f} times as much" if share > 1 else ""),
@@ -398,7 +398,7 @@ def tile_budget(
 
 @lesson_style
 def published_speeds(speeds: Mapping[str, tuple[float, float | None]], title: str) -> LessonFigure:
-    """Draw published speeds, TFLOP/s without a mask and with a causal one (None: not listed)."""
+    """Draw published TFLOP/s without a mask and with a causal one; None if not listed."""
     said = "; ".join(
         f"{name} {full:g} without a mask, "
         + ("causal not listed" if causal is None else f"{causal:g} causal")

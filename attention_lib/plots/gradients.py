@@ -1,4 +1,4 @@
-"""The figures of lesson 04: derivatives, their errors and their sizes."""
+"""Draw the figures of lesson 04: derivatives, their errors and their sizes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 def weights_along_score(
     scores: ArrayLike, moving: int, slopes: ArrayLike, weigh: Weigh, keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw all weights as one of the scores (n,) moves, with their slopes at its present value."""
+    """Draw all weights as one of the scores (n,) moves, with tangents at its current value."""
     scores, slopes = np.asarray(scores, float), np.asarray(slopes)
     here, weights = scores[moving], np.asarray(weigh(scores))
     said = ", ".join(
@@ -60,7 +60,9 @@ def weights_along_score(
     rows = np.tile(scores, (len(along), 1))
     rows[:, moving] = along
     lines = np.array([weigh(row) for row in rows])
-    places = {weight: place for place, weight in enumerate(weights.round(12))}  # equal: one line
+    places = {
+        weight: place for place, weight in enumerate(weights.round(12))
+    }  # equal weights share a line
     for weight, place in places.items():
         together = [
             key for key, other in zip(keys, weights.round(12), strict=True) if other == weight
@@ -83,7 +85,7 @@ def weights_along_score(
 
 @lesson_style
 def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -> LessonFigure:
-    """Draw a row of weights (n,) beside the derivatives (n, n) of each by every score."""
+    """Draw a row of weights (n,) beside their derivatives (n, n) by every score."""
     weights, jacobian = np.asarray(weights), np.asarray(jacobian)
     rows = "; ".join(
         f"weight of {key} {drawing.numbers(row)}" for key, row in zip(keys, jacobian, strict=True)
@@ -97,7 +99,7 @@ def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -
     )
     drawing.bars(bars, weights, keys)
     for bar in bars.patches:
-        bar.set_facecolor(GRAY)  # blue and orange mean rises and falls here, in the table
+        bar.set_facecolor(GRAY)  # in the table, blue and orange mean rises and falls
     bars.set(title="weights", ylabel="weight", ylim=(0, 1.15))
     drawing.number_grid(grid, jacobian, drawing.number, vmin=-0.25, vmax=0.25)
     grid.images[0].set_cmap(SIGNED_COLORS)
@@ -108,7 +110,7 @@ def jacobian_map(weights: ArrayLike, jacobian: ArrayLike, keys: Sequence[str]) -
 
 @lesson_style
 def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw errors against the step, both logarithmic, and mark where each is smallest."""
+    """Draw errors against the step on logarithmic axes, with each minimum marked."""
     steps = np.asarray(steps, float)
     best = {name: int(np.argmin(values)) for name, values in errors.items()}
     said = "; ".join(
@@ -140,7 +142,7 @@ def error_valleys(steps: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFi
 def pulls_on_scores(
     weights: ArrayLike, grad_weights: ArrayLike, grad_scores: ArrayLike, keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw each weight's gradient against their weighted mean, and what the scores receive."""
+    """Draw the weights' gradients from their weighted mean, and the scores' gradients."""
     weights, gradient, result = (np.asarray(a) for a in (weights, grad_weights, grad_scores))
     mean = np.average(gradient, weights=weights)
     figure, (before, after) = new_figure(
@@ -176,7 +178,7 @@ def pulls_on_scores(
 def loss_gradient(
     weights: ArrayLike, targets: ArrayLike, gradient: ArrayLike, classes: Sequence[str]
 ) -> LessonFigure:
-    """Show each example's weights with the right class framed, and the gradient beside them."""
+    """Draw each example's weights with the right class framed, and the gradient beside them."""
     weights, targets, gradient = np.asarray(weights), np.asarray(targets), np.asarray(gradient)
     rows = "; ".join(
         f"example {i}, right class {classes[target]}: {drawing.numbers(row)}"
@@ -214,9 +216,9 @@ def gradient_lines(
     y_scale: str = "log",
     ends: bool = False,
 ) -> LessonFigure:
-    """Draw curves over the same x; with `x_base`, that axis is logarithmic.
+    """Draw curves over the same x, on a logarithmic axis if `x_base` is given.
 
-    With `ends`, the last value of each curve stands at its end.
+    With `ends`, each curve is labeled with its last value.
     """
     x = np.asarray(x, float)
     said = "; ".join(
@@ -238,7 +240,7 @@ def gradient_lines(
     axis.set_yscale(y_scale)
     if x_base is not None:
         axis.set_xscale("log", base=x_base)
-        if x[-1] < 1e6:  # larger ones are written as powers
+        if x[-1] < 1e6:  # larger numbers are written as powers
             axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set(xlabel=xlabel, ylabel=ylabel)
@@ -249,7 +251,7 @@ def gradient_lines(
 
 @lesson_style
 def steps_by_lead(leads: ArrayLike, steps: Mapping[str, ArrayLike], most: int) -> LessonFigure:
-    """Draw the steps until a mistake is corrected against its lead; ``inf`` ends a line at `most`."""
+    """Draw the steps to correct a mistake against its lead; ``inf`` is drawn at `most`."""
     leads = np.asarray(leads, float)
     lines = {name: np.asarray(line, float) for name, line in steps.items()}
     said = "; ".join(
@@ -290,7 +292,7 @@ def steps_by_lead(leads: ArrayLike, steps: Mapping[str, ArrayLike], most: int) -
 def shares_of_the_first(
     percent: ArrayLike, shares: Mapping[str, ArrayLike], marked: int
 ) -> LessonFigure:
-    """Draw what percentage of a total its largest parts have together, one percentage marked."""
+    """Draw the percentage of a total in its largest parts, with one percentage marked."""
     percent = np.asarray(percent)
     place = int(np.flatnonzero(percent == marked)[0])
     lines = {name: np.asarray(line, float) for name, line in shares.items()}
@@ -321,7 +323,7 @@ def shares_of_the_first(
 def query_step(
     query: ArrayLike, key: ArrayLike, shares: ArrayLike, keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw what each key (n, 2) adds, `shares` (n, 2), to a query's step, and the sum of all."""
+    """Draw what each key (n, 2) adds to a query's step, `shares` (n, 2), and their sum."""
     query, key, shares = (np.asarray(array, float) for array in (query, key, shares))
     step = shares.sum(axis=0)
     figure, (plane, close) = new_figure(
@@ -361,7 +363,7 @@ def query_step(
 
 @lesson_style
 def backward_path() -> LessonFigure:
-    """Draw attention as a chain of arrays, and the way of the gradients back through it."""
+    """Draw attention as a chain of arrays, with the gradients of its backward pass."""
     products = {
         "Q": r"$dQ = \alpha\, dE\, K$",
         "K": r"$dK = \alpha\, dE^\top Q$",

@@ -1,4 +1,4 @@
-"""The figures of lesson 08: a loss that drops, the maps of two layers, and what takes them apart."""
+"""Draw the figures of lesson 08: the loss, the maps of two layers, and the effect of changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 MARKS = "osD^vP"
-SMOOTHED = 11  # steps
+SMOOTHED = 11  # steps in a moving average
 
 Cells = Sequence[tuple[int, int]]  # (query, key)
 
@@ -42,7 +42,7 @@ Cells = Sequence[tuple[int, int]]  # (query, key)
 def hand_set_maps(
     maps: Mapping[str, ArrayLike], words: Sequence[str], frames: Mapping[str, Cells]
 ) -> LessonFigure:
-    """Draw small attention maps with their numbers, one beside the other.
+    """Draw small attention maps with their numbers, side by side.
 
     `frames[name]` lists the cells (query, key) of that map that get a frame.
     """
@@ -62,9 +62,9 @@ def layer_maps(
     frames: Mapping[str, Cells],
     title: str = "",
 ) -> LessonFigure:
-    """Draw the attention maps of a model's layers side by side, by color alone.
+    """Draw the attention maps of a model's layers side by side, without numbers.
 
-    `frames` as in `hand_set_maps`; `title` says when or of which model.
+    `frames` is as in `hand_set_maps`. `title` names the model or the step.
     """
     alt = _maps_in_words(maps, words, frames)
     figure, panels = new_figure(
@@ -111,11 +111,11 @@ def loss_and_heads(
     heads: Mapping[str, ArrayLike],
     levels: Mapping[str, float],
 ) -> LessonFigure:
-    """Draw the loss of some runs, and below it on the same time axis how far heads have grown.
+    """Draw the loss of several runs, and below it measures of the heads over the same steps.
 
-    `losses` has, by run, the loss at every step from 1. Those of single steps are drawn faintly, their
-    means over `SMOOTHED` steps on top of them. `heads` has, by what was measured, a number from 0 to 1 at
-    each of `steps`. `levels` are losses to mark with a line, by name.
+    `losses` maps a run to the loss at every step from 1. Single steps are drawn faintly, below their
+    means over `SMOOTHED` steps. `heads` maps a measure to a number from 0 to 1 at each of `steps`.
+    `levels` maps names to losses that are marked with a line.
     """
     ends = "; ".join(
         f"{name} from {np.asarray(run)[0]:.2f} to {np.mean(np.asarray(run)[-20:]):.2f}"
@@ -153,7 +153,7 @@ def loss_and_heads(
 
 
 def _smooth(run: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return steps and the mean loss of the `SMOOTHED` steps around each."""
+    """Return steps, and the mean loss of the `SMOOTHED` steps around each."""
     losses = np.asarray(run, np.float64)
     width = min(SMOOTHED, losses.size)
     means = np.convolve(losses, np.full(width, 1 / width), mode="valid")
@@ -167,7 +167,7 @@ def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
 
 @lesson_style
 def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFigure:
-    """Draw the share of right answers after each change: a dot a start, a bar for their mean."""
+    """Draw the share of right answers after each change: a dot for each start, a bar for the mean."""
     said = "; ".join(f"{name} {drawing.numbers(values)}" for name, values in shares.items())
     figure, axes = new_figure(
         f"Share of right words for each change, one dot a start, a bar for their mean: {said}.",
@@ -176,7 +176,7 @@ def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFi
     for row, values in enumerate(shares.values()):
         axes.plot([0, np.mean(values)], [row, row], color=GRID, linewidth=5, solid_capstyle="butt")
         for start, value in enumerate(values):
-            # Dots of one row stand a little apart, so that equal ones can be counted.
+            # Dots in a row are spread a little, so that equal ones can be counted.
             shift = 0.18 * (start - (len(values) - 1) / 2)
             axes.plot(value, row + shift, MARKS[start], color=CYCLE[start + 2], markersize=5)
     axes.set_yticks(range(len(shares)), list(shares))
@@ -199,10 +199,10 @@ def _start_marks(count: int) -> list[Line2D]:
 
 @lesson_style
 def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: int) -> LessonFigure:
-    """Draw after how many steps some ways of training reached a goal, a dot for each start.
+    """Draw how many steps several ways of training take to reach a goal, a dot for each start.
 
-    `trials` maps the name of a panel to ways, and these to steps. A way that did not reach the
-    goal in `limit` steps has infinity there, and gets a hollow mark beyond the limit.
+    `trials` maps the name of a panel to ways, and each way to steps. Infinity means that the goal was
+    not reached in `limit` steps. It is drawn as a hollow mark beyond the limit.
     """
     said = "; ".join(
         f"{panel}, {way}: "
@@ -220,7 +220,7 @@ def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: i
     for panel, (title, ways) in zip(panels, trials.items(), strict=True):
         for way, steps in ways.items():
             for start, step in enumerate(steps):
-                # Marks of one row stand a little apart, so that equal ones can be counted.
+                # Marks in a row are spread as in `replaced_maps`.
                 row = names.index(way) + 0.2 * (start - (len(steps) - 1) / 2)
                 color = CYCLE[start + 2]
                 panel.plot(

@@ -1,4 +1,4 @@
-"""The figures of lesson 06: heads, groups, positions and caches."""
+"""Draw the figures of lesson 06: heads, groups, positions and caches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
     "words_a_second",
 ]
 
-_NEW, _KEPT = ORANGE, SKY  # what a step computes, and what it finds in the cache
+_NEW, _KEPT = ORANGE, SKY  # computed in a step, and read from the cache
 
 
 @lesson_style
@@ -50,7 +50,7 @@ def one_or_two_heads(
     mixtures: ArrayLike,
     questions: tuple[str, str],
 ) -> LessonFigure:
-    """Draw two values mixed into one point by one head, beside two heads that keep them apart."""
+    """Draw one head that mixes two values into one point, beside two heads that keep them apart."""
     values, mixtures = np.asarray(values, float), np.asarray(mixtures, float)
     ends = {text: f"{names[first]} and {names[second]}" for text, (first, second) in pairs.items()}
     said = "; ".join(
@@ -125,7 +125,7 @@ def errors_by_share(
 
 @lesson_style
 def regrouped(whole: ArrayLike, ways: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Color the entries of (L, D) numbers by their row, and follow them into (H, L, d) heads.
+    """Draw where the entries of an (L, D) array go in (H, L, d) heads, colored by their row.
 
     Each entry of `whole` and of the arrays in `ways` is ten times its row in `whole` plus its column.
     """
@@ -167,7 +167,7 @@ def regrouped(whole: ArrayLike, ways: Mapping[str, ArrayLike]) -> LessonFigure:
 
 @lesson_style
 def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
-    """Draw which group of keys and values each query head uses, one panel a grouping."""
+    """Draw which group of keys and values each query head uses, a panel for each grouping."""
     said = "; ".join(
         f"{name}: the query heads use {drawing.listed(groups)}"
         for name, groups in groupings.items()
@@ -200,7 +200,7 @@ def shared_heads(groupings: Mapping[str, Sequence[int]]) -> LessonFigure:
 
 @lesson_style
 def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw bytes of cache against the number of words, on logarithmic axes, in GiB."""
+    """Draw the size of the cache in GiB against the number of words, on logarithmic axes."""
     lengths = np.asarray(lengths)
     sizes = {name: np.asarray(line, float) / 2**30 for name, line in sizes.items()}
     said = "; ".join(
@@ -228,7 +228,7 @@ def cache_sizes(lengths: ArrayLike, sizes: Mapping[str, ArrayLike]) -> LessonFig
 
 @lesson_style
 def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = "") -> LessonFigure:
-    """Draw pairs of components as hands on dials, one dial a pair; each of `hands` is (n, 2)."""
+    """Draw pairs of components as hands of dials, a dial for each pair; `hands` are (n, 2)."""
     speeds = np.asarray(speeds, float)
     hands = {name: np.asarray(pairs, float) for name, pairs in hands.items()}
     said = "; ".join(f"{name} {drawing.points(pairs)}" for name, pairs in hands.items())
@@ -244,7 +244,7 @@ def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = 
         dial.plot(np.cos(around), np.sin(around), color=GRID, linewidth=1.2)
         widths = np.linspace(2.0 + 2.5 * (len(hands) - 1), 2.0, len(hands))
         for pairs, color, width in zip(hands.values(), CYCLE, widths, strict=False):
-            drawing.arrow(dial, pairs[number], color, width)  # a wider one shows below
+            drawing.arrow(dial, pairs[number], color, width)  # a wider hand stays visible below
         dial.set(xlim=(-1.1 * reach, 1.1 * reach), ylim=(-1.1 * reach, 1.1 * reach))
         dial.set(aspect="equal", title=f"pair {number}", xlabel=f"{speed:.3g} rad a step")
         dial.set_xticks([])
@@ -258,7 +258,7 @@ def clock_hands(hands: Mapping[str, ArrayLike], speeds: ArrayLike, title: str = 
 
 @lesson_style
 def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw (L, L) scores by position of query and key above, and by their distance below."""
+    """Draw (L, L) scores by positions of query and key, and below by their distance."""
     tables = {name: np.asarray(table, float) for name, table in tables.items()}
     said = []
     for name, table in tables.items():
@@ -297,11 +297,11 @@ def match_by_distance(
     trained: int,
     lost: Mapping[str, int],
 ) -> LessonFigure:
-    """Draw the score of a key that equals its query against their distance, one line a base.
+    """Draw the score of a key that equals its query against their distance, a line for each base.
 
-    `matches` are shares of the score at distance 0. They swing between neighboring distances, so the
-    lowest of each stretch is drawn. `lost` are the distances at which they first fall to 0. A dotted
-    line stands at the length `trained`.
+    `matches` are shares of the score at distance 0. As neighboring distances differ, the lowest of
+    each stretch is drawn. `lost` are the distances at which they first fall to 0. A dotted line marks
+    the length `trained`.
     """
     distances = np.asarray(distances)
     matches = {name: np.asarray(line, float) for name, line in matches.items()}
@@ -335,7 +335,7 @@ def match_by_distance(
 
 @lesson_style
 def steps_and_cache(words: Sequence[str]) -> LessonFigure:
-    """Draw which rows each step of writing computes, without and with a cache."""
+    """Draw which rows each step of decoding computes, without and with a cache."""
     count = len(words)
     totals = {"everything anew": count * (count + 1) // 2, "with a cache": count}
     said = " and ".join(f"{total} {name}" for name, total in totals.items())
@@ -359,10 +359,10 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
 
 @lesson_style
 def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw seconds for one step against the words so far; a second panel leaves out the first line.
+    """Draw the time of one step against the words so far, in two panels.
 
-    A line may end before the others. Both axes of the first panel are logarithmic. The second panel
-    has plain milliseconds.
+    The first panel has logarithmic axes. The second leaves out the first line, and has linear
+    milliseconds. A line may end before the others.
     """
     lengths = np.asarray(lengths)
     lines = {name: 1e3 * np.asarray(line, float) for name, line in measured.items()}
@@ -397,7 +397,7 @@ def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> Les
 def words_a_second(
     chats: ArrayLike, rates: Mapping[str, ArrayLike], fits: Mapping[str, int]
 ) -> LessonFigure:
-    """Draw words a second of all chats together against their number, until memory is full."""
+    """Draw the words per second of all chats against their number, until memory is full."""
     chats = np.asarray(chats)
     lines = {name: np.asarray(line, float)[chats <= fits[name]] for name, line in rates.items()}
     said = "; ".join(

@@ -1,4 +1,4 @@
-"""The figures of lesson 03: scores by size, entropy and temperature."""
+"""Draw the figures of lesson 03: scores by size, entropy and temperature."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ __all__ = [
     "tempered",
 ]
 
-Measure = Callable[[NDArray], ArrayLike]  # weights (n,) to one number
-_RAW, _SCALED = VERMILLION, BLUE  # scores as they are, scores divided by the root of d_k
+Measure = Callable[[NDArray], ArrayLike]  # from weights (n,) to one number
+_RAW, _SCALED = VERMILLION, BLUE  # scores, and scores divided by √d_k
 
 
 @lesson_style
 def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> LessonFigure:
-    """Draw two-dimensional queries and keys (n, 2) as arrows, one panel a query.
+    """Draw two-dimensional queries and keys (n, 2) as arrows, a panel for each query.
 
-    A dotted line drops from the end of each key onto the direction of the query.
+    A dotted line projects the end of each key onto the direction of the query.
     """
     query, key = np.asarray(query, float), np.asarray(key, float)
     figure, panels = new_figure(
@@ -65,7 +65,7 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
     )
     far = 1.15 * max(np.abs(query).max(), np.abs(key).max())
     for panel, one, name in zip(panels, query, names, strict=True):
-        drawing.arrow(panel, one, GRID, 11.0)  # wide, so that it is seen below a key
+        drawing.arrow(panel, one, GRID, 11.0)  # wide, to be visible below a key
         for column, arrow in enumerate(key):
             drawing.arrow(panel, arrow, CYCLE[column], 3.0)
         panel.axline((0, 0), one, color=GRAY, linewidth=0.8, zorder=0)
@@ -117,7 +117,7 @@ def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLi
 
 @lesson_style
 def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> LessonFigure:
-    """Draw a histogram of scores on a logarithmic axis, with the scores that are often claimed."""
+    """Draw a histogram of scores on a logarithmic axis, beside scores that are often claimed."""
     scores = np.asarray(scores).ravel()
     largest = np.abs(scores).max()
     figure, axes = new_figure(
@@ -151,7 +151,7 @@ def scores_and_weights_by_size(
 ) -> LessonFigure:
     """Draw the range of the scores for each d_k, above histograms of each row's largest weight.
 
-    `scores` and `largest` map the two ways, as they are and scaled, to one array for each d_k.
+    `scores` and `largest` map the two ways, unscaled and scaled, to one array for each d_k.
     """
     ranges = {way: [np.quantile(one, [0.05, 0.95]) for one in many] for way, many in scores.items()}
     said = "; ".join(
@@ -201,7 +201,7 @@ def scores_and_weights_by_size(
 def one_row_at_size(
     size: int, scores: Mapping[str, ArrayLike], weights: Mapping[str, ArrayLike]
 ) -> LessonFigure:
-    """Draw one row's scores on a line, and the weights they get: as they are, and scaled."""
+    """Draw one row of scores, unscaled and scaled, and its weights."""
     said = "; ".join(
         f"{way}, scores up to {np.max(scores[way]):.3g} in a row give a largest weight of "
         f"{np.max(weights[way]):.2f}"
@@ -234,7 +234,7 @@ def one_row_at_size(
 def rows_with_entropy(
     rows: Mapping[str, ArrayLike], entropies: Sequence[float], keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw rows of weights side by side, each with its entropy and how many equal weights have it."""
+    """Draw rows of weights side by side, each with its entropy and its perplexity."""
     said = "; ".join(
         f"{name}: {drawing.numbers(np.asarray(row))} with entropy {value:.2f}"
         for (name, row), value in zip(rows.items(), entropies, strict=True)
@@ -259,7 +259,7 @@ def rows_with_entropy(
 def lines_by_size(
     sizes: ArrayLike, lines: Mapping[str, ArrayLike], label: str, limit: float, limit_name: str
 ) -> LessonFigure:
-    """Draw a measure of the weights against d_k, as they are and scaled, with a line at its limit."""
+    """Draw a measure of the weights against d_k, unscaled and scaled, with its limit."""
     sizes = np.asarray(sizes, float)
     said = "; ".join(
         f"{way} it goes from {np.asarray(values)[0]:.2f} to {np.asarray(values)[-1]:.2f}"
@@ -288,7 +288,7 @@ def tempered(
     measure: Measure,
     keys: Sequence[str],
 ) -> LessonFigure:
-    """Draw the weights at one temperature, beside their entropy at every temperature."""
+    """Draw the weights at one temperature, beside their entropy at all temperatures."""
     scores = np.asarray(scores, float)
     weights = np.asarray(weigh(scores, temperature))
     reached = float(measure(weights))
@@ -317,7 +317,7 @@ def tempered(
 def entropy_target(
     temperatures: ArrayLike, entropies: ArrayLike, target: float, tried: Mapping[float, float]
 ) -> LessonFigure:
-    """Draw entropy against temperature with a target, and the temperatures tried on either side."""
+    """Draw entropy against temperature, with a target and the temperatures tried."""
     temperatures, entropies = np.asarray(temperatures), np.asarray(entropies)
     trials = ", ".join(f"{value:.2f} at {t:g}" for t, value in tried.items())
     figure, axes = new_figure(
@@ -350,9 +350,9 @@ def attention_by_keys(
     entropies: Mapping[str, ArrayLike],
     shares: Mapping[str, ArrayLike],
 ) -> LessonFigure:
-    """Draw the entropy of random rows, and the weight of the one key that fits, against S.
+    """Draw the entropy of random rows, and the weight of the one matching key, against S.
 
-    `entropies` and `shares` have the same keys, the names of the ways to scale.
+    The keys of `entropies` and `shares` are the names of the ways to scale.
     """
     counts = np.asarray(counts, float)
     spread, fit = (
@@ -386,7 +386,7 @@ def attention_by_keys(
 
 @lesson_style
 def sampling_weights(words: Sequence[str], weights: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw the probabilities of the next word, the first on top, one panel a setting."""
+    """Draw the probabilities of the next word, a panel for each setting."""
     rows = {setting: np.asarray(row) for setting, row in weights.items()}
     said = "; ".join(f"{setting}: {drawing.numbers(row)}" for setting, row in rows.items())
     figure, panels = new_figure(
@@ -412,7 +412,7 @@ def bounded_scores(
     entropies: Mapping[str, ArrayLike],
     limit: float,
 ) -> LessonFigure:
-    """Draw the largest score as components grow, beside the mean entropy of the same rows."""
+    """Draw the largest score as components grow, beside the mean entropy of the weights."""
     factors = np.asarray(factors, float)
     said = "; ".join(
         f"{way}: largest score {np.asarray(largest[way])[-1]:.3g}, entropy "
@@ -443,7 +443,7 @@ def bounded_scores(
 
 
 def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
-    """Draw a filled histogram of shares; the edges reach beyond all values."""
+    """Draw a filled histogram of shares; `edges` must enclose all values."""
     shares = np.full(len(values), 1 / len(values))
     axes.hist(values, edges, weights=shares, histtype="stepfilled", alpha=0.3, color=color)
     axes.hist(values, edges, weights=shares, histtype="step", color=color)

@@ -1,4 +1,4 @@
-"""The figures of lesson 01: from scores to attention weights."""
+"""Draw the figures of lesson 01: from scores to attention weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 def attention_map(
     values: ArrayLike, queries: Sequence[str], keys: Sequence[str], label: str = "attention weight"
 ) -> LessonFigure:
-    """Draw an (L, S) array as a heat map, one row a query, each cell with its number."""
+    """Draw an (L, S) array as a heat map with numbers, one row for each query."""
     values = np.asarray(values)
     rows = "; ".join(
         f"{name} {drawing.numbers(row)}" for name, row in zip(queries, values, strict=True)
@@ -60,7 +60,7 @@ def scores_beside_weights(
     keys: Sequence[str],
     weight_label: str = "weight",
 ) -> LessonFigure:
-    """Draw each row's scores above its weights, both (L, S), as bars with their numbers."""
+    """Draw each row's scores above its weights, both (L, S), as bars with numbers."""
     scores, weights = np.asarray(scores), np.asarray(weights)
     columns = "; ".join(
         f"{name}: {drawing.numbers(row)} become {drawing.numbers(weights[i])}"
@@ -89,7 +89,7 @@ def scores_beside_weights(
 
 @lesson_style
 def rows_over_sums(matrix: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> LessonFigure:
-    """Draw which sum divides each entry of a square matrix, with and without `keepdims`."""
+    """Draw which sum each entry of a square matrix is divided by, with and without `keepdims`."""
     matrix = np.asarray(matrix)
     sums, size = matrix.sum(axis=-1), len(matrix)
     alt = (
@@ -112,7 +112,7 @@ def rows_over_sums(matrix: ArrayLike, rows: Sequence[str], columns: Sequence[str
 
 @lesson_style
 def groups_along_axes(shape: tuple[int, int]) -> LessonFigure:
-    """Color the entries of a matrix by the sum they belong to, for axis 0 and for axis 1."""
+    """Color the entries of a matrix by their sum, along axis 0 and along axis 1."""
     rows, columns = shape
     alt = (
         f"Two grids of {rows} by {columns} cells. With axis=0 each column has one color, "
@@ -134,7 +134,7 @@ def groups_along_axes(shape: tuple[int, int]) -> LessonFigure:
 def equal_steps(
     function: Callable[[NDArray], ArrayLike], steps: ArrayLike, label: str
 ) -> LessonFigure:
-    """Draw a function with the factor between its values at equally spaced scores."""
+    """Draw a function, with the factors between its values at equally spaced scores."""
     steps = np.asarray(steps, dtype=float)
     heights = np.asarray(function(steps))
     factors = heights[1:] / heights[:-1]
@@ -165,7 +165,7 @@ def equal_steps(
 
 @lesson_style
 def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
-    """Draw several named rows of numbers side by side, one panel a row, on one scale."""
+    """Draw named rows of numbers side by side, a panel for each row, on one scale."""
     rows = {name: np.asarray(row) for name, row in rows.items()}
     parts = "; ".join(f"{name} {drawing.numbers(row)}" for name, row in rows.items())
     alt = f"Bar charts of the {label} for the keys {drawing.words(keys)}: {parts}."
@@ -181,7 +181,7 @@ def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -
 def shift_and_scale(
     scores: ArrayLike, methods: dict[str, Weigh], keys: Sequence[str]
 ) -> LessonFigure:
-    """Draw each method's weights as all scores are shifted, and as all are multiplied."""
+    """Draw each method's weights as all scores are shifted, and as they are multiplied."""
     scores = np.asarray(scores, dtype=float)
     names = list(methods)
     changes = {
@@ -220,7 +220,7 @@ def shift_and_scale(
 def sharpness(
     scores: ArrayLike, factor: float, weigh: Weigh, keys: Sequence[str], largest: float = 8.0
 ) -> LessonFigure:
-    """Draw the weights of factor times scores, beside their course as the factor grows."""
+    """Draw the weights for scores times a factor, beside the weights for all factors."""
     scores = np.asarray(scores, dtype=float)
     weights = np.asarray(weigh(factor * scores))
     alt = (
@@ -287,7 +287,7 @@ def mixtures(
 def _weight_lines(
     axes: Any, amounts: NDArray, weights: NDArray, scores: NDArray, keys: Sequence[str]
 ) -> None:
-    """Draw the weights (amounts, n) as lines, one for all keys of the same score."""
+    """Draw the weights (amounts, n) as lines; keys with the same score share a line."""
     for score in dict.fromkeys(scores.tolist()):
         same = np.flatnonzero(scores == score)
         label = f"{drawing.words([keys[i] for i in same])} (score {drawing.number(score)})"
@@ -310,5 +310,5 @@ def _named_points(
 
 
 def _moves(curve: NDArray) -> str:
-    """Say in words whether any of the lines (amounts, n) moves."""
+    """Say whether any of the weights (amounts, n) changes."""
     return "nothing moves" if np.ptp(curve, axis=0).max() < 1e-9 else "the weights move"

@@ -1,4 +1,4 @@
-"""The figures of lesson 02: where exponentials end, shifts, masks and halves."""
+"""Draw the figures of lesson 02: overflow, shifts, masks and halves."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ __all__ = [
 def exponential_cliffs(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]], ends: Mapping[str, float]
 ) -> LessonFigure:
-    """Draw e^x in each dtype, up to where it stops being finite.
+    """Draw e^x in each dtype, up to its overflow.
 
-    `curves` maps a dtype's name to x and e^x in that dtype, `ends` to the last x with a
-    finite e^x, which is the dtype's largest number.
+    `curves` maps a dtype's name to x and e^x in that dtype, `ends` maps it to the last x with a finite
+    e^x.
     """
     said = ", ".join(f"{name} at {end:.1f}" for name, end in ends.items())
     figure, axes = new_figure(
@@ -91,10 +91,10 @@ def shifted_scores(
     zero_below: float,
     end: float,
 ) -> LessonFigure:
-    """Slide one row of scores along the number line, one line for each shift.
+    """Draw one row of scores under several shifts, a number line for each.
 
-    `weights` maps a shift to the weights that come out. The exponential is 0 below `zero_below` and
-    infinite above `end`.
+    `weights` maps a shift to the resulting weights. The exponential is 0 below `zero_below` and infinite
+    above `end`.
     """
     scores, shifts = np.asarray(scores), list(weights)
     figure, axis = new_figure(
@@ -113,7 +113,7 @@ def shifted_scores(
         moved = scores - scores.dtype.type(shift)
         axis.axhline(row, color=GRID, linewidth=1)
         for place, (token, mark) in enumerate(marks.items()):
-            lift = 0.2 * np.sum(moved[:place] == moved[place])  # equal scores stand in a pile
+            lift = 0.2 * np.sum(moved[:place] == moved[place])  # equal scores are stacked
             axis.plot(
                 moved[place],
                 row - lift,
@@ -143,9 +143,9 @@ def shifted_scores(
 
 @lesson_style
 def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFigure:
-    """Show which scores keep an exponential above 0 under one maximum, and under each row's own.
+    """Draw which exponentials stay above 0 with one maximum for all rows, and with one for each.
 
-    After the shift, a score further than `reach` below the maximum has the exponential 0.
+    A score more than `reach` below the maximum has the exponential 0.
     """
     scores = [np.asarray(row, float) for row in rows.values()]
     overall = max(row.max() for row in scores)
@@ -163,12 +163,12 @@ def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFig
     for axis, title, maxima in zip(axes, titles, ([overall] * len(scores), own), strict=True):
         lowest, highest = min(row.min() for row in scores), max(own)
         limits = (min(lowest, min(own) - reach) - 20, highest + 20)
-        mark = 0.04 * (limits[1] - limits[0])  # the width of a dot, about
+        mark = 0.04 * (limits[1] - limits[0])  # about the width of a dot
         for place, (row, maximum) in enumerate(zip(scores, maxima, strict=True)):
             axis.barh(place, reach, left=maximum - reach, height=0.56, color=SKY, alpha=0.45)
             axis.plot([maximum] * 2, [place - 0.28, place + 0.28], color=BLUE)
             lost = row < maximum - reach
-            # Scores too close to be told apart at this scale stand in a pile.
+            # Scores that would overlap are stacked.
             near = [np.sum(np.abs(row[:i] - score) < mark) for i, score in enumerate(row)]
             heights = place + 0.18 - 0.18 * np.array(near)
             axis.plot(row[~lost], heights[~lost], "o", color=BLUE, markersize=7)
@@ -189,7 +189,7 @@ def reach_of_a_maximum(rows: Mapping[str, ArrayLike], reach: float) -> LessonFig
 def two_softmaxes(
     tokens: Sequence[str], scores: ArrayLike, answers: Mapping[str, ArrayLike]
 ) -> LessonFigure:
-    """Draw the weights from two ways to compute one row's softmax side by side, NaN as text."""
+    """Draw the weights of one row by two ways to compute softmax; write NaN as text."""
     scores = np.asarray(scores)
     said = "; ".join(f"{name} gives {drawing.listed(row, '.3g')}" for name, row in answers.items())
     figure, axes = new_figure(
@@ -215,7 +215,7 @@ def two_softmaxes(
 
 @lesson_style
 def errors_by_weight(weights: ArrayLike, errors: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Scatter each method's errors, in units in the last place, over the size of the weight."""
+    """Draw each method's errors, in units in the last place, against the weight."""
     weights = np.asarray(weights, float).ravel()
     by_method = {method: np.asarray(values, float).ravel() for method, values in errors.items()}
     large = weights > 1e-6
@@ -245,7 +245,7 @@ def errors_by_weight(weights: ArrayLike, errors: Mapping[str, ArrayLike]) -> Les
 
 @lesson_style
 def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
-    """Draw the log-sum-exp of the row [x, 0] over its maximum."""
+    """Draw the log-sum-exp of the row [x, 0] and its maximum."""
     x, values = np.asarray(x, float), np.asarray(values, float)
     hard = np.maximum(x, 0)
     widest = np.argmax(values - hard)
@@ -271,9 +271,9 @@ def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
 
 @lesson_style
 def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw logarithms of a weight against the score's gap to the largest, a panel for each way.
+    """Draw the logarithm of a weight against the gap of its score, a panel for each way.
 
-    A line ends, and its panel is shaded, where the logarithm is -inf.
+    Where the logarithm is -inf, the line ends and the panel is shaded.
     """
     gaps = np.asarray(gaps, float)
     ends = {name: gaps[np.isfinite(values)].max() for name, values in logs.items()}
@@ -288,7 +288,7 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
         f"same straight line in each panel: {said}.",
         height=2.9,
         panels=len(logs),
-        gridspec_kw={"wspace": 0.1},  # so that the axes' end labels do not touch
+        gridspec_kw={"wspace": 0.1},  # keeps the labels at the axes' ends apart
     )
     for axis, (name, values) in zip(axes, logs.items(), strict=True):
         values = np.asarray(values, float)
@@ -323,7 +323,7 @@ def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonF
 def losses_by_row(
     scores: ArrayLike, targets: ArrayLike, losses: ArrayLike, classes: Sequence[str]
 ) -> LessonFigure:
-    """Show each example's scores with the right class framed, and its loss beside them."""
+    """Draw each example's scores with the right class framed, and its loss beside them."""
     scores, targets, losses = np.asarray(scores), np.asarray(targets), np.asarray(losses)
     figure, (grid, bars) = new_figure(
         f"A table of scores with the right word of each row framed, and beside each row its "
@@ -359,7 +359,7 @@ def masked_rows(
     queries: Sequence[str],
     keys: Sequence[str],
 ) -> LessonFigure:
-    """Show scores, the mask over them, and the weights that remain."""
+    """Draw scores, their mask, and the weights."""
     scores, mask, weights = np.asarray(scores), np.asarray(mask), np.asarray(weights)
     empty = [query for query, row in zip(queries, mask, strict=True) if not row.any()]
     figure, axes = new_figure(
@@ -385,7 +385,7 @@ def masked_rows(
                 axis.text(column, row, text, ha="center", va="center")
     for axis, title in zip(axes, ("scores", "mask", "weights"), strict=True):
         axis.set_title(title)
-        axis.set_facecolor(GRID)  # forbidden entries show the ground
+        axis.set_facecolor(GRID)  # the color of forbidden entries
         drawing.name_cells(axis, queries, keys)
         axis.set_xlabel("key")
     axes[0].set_ylabel("query")
@@ -396,9 +396,9 @@ def masked_rows(
 def merged_halves(
     left: ArrayLike, right: ArrayLike, own: Sequence[ArrayLike], joined: Sequence[ArrayLike]
 ) -> LessonFigure:
-    """Draw the exponentials of two halves of a row, each under its own maximum, then joined.
+    """Draw the exponentials of two halves of a row, apart and merged.
 
-    `own` are the exponentials of each half under its own maximum, `joined` under that of both.
+    `own` are e^(score - maximum) with the maximum of each half, `joined` with the maximum of both.
     """
     halves = [np.asarray(half, float) for half in (left, right)]
     maxima = [half.max() for half in halves]
@@ -426,7 +426,7 @@ def merged_halves(
     start = 0
     for place, half in enumerate(halves):
         at = np.arange(start, start + len(half))
-        if place != winner:  # where the bars stood before they were brought down
+        if place != winner:  # outlines of the bars before they shrink
             axes[2].bar(at, own[place], 0.7, fill=False, ec=GRAY, linestyle=":", linewidth=1.2)
         axes[2].bar(at, joined[place], color=CYCLE[place], width=0.7)
         start += len(half)

@@ -1,4 +1,4 @@
-"""The look of every figure: palette, page width, alt text, and sliders where one can run."""
+"""Define the style of all figures: palette, width, alt text, sliders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from matplotlib.image import imsave
 
 __all__ = ["LessonFigure", "Slider", "explore", "lesson_style", "new_figure"]
 
-# Okabe and Ito's palette, told apart with every common kind of color blindness.
+# Okabe and Ito's palette, suited to the common kinds of color blindness.
 BLUE = "#0072B2"
 ORANGE = "#E69F00"
 GREEN = "#009E73"
@@ -28,14 +28,14 @@ YELLOW = "#F0E442"
 INK = "#222222"
 GRAY = "#767676"
 GRID = "#DDDDDD"
-PAPER = "#FCFCFA"  # near-white under dark themes too: ink and colors keep their contrast
+PAPER = "#FCFCFA"  # the same in dark themes, so that text and colors keep their contrast
 
 CYCLE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE)
 PALETTE = (*CYCLE, YELLOW, INK, GRAY, GRID, PAPER)
 WEIGHT_COLORS = LinearSegmentedColormap.from_list("weights", [PAPER, BLUE])  # 0 to 1
 
 WIDTH = 7.0  # inches
-PIXELS_PER_INCH = 100  # on the page; drawn at twice that for sharp screens
+PIXELS_PER_INCH = 100  # on the page; images have twice as many for high-resolution screens
 
 STYLE = {
     "axes.axisbelow": True,
@@ -80,8 +80,8 @@ lesson_style = matplotlib.rc_context(STYLE)  # decorates every figure function
 class LessonFigure(Figure):
     """A Matplotlib figure with alt text, shown in a notebook as an HTML image.
 
-    HTML because it is the one form in which JupyterLab, nbconvert's pages and Colab all pass
-    the alt text on to a screen reader; JupyterLab drops it from plain PNG outputs.
+    Only with HTML do JupyterLab, nbconvert and Colab all pass the alt text to a screen reader.
+    JupyterLab drops it from PNG outputs.
     """
 
     alt: str
@@ -92,7 +92,7 @@ class LessonFigure(Figure):
         dpi, sharp = self.dpi, 2 * PIXELS_PER_INCH
         self.set_dpi(sharp)
         canvas = FigureCanvasAgg(self)
-        canvas.draw()  # once, where savefig draws twice: it lays out first
+        canvas.draw()  # savefig would draw twice
         self.set_dpi(dpi)
         imsave(png, canvas.buffer_rgba(), format="png", dpi=sharp, metadata={"Software": None})
         data = base64.b64encode(png.getvalue()).decode("ascii")
@@ -109,10 +109,10 @@ class LessonFigure(Figure):
 def new_figure(
     alt: str, *, height: float = 3.0, panels: int = 0, **subplots: Any
 ) -> tuple[LessonFigure, Any]:
-    """Return a figure of the house's width and its axes; `subplots` as in `Figure.subplots`.
+    """Make a figure of the standard width, and its axes; `subplots` is as in `Figure.subplots`.
 
-    With `panels` that many axes stand side by side, share their y axis, and come as an array. `alt`
-    is one sentence that says what is to be seen. Call it from a function decorated with `lesson_style`.
+    With `panels`, the axes are an array of that many panels side by side with a common y axis. `alt`
+    describes the figure. The caller must be decorated with `lesson_style`.
     """
     figure = LessonFigure(figsize=(WIDTH, height))
     figure.alt = alt
@@ -123,7 +123,7 @@ def new_figure(
 
 @dataclass(frozen=True)
 class Slider:
-    """One control of `explore`: the values it can take, where it starts, and its label."""
+    """A control of `explore`: its possible values, its starting value, and its label."""
 
     values: Sequence[Any]
     start: Any
@@ -131,10 +131,10 @@ class Slider:
 
 
 def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> LessonFigure | None:
-    """Show `draw(name=value, ...)` under a slider for each control, redrawn as it moves.
+    """Show the figure `draw(name=value, ...)` below a slider for each control.
 
-    Where no slider can run (no ipywidgets, no notebook, or a notebook executed by nbconvert or
-    nbgrader), return the figure for the starting values instead.
+    Without a reader to move sliders (no ipywidgets, no notebook, or one executed by nbconvert or
+    nbgrader), return the figure for the starting values.
     """
     figure = draw(**{name: control.start for name, control in controls.items()})
     if not _someone_can_move_a_slider():
@@ -165,10 +165,9 @@ def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> LessonFigu
 
 
 def _someone_can_move_a_slider() -> bool:
-    """Tell a live notebook from a script and from a notebook executed without a reader.
+    """Tell whether this code runs in a live notebook with ipywidgets.
 
-    A front end with a person before it offers to answer input(); nbclient, and with it
-    nbconvert and nbgrader, does not.
+    A live front end allows input(). nbclient, and so nbconvert and nbgrader, does not.
     """
     try:
         import ipywidgets  # noqa: F401
