@@ -9,6 +9,7 @@ import sys
 import pytest
 from nbgrader.converters import Autograde
 
+from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.grade import main
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
@@ -68,22 +69,21 @@ def test_a_class_is_graded_and_exported(room):
     }
 
 
-def test_validate_names_the_cells_that_fail(room):
-    told = python(room.course, "-m", "nbgrader", "validate", f"notebooks/{LESSON}/{LESSON}.ipynb")
+def test_validate_names_the_cells_that_fail_and_finds_the_solution_right(room):
+    course = room.course
+    paths = [course.released(LESSON), course.source(LESSON)]
+    files = [str(path.relative_to(course.root)) for path in paths]
+    told = python(course, "-m", "nbgrader", "validate", *files)
     assert f"VALIDATION FAILED ON {len(room.exercises)} CELL(S)" in told
     for name in room.checked:
         assert f'check("{name}", {name})' in told
         assert f"{name}: not attempted yet." in told
+    assert told.endswith("\nSuccess! Your notebook passes all the tests.\n")
 
 
-def test_validate_finds_the_solution_right(room):
-    path = room.course.source(LESSON).relative_to(room.course.root)
-    told = python(room.course, "-m", "nbgrader", "validate", str(path))
-    assert told == "Success! Your notebook passes all the tests.\n"
-
-
-def test_grade_releases_first_where_nobody_has(tmp_path):
-    course = make_lean_course(tmp_path, LESSON)
+def test_grade_releases_first_where_nobody_has(room, tmp_path, monkeypatch, capsys):
+    shutil.copytree(room.course.root, tmp_path / "course")
+    course = Course(tmp_path / "course")
     room = Classroom(course, LESSON)
     notebook = room.blank()
     name = room.checked[0]
@@ -91,7 +91,9 @@ def test_grade_releases_first_where_nobody_has(tmp_path):
     notebook.cells = notebook.cells[: notebook.cells.index(cell_of(notebook, f"check_{name}"))]
     shutil.rmtree(course.root / "classroom")
     room.hand_in("cy", notebook)
-    told = python(course, "-m", "attention_lib.grading.grade", LESSON)
+    monkeypatch.chdir(course.root)
+    assert main([LESSON, "--jobs", "0"]) == 0
+    told = capsys.readouterr().out
     line = next(line for line in told.splitlines() if line.startswith("cy "))
     assert line.split()[1] == f"{room.most[name]}"
 
@@ -116,9 +118,11 @@ def test_grade_says_what_is_missing(released_course, monkeypatch, capsys, lesson
     assert told in capsys.readouterr().err
 
 
-def test_control_c_stops_the_whole_class(tmp_path, monkeypatch, capsys):
+def test_control_c_stops_the_whole_class(room, tmp_path, monkeypatch, capsys):
     """nbgrader would take it for a failure of the student whose turn it is, and go on."""
-    course = make_lean_course(tmp_path, LESSON)
+    shutil.copytree(room.course.root, tmp_path / "course")
+    course = Course(tmp_path / "course")
+    shutil.rmtree(course.root / "classroom" / "submitted")
     for student in ("ada", "bo"):
         Classroom(course, LESSON).hand_in(student, "{}")
     turns = []

@@ -1,10 +1,15 @@
 """A class hands in each lesson, nbgrader grades it, and everyone gets the points they deserve."""
 
+import shutil
+
 import pytest
 from nbformat.v4 import new_code_cell
 
+from attention_lib.grading.batch import batch
+from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.grade import table
-from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
+from attention_lib.grading.judge import execution
+from tests.grading.sample_class import LESSONS, Classroom, cell_of
 
 MISTAKEN = 2  # students with mistakes in each class
 EDITED = {
@@ -15,8 +20,14 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.batch]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_a_class_gets_the_points_it_deserves_and_is_told_why(lesson, tmp_path):
-    room = Classroom(make_lean_course(tmp_path, lesson), lesson)
+def test_a_class_gets_the_points_it_deserves_and_is_told_why(
+    released_course, lesson, tmp_path, monkeypatch
+):
+    """No answer looks for a name that the setup cells do not bind."""
+    monkeypatch.setattr(execution, "_misses_a_name", names_are_not_missing)
+    monkeypatch.setattr(batch, "require_full_points", lambda *_: None)  # one hands them in
+    shutil.copytree(released_course.root, tmp_path / "course")
+    room = Classroom(Course(tmp_path / "course"), lesson)
     room.seat("blank", room.blank(), room.nothing)
     room.seat("key", room.key(), room.most)
     for number in range(MISTAKEN):
@@ -37,15 +48,20 @@ def test_a_class_gets_the_points_it_deserves_and_is_told_why(lesson, tmp_path):
     assert [line.split()[0] for line in lines[2:]] == sorted(room.deserved)
 
 
+def names_are_not_missing(notebook, ran, misses_a_name=execution._misses_a_name):
+    assert not misses_a_name(notebook, ran)
+    return False
+
+
 def mistaken(room, number):
-    """Return a notebook with mistakes in two exercises of three, and what it deserves.
+    """Return a notebook with mistakes in every other exercise, and what it deserves.
 
     Below its check each mistake is mended, so that later answers may use what they are meant to.
     """
     notebook, deserved = room.key(), room.most
     for place, exercise in enumerate(room.exercises):
         name = exercise.name
-        if exercise.kind == "written" or (place + number) % 3 == 0:
+        if exercise.kind == "written" or (place + number) % MISTAKEN == 0:
             continue
         answer = cell_of(notebook, name)
         below = notebook.cells.index(cell_of(notebook, f"check_{name}")) + 1

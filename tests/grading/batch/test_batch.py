@@ -459,7 +459,7 @@ def test_pages_of_others_do_not_wait_for_a_submission_that_is_run_alone(room, mo
 
 BUSY = """
 import os, time
-for _ in range(29):
+for _ in range(16):
     if os.fork() == 0:
         try:
             os.setsid()
@@ -467,17 +467,17 @@ for _ in range(29):
             pass
         while True:
             pass
-time.sleep(8)
+time.sleep(3)
 """
 SLOW = """
 import time
-time.sleep(3)  # until the other submission keeps all cores busy
+time.sleep(1.5)  # until the other submission keeps all cores busy
 calls = []
 
 def normalize_by_sum(scores):
     calls.append(scores)
     if len(calls) == 1:
-        end = time.process_time() + 0.4
+        end = time.process_time() + 0.15
         while time.process_time() < end:
             pass
     return scores / scores.sum(axis=-1, keepdims=True)
@@ -485,14 +485,14 @@ def normalize_by_sum(scores):
 
 
 def set_up_impatient_worker():
-    """Let a call take a second of the processor's time, and four altogether."""
+    """Let a call take a quarter of a second of the processor's time, and one second altogether."""
     set_up_worker()
-    timeouts.CALL_SECONDS = 1.0
+    timeouts.CALL_SECONDS = 0.25
 
 
 @pytest.mark.slow
 def test_submission_that_keeps_all_cores_busy_costs_nobody_a_mark(room, monkeypatch):
-    """Twenty-nine processes, each in a session of its own, beside an answer that is slow but right."""
+    """Sixteen processes, each in a session of its own, beside an answer that is slow but right."""
     monkeypatch.setattr(workers, "set_up_worker", set_up_impatient_worker)
     key = room.key()
     cell_of(key, "normalize_by_sum").source = SLOW
@@ -625,6 +625,8 @@ def test_missing_bubblewrap_is_reported_in_one_sentence(room, tmp_path):
 
 
 def test_grading_without_a_sandbox_warns_on_every_run(room, tmp_path):
+    for student in ("bo", "cy"):
+        shutil.rmtree(room.course.submission(LESSON, student).parent)
     config = room.course.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.without_sandbox = True\n")
     done = without_bubblewrap(room.course, tmp_path)

@@ -73,20 +73,20 @@ def cluster(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def class_of_eight(tmp_path_factory):
+def class_of_six(tmp_path_factory):
     course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
     room = Classroom(course, LESSON)
     notebook = room.key()
     cell_of(notebook, room.checked[0]).source += "\nimport time; time.sleep(0.3)"
-    for number in range(8):
+    for number in range(6):
         room.hand_in(f"student_{number}", notebook)
     return course
 
 
 @pytest.fixture
-def room(class_of_eight, tmp_path):
+def room(class_of_six, tmp_path):
     """A class that is still to be graded."""
-    shutil.copytree(class_of_eight.root, tmp_path / "course")
+    shutil.copytree(class_of_six.root, tmp_path / "course")
     return Classroom(Course(tmp_path / "course"), LESSON)
 
 
@@ -257,6 +257,8 @@ def test_cluster_with_tls_grades(tmp_path, room, monkeypatch):
     for name, value in settings.items():
         monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{name}", value)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "True")
+    for student in room.course.submitted(LESSON)[2:]:
+        shutil.rmtree(room.course.submission(LESSON, student).parent)
     (tmp_path / "cluster").mkdir()
     cluster = Cluster(tmp_path / "cluster", "--protocol", "tls")
     try:

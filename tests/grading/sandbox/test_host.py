@@ -47,6 +47,12 @@ def sandbox():
 
 
 @pytest.fixture
+def sooner(monkeypatch):
+    """Let sandboxes start without the modules that lessons use."""
+    monkeypatch.setattr(host, "IMPORTED_MODULES", [])
+
+
+@pytest.fixture
 def run(sandbox):
     """Run cells in one session and return what they print, or the names of their errors."""
     session = sandbox.open({})
@@ -187,6 +193,7 @@ def test_files_of_the_course_and_the_instructor_are_hidden(run):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 def test_exchange_of_nbgrader_is_hidden(monkeypatch):
     """It lies among the system's folders; here, among Python's."""
     folder = Path(tempfile.mkdtemp(dir=sys.prefix))
@@ -273,9 +280,10 @@ BUSY = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 @pytest.mark.parametrize("kind", BUSY)
 def test_cpu_time_of_all_processes_together_is_limited(monkeypatch, kind):
-    monkeypatch.setattr(limits, "SUBMISSION_CPU_SECONDS", 3)
+    monkeypatch.setattr(limits, "SUBMISSION_CPU_SECONDS", 1)
     with contextlib.closing(Sandbox("01_softmax")) as sandbox:
         session = sandbox.open({})
         with pytest.raises(SessionEnded, match="the time or memory it took"):
@@ -329,6 +337,7 @@ def test_number_of_processes_is_limited(run):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 def test_processes_end_with_their_session():
     leave = (
         "import os, time\n"
@@ -363,7 +372,8 @@ def processes_below(sandbox):
 
 
 @pytest.mark.slow
-def test_session_ends_with_its_sandbox(sandbox):
+@pytest.mark.usefixtures("sooner")
+def test_session_ends_with_its_sandbox():
     with contextlib.closing(Sandbox("01_softmax")) as other:
         session = other.open({})
         process = other._process
@@ -472,7 +482,7 @@ def checked(name, function, *arguments):
 
 
 @pytest.fixture
-def change_inside(monkeypatch):
+def change_inside(monkeypatch, sooner):
     """Add code to a module of the grader's as the sandbox shows it."""
 
     def change(module, code):
@@ -482,7 +492,6 @@ def change_inside(monkeypatch):
             return files
 
         host_library = host.visible_library
-        monkeypatch.setattr(host, "IMPORTED_MODULES", [])  # to start sooner
         monkeypatch.setattr(host, "visible_library", changed)
 
     return change
