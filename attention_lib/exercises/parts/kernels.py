@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import linecache
+from collections.abc import Callable
 from typing import Any
 
 from numpy.random import Generator
@@ -28,6 +29,7 @@ class Edited:
     def __init__(self, name: str, *changes: tuple[str, str]) -> None:
         self._name = name
         self._changes = changes
+        self.composed = _maker(name), dict(changes)  # two mistakes are made as one kernel, too
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -57,6 +59,11 @@ class Edited:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.kernel(*args, **kwargs)
+
+
+@functools.cache
+def _maker(name: str) -> Callable[..., Edited]:
+    return lambda **changes: Edited(name, *changes.items())
 
 
 def changed(anchor: str, old: str, new: str) -> tuple[str, str]:
