@@ -187,6 +187,7 @@ def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
 
 
 ABOUT_CHANGES = "change|copy|put it back|/= y"
+OF_ANY_NUMBERS = "on the CPU whatever|No gradient flows"  # a probe, of wrong answers too
 ABOUT_DTYPE = "dtype|float64|float32|astype"
 
 
@@ -222,6 +223,9 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
     warns = next(right, None) if not named and "warn" not in problem.sentence else None
     if warns:
         yield _side_effects_of(attempt.exercise, warns.seen)["warnings"]
+    if attempt.exercise.accelerated and not attempt.exercise.run:
+        measured = (report.sentence for report in probes(attempt))
+        yield from (one for one in measured if re.search(OF_ANY_NUMBERS, one))
     changed = next((one for one in attempt.comparisons if one.seen.changed), None)
     if changed and not re.search(ABOUT_CHANGES, problem.sentence):
         yield _effects_in(attempt, changed)["changed"]

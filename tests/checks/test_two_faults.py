@@ -205,3 +205,19 @@ def test_one_fault_that_fails_in_two_ways_is_named_once():
         return exponentials / exponentials.sum(axis=axis)  # an error, or the wrong rows
 
     assert "Besides" not in sentence_of(answer)
+
+
+def test_a_tensor_on_another_device_is_named_besides():
+    torch = pytest.importorskip("torch")
+
+    def answer(query, key, value, is_causal=False):
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        if is_causal:
+            length = query.shape[-2]
+            mask = torch.ones(length, length, dtype=torch.bool).tril()
+            scores = scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(dim=-1) @ value
+
+    told, besides = sentence_of(answer, "torch_attention").split(" Besides: ")
+    assert "`~mask` has shape (2, 2)" in told
+    assert "is on the CPU whatever device the inputs are on" in besides
