@@ -48,9 +48,10 @@ PATIENCE_SECONDS = 0.5  # for each call, with a process that does not answer any
 PROCESSES = 8  # of a fork bomb, which all keep a core busy
 LARGEST_PAGE = 20 << 20
 HOSTILE_IN_A_ROW = 10  # submissions, between two honest ones
-WITH_FIGURES = ("04_gradients",)  # where a submission rests on the lesson's own cells
+WITH_CELLS = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.
+FIGURE = r"^```python\n(?:(?!^```)[\s\S])*plots\.[\s\S]*?^```\n"
 ESSENTIAL = r"\A---\n.*?^---\n|^```python.*?^```\n|^<!-- #region.*?^<!-- #endregion -->\n|^### Exercise:.*?\n"
 LIBRARY = Path(attention_lib.__file__).parent
 LESSONS = sorted({submission.LESSON for submission in CORPUS.values()})
@@ -169,7 +170,8 @@ def make_classroom(lesson: str, folder: Path) -> Classroom:
     course = make_course(root, lesson)
     path = course.written(lesson)
     text = "\n".join(re.findall(ESSENTIAL, path.read_text("utf-8"), re.MULTILINE | re.DOTALL))
-    path.write_text(text if lesson in WITH_FIGURES else without_figures(text), "utf-8")
+    lean = re.sub(FIGURE, "", text, flags=re.MULTILINE)
+    path.write_text(lean if lesson in WITH_CELLS else without_figures(text), "utf-8")
     quietly(release, course, [lesson])
     config = root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.cell_seconds = {CELL_SECONDS}\n")

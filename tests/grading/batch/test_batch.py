@@ -28,6 +28,7 @@ from attention_lib.grading.batch.workers import Workers, set_up_worker
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
+from attention_lib.grading.judge import execution
 from attention_lib.grading.judge.execution import run_notebook
 from attention_lib.grading.nbgrader_plugins.autograde import UNPROTECTED, AutogradeSubmissions
 from attention_lib.grading.release import release
@@ -615,39 +616,34 @@ def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     assert seeds[1] is None
 
 
-def test_missing_bubblewrap_is_reported_in_one_sentence(room, tmp_path):
+def test_missing_bubblewrap_is_reported_in_one_sentence(room, without_bubblewrap, capsys):
     change_settings(room)
-    done = without_bubblewrap(room.course, tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert "bubblewrap" in done.stderr
+    assert quietly(main, [LESSON, "--jobs", "0"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "bubblewrap" in said.err
 
 
-def test_grading_without_a_sandbox_warns_on_every_run(room, tmp_path):
+def test_grading_without_a_sandbox_warns_on_every_run(room, without_bubblewrap, capsys):
     for student in ("bo", "cy"):
         shutil.rmtree(room.course.submission(LESSON, student).parent)
     config = room.course.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.ExecuteSubmission.without_sandbox = True\n")
-    done = without_bubblewrap(room.course, tmp_path)
-    assert done.returncode == 0
-    assert "ada" in done.stdout
-    assert done.stderr == f"{UNPROTECTED}\n"
+    assert quietly(main, [LESSON, "--jobs", "0"]) == 0
+    said = capsys.readouterr()
+    assert "ada" in said.out
+    assert said.err == f"{UNPROTECTED}\n"
 
 
-def without_bubblewrap(course, folder):
-    """Grade where the only program to be found is the one that the settings look for."""
-    programs = folder / "programs"
-    programs.mkdir()
-    (programs / "alembic").touch(mode=0o700)
-    return subprocess.run(
-        [sys.executable, "-m", "attention_lib.grading.grade", LESSON, "--jobs", "0"],
-        cwd=course.root,
-        env={**os.environ, "PATH": str(programs)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def without_bubblewrap(room, tmp_path, monkeypatch):
+    """The only program to be found is the one that the settings look for."""
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "alembic").touch(mode=0o700)
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    monkeypatch.chdir(room.course.root)
+    execution._close_sandboxes()  # one that was started before
 
 
 class WorkersKilledByPages(Workers):

@@ -26,8 +26,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-MUTANTS = int(os.environ.get("ATTENTION_LIB_MUTANTS", "1500"))
-FRESH = 500
+MUTANTS = int(os.environ.get("ATTENTION_LIB_MUTANTS", "800"))
+FRESH = 200
 PARTS = 4
 FIXED_SEED = 7
 
