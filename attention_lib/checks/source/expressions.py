@@ -437,6 +437,8 @@ MAKERS = {
 def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Negate an expression."""
     plain = isinstance(node, (ast.Name, ast.Call, ast.BinOp))
+    if name_of_call(parent) in ("reshape", "view"):  # a negative length leaves it to NumPy
+        return
     if plain and isinstance(parent, (ast.Return, ast.Call)) and field != "func":
         of_a_logarithm = scope.takes_logarithms and isinstance(parent, ast.Return)
         yield 3 if of_a_logarithm else 6, ast.UnaryOp(ast.USub(), node)

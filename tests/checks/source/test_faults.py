@@ -68,3 +68,8 @@ def test_code_that_does_nothing_is_known(code, idle):
 
 def test_assignment_to_itself_does_nothing():
     assert is_idle(ast.parse("scores = scores").body[0])
+
+
+def test_length_of_a_reshape_is_not_negated():
+    function = ast.parse("def f(x, n):\n    return x.reshape(n, 2 * n)").body[0]
+    assert "-(2 * n)" not in {ast.unparse(edit.new) for edit, *_ in edits_of([function], False)}
