@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 
+from attention_lib.checks import judging
 from attention_lib.checks.calls.case import Stream
 from attention_lib.checks.cases import cases_of
 from attention_lib.checks.judging import judge
@@ -64,7 +65,8 @@ def by_heart(table, wrong):
 
 
 @pytest.mark.slow
-def test_visible_results_by_heart_do_not_pass_on_unseen_numbers(exercise):
+def test_visible_results_by_heart_do_not_pass_on_unseen_numbers(exercise, monkeypatch):
+    monkeypatch.setattr(judging, "MOST_SECONDS", -1)  # the first call that fails is the last
     table = table_of(exercise)
     passed = [
         what
