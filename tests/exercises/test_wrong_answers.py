@@ -44,10 +44,3 @@ def test_wrong_answer_fails(exercise, answer, monkeypatch):
     for seed in seeds(2):
         report = judge(EXERCISES[exercise], answer, seed, VERDICT_ALONE)
         assert report.outcome in ("wrong", "error"), f"seed {seed}: {report.sentence}"
-
-
-@pytest.mark.slow
-def test_wrong_answer_stays_wrong_when_it_is_explained(name):
-    """The first of an exercise, which stands for the others: explanations take most of the time."""
-    answer = next(iter(answers_of(name, "WRONG").values()))
-    assert judge(EXERCISES[name], answer, seed=0).outcome in ("wrong", "error")

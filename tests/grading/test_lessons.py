@@ -18,28 +18,28 @@ SECONDS_A_LESSON = 600  # many times what one takes
 SMALL_FIGURES = (
     "import attention_lib.plots.style as _look\n_look.PIXELS_PER_INCH = 10"  # are drawn sooner
 )
+SHOWN = ("display_data", "execute_result")
+WIDGET = "application/vnd.jupyter.widget-view+json"
 pytestmark = pytest.mark.batch
 
 
 @pytest.fixture(scope="module")
 def kernel():
-    """One kernel for several lessons, which starts with the first."""
+    """One kernel for all lessons, which starts with the first; each finds it without names."""
     manager = AsyncKernelManager()
     yield manager
     if manager.has_kernel:
         run_sync(manager.shutdown_kernel)(now=True)
 
 
-def run(path, cells_to_run=lambda cells: cells, kernel=None):
+def run(path, kernel, cells_to_run=lambda cells: cells):
     notebook = nbformat.read(path, as_version=4)
     cells = cells_to_run([cell for cell in notebook.cells if cell.cell_type == "code"])
-    emptied = f"%reset -f\n%cd -q {path.parent}\n" if kernel else ""
-    notebook.cells = [new_code_cell(emptied + SMALL_FIGURES), *cells]
-    resources = {"metadata": {"path": str(path.parent)}}
+    begin = f"%reset -f\n%cd -q {path.parent}\n{SMALL_FIGURES}"
+    notebook.cells = [new_code_cell(begin), *cells]
     steps = ExecutePreprocessor(timeout=SECONDS_A_LESSON, allow_errors=True)
-    done, _ = steps.preprocess(notebook, resources, km=kernel)
-    if kernel:
-        steps.kc.stop_channels()  # else it ended with its kernel
+    done, _ = steps.preprocess(notebook, {}, km=kernel)
+    steps.kc.stop_channels()
     return done.cells[1:]
 
 
@@ -142,10 +142,12 @@ def outputs(cells, kind):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_a_solved_lesson_runs_without_a_word_on_stderr(released_course, lesson):
-    cells = run(released_course.source(lesson))
+def test_a_solved_lesson_runs_without_a_word_on_stderr(released_course, lesson, kernel):
+    cells = run(released_course.source(lesson), kernel)
     assert outputs(cells, "error") == []
     assert [output for _, output in outputs(cells, "stream") if output.name == "stderr"] == []
+    shown = [output.data for kind in SHOWN for _, output in outputs(cells, kind)]
+    assert not any(WIDGET in data for data in shown)  # a stored page shows the figure instead
     checks = [cell for cell in cells if name_of(cell).startswith("check_")]
     assert checks
     for cell in checks:
@@ -155,7 +157,7 @@ def test_a_solved_lesson_runs_without_a_word_on_stderr(released_course, lesson):
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_lesson_as_given_out_stops_only_at_its_exercises(released_course, lesson, kernel):
-    cells = run(released_course.released(lesson), concerned_and_short, kernel)
+    cells = run(released_course.released(lesson), kernel, concerned_and_short)
     errors = outputs(cells, "error")
     expected = []
     for exercise in EXERCISES.values():

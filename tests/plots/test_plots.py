@@ -7,8 +7,6 @@ import inspect
 import sys
 
 import matplotlib
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -311,22 +309,6 @@ def test_before_a_reader_explore_redraws_as_the_slider_moves(monkeypatch, kernel
     sliders[0].value = 2.0
     assert sliders[0].description == "factor"
     assert [repr(item) for item in shown[1:]] == ["One line, factor 1.", "One line, factor 2."]
-
-
-@pytest.mark.slow
-def test_an_executed_notebook_stores_the_figure_and_no_widget():
-    cell = (
-        "from attention_lib import plots\n"
-        "def draw(factor):\n"
-        "    figure, axes = plots.new_figure(f'Nothing, factor {factor:g}.')\n"
-        "    return figure\n"
-        "plots.explore(draw, factor=plots.Slider([1.0, 2.0], start=2.0, label='factor'))"
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
-    (output,) = notebook.cells[0].outputs
-    assert set(output["data"]) == {"text/html", "text/plain"}
-    assert 'alt="Nothing, factor 2."' in output["data"]["text/html"]
 
 
 class Shown:
