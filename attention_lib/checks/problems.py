@@ -272,7 +272,9 @@ def _about_dtype(attempt: Attempt) -> str:
     """Say that a dtype is wrong, or wider than asked for, and which line makes it so."""
     for one in attempt.comparisons:
         if sentence := one.about_dtype:
-            return f"{sentence} {widening(attempt.exercise, attempt.answer, one)}".rstrip()
+            is_wide = " dtype float64" in sentence
+            line = widening(attempt.exercise, attempt.answer, one) if is_wide else ""
+            return f"{sentence} {line}".rstrip()
     return ""
 
 
