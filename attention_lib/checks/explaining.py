@@ -36,10 +36,6 @@ CLOSE = 1e-3  # the relative distance within which a result is compared with a h
 def explain(attempt: Attempt) -> Report | None:
     """Explain wrong results by the first step that can, then calls that fail in another way."""
     report = _explained(attempt) or _missing_error(attempt) or _of_plain_calls(attempt)
-    return _with_besides(attempt, report)
-
-
-def _with_besides(attempt: Attempt, report: Report | None) -> Report | None:
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             return _with_advice(attempt, f"Besides: {besides}", report)
@@ -70,12 +66,7 @@ def _is_made_by(attempt: Attempt, report: Report, one: Comparison) -> bool:
     if one.stopped:  # division by 0 is an error for a plain number, and NaN for an array
         errors = {type(each.predict(one.trial.case).error) for each in named}
         return isinstance(one.seen.error, (*errors - {type(None)}, ArithmeticError))
-    parts = [set(getattr(each.variant, "composed", ("", ()))[1]) for each in named]
-    return any(
-        attempt.table.explains(each, one)
-        for each, own in zip(named, parts, strict=True)
-        if not any(other and other < own for other in parts)  # or it has a second wrong part
-    )
+    return any(attempt.table.explains(each, one) for each in named)
 
 
 def _explained(attempt: Attempt) -> Report | None:
@@ -113,8 +104,6 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
     problem = rest.problem
     if attempt.is_rest or problem is None or problem.comparison is None:
         return ""
-    named = rest.table.variants_of(report.mistake)
-    rest.table.known = [one for one in rest.table.known if one not in named]
     if mistake := rest.table.only() if rest.table.wrong else None:
         return mistake.sentence
     found = _explained(rest)
@@ -183,10 +172,7 @@ def known_mistake(attempt: Attempt) -> Report | None:
     """
     table = attempt.table
     shown = any(np.isfinite(value).any() for one in table.wrong for value in leaves(one.seen.value))
-    if not shown and table.wrong and not table.right:
-        return None
-    report = known_on_every_call(attempt)
-    return _with_besides(attempt, report) if report else None
+    return known_on_every_call(attempt) if shown or not table.wrong or table.right else None
 
 
 def known_on_every_call(attempt: Attempt) -> Report | None:
@@ -415,7 +401,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
     in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
     is_all = not others and not cover.results
-    report = Report(attempt.exercise, "wrong", sentence)
+    report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
     if len(cover.first.sentences) > 1:
         sentence = _both(*cover.first.sentences)
     elif second and not shown:
@@ -445,7 +431,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         else:
             sentence += f" {in_calls}, the one below among them."
     seen = next((one for one in shown if mistake and table.shows(mistake, one)), shown[0])
-    known = mistake.id if mistake and is_all else ""
+    known = report.mistake if is_all else ""
     return dataclasses.replace(report, sentence=sentence, comparison=seen, mistake=known)
 
 
