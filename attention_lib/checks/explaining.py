@@ -38,6 +38,7 @@ def explain(attempt: Attempt) -> Report | None:
     report = _explained(attempt) or _missing_error(attempt) or _of_plain_calls(attempt)
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
+            report = report or _of_one_kind(attempt)
             return _with_advice(attempt, f"Besides: {besides}", report)
     return report
 
@@ -58,6 +59,17 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
         if not one.failed or (_kind_of(one) not in kinds and not _is_made_by(attempt, first, one))
     ]
     return _rest_of(attempt, first, rest)
+
+
+def _of_one_kind(attempt: Attempt) -> Report | None:
+    """Explain the calls that fail as the first problem does, without the others."""
+    first = attempt.problem
+    if first is None or first.comparison is None:
+        return None
+    kinds = "", _kind_of(first.comparison)
+    same = [one for one in attempt.comparisons if _kind_of(one) in kinds]
+    advice = _rest_of(attempt, first, same).removeprefix(first.sentence)
+    return _with_advice(attempt, advice.lstrip())
 
 
 def _is_made_by(attempt: Attempt, report: Report, one: Comparison) -> bool:
@@ -130,9 +142,10 @@ def _of_plain_calls(attempt: Attempt) -> Report | None:
         report = _explained(dataclasses.replace(attempt, comparisons=plain, is_rest=True))
         if report:
             problem = next(results(dataclasses.replace(attempt, comparisons=others)))
-            besides = _rest_of(attempt, report, others) or problem.sentence
-            report = dataclasses.replace(report, mistake="", edit="")
-            return _with_advice(attempt, f"Besides: {besides}", report)
+            besides = _rest_of(attempt, report, others)
+            if besides or not _lines(problem.sentence) & _lines(report.sentence):
+                report = dataclasses.replace(report, mistake="", edit="")
+                return _with_advice(attempt, f"Besides: {besides or problem.sentence}", report)
     return None
 
 
@@ -513,13 +526,18 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
     if problem is None or (problem.comparison and problem.comparison.trial.case.verify):
         return None  # the exercise's `verify` explains its numbers
     mend = attempt.search.in_part() if attempt.search else None
-    if mend:
+    if mend and not (problem.comparison and _is_of_nothing(problem.comparison)):
         edit = f"{mend.words}, and this result is right; then look at the next."
         return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
     comparison = problem.comparison
     if comparison and "returned dtype float64" in (comparison.problem or ""):
         return _with_advice(attempt, widening(attempt.exercise, attempt.answer, comparison))
     return _with_advice(attempt, read(attempt.answer))
+
+
+def _is_of_nothing(one: Comparison) -> bool:
+    """Tell whether a call has an empty array: of nothing, many edits make nothing."""
+    return any(0 in getattr(value, "shape", ()) for value in one.trial.case.args)
 
 
 Step = Callable[[Attempt], Report | None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -144,7 +145,9 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
     if raises:
         sentence = f"{_error_asked_for(exercise, comparison.trial.case)}it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
-    return Report(exercise, "error", f"{name} {stopped}{remedy(error, frames)}", comparison)
+    advice = remedy(error, frames)
+    stopped = stopped.rstrip(".") if advice else stopped
+    return Report(exercise, "error", f"{name} {stopped}{advice}", comparison)
 
 
 def is_explained(seen: Observation) -> bool:
@@ -220,11 +223,15 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
         if not any(one.about_dtype for one in by_mistake):
             yield _about_dtype(attempt)
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
-    warns = next(right, None) if not named and "warn" not in problem.sentence else None
-    if warns:
-        yield _side_effects_of(attempt.exercise, warns.seen)["warnings"]
-    if attempt.exercise.accelerated and not attempt.exercise.run:
-        measured = (report.sentence for report in probes(attempt))
+    if (warns := next(right, None)) and "warn" not in problem.sentence:
+        with np.errstate(all="warn"):
+            known = [observe(attempt.exercise.on_cases(m.variant), warns.trial.case) for m in named]
+        if not any(seen.warnings for seen in known):
+            yield _side_effects_of(attempt.exercise, warns.seen)["warnings"]
+    measured = (report.sentence for report in probes(attempt))
+    if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
+        yield from itertools.islice(measured, 0 if problem.edit else 1)
+    elif attempt.exercise.accelerated and not attempt.exercise.run:
         yield from (one for one in measured if re.search(OF_ANY_NUMBERS, one))
     changed = next((one for one in attempt.comparisons if one.seen.changed), None)
     if changed and not re.search(ABOUT_CHANGES, problem.sentence):
@@ -317,9 +324,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
         # The side effects of a call that stopped are not known.
         had = any(one.stopped for one in attempt.comparisons) or {*effects} <= {*own}
         kind = next(iter(effects))
-        sentence, _ = (
-            own.get(kind) or effects[kind]
-        )  # the original sentence names the learner's line
+        sentence, _ = own.get(kind) or effects[kind]  # the original names the learner's line
         return sentence.replace("returns the right values but ", "") if had else None
     problem = next(probes(after), None)
     if problem is None:

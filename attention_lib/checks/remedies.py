@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from traceback import FrameSummary
 
-# A part of an error message, and what to do about it.
+# Parts of error messages, and what to do about them.
 REMEDIES = {
     "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
     "new array, as x = x / y does and x /= y does not.",
@@ -23,6 +23,8 @@ REMEDIES = {
     "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
     "of batch dimensions.",
     "c10::Half without overflow": "float16 ends at 65,504: float('-inf') exists in every dtype.",
+    "which has no identity|an empty sequence|argument is empty|to have non-zero size": "Here it is "
+    "empty, and nothing has no largest number: answer this case first.",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
@@ -79,11 +81,10 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
             return ". Python's max, min and sum go through a list: arrays have np.max and np.sum."
         if SHAPELESS.search(line):
             return ". A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
-    if (
-        "'tuple' object has no attribute" in message
-        and frames
-        and IN_A_KERNEL.search(frames[-1].line or "")
-    ):
+    in_a_kernel = frames and IN_A_KERNEL.search(frames[-1].line or "")
+    if "'tuple' object has no attribute" in message and in_a_kernel:
         return ". A call of INNER returns three blocks: output, total, maximum = INNER(...) takes them apart."
-    advice_on = REMEDIES | TRITON
-    return next((f". {advice}" for words, advice in advice_on.items() if words in message), "")
+    for parts, advice in (REMEDIES | TRITON).items():
+        if any(part in message for part in parts.split("|")):
+            return f". {advice}"
+    return ""

@@ -146,6 +146,21 @@ def test_words_of_kernels_are_left_to_kernels():
     assert "kernel" not in sentence
 
 
+def test_part_without_keys_is_named_where_its_maximum_stops():
+    torch = pytest.importorskip("torch")
+
+    def answer(query, key, value):
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        top = scores.max(dim=-1, keepdim=True).values
+        total = torch.exp(scores - top).sum(dim=-1, keepdim=True)
+        output = torch.exp(scores - top) / total @ value
+        return output, (top + torch.log(total)).squeeze(-1)
+
+    sentence = verdict(answer, "decode_part").sentence
+    assert "Here it is empty, and nothing has no largest number" in sentence
+    assert "wrong variable" not in sentence
+
+
 def test_np_errstate_is_named_for_warnings_of_floating_point_alone():
     def warns(scores, axis=-1):
         warnings.warn("an old name", FutureWarning, stacklevel=1)

@@ -173,6 +173,41 @@ def _over_eps_and_for_rows(f, x, eps=1e-6):
     return np.array(gradient)
 
 
+def _last_axis_with_a_warning(scores, mask, axis=-1):
+    cut = np.where(mask, scores, -np.inf)
+    exponentials = np.exp(cut - cut.max(axis=-1, keepdims=True))
+    return np.nan_to_num(exponentials / exponentials.sum(axis=-1, keepdims=True), nan=0.0)
+
+
+def _all_blocks_in_float64(blocks):
+    blocks = list(blocks)
+    maximum = np.full(blocks[0].shape[:-1], -np.inf)
+    total = np.zeros(blocks[0].shape[:-1])
+    for block in blocks:
+        new = np.maximum(maximum, block.max(axis=-1))
+        total = total * np.exp(maximum - new) + np.exp(block - new[..., None]).sum(axis=-1)
+        maximum = new
+    return maximum, total
+
+
+def _latest_place_of_words_that_repeat(weights, tokens):
+    last_seen, found = {}, []
+    for i, word in enumerate(tokens.tolist()):
+        if word in last_seen:
+            found.append(weights[i, last_seen[word] + 1])
+        last_seen[word] = i
+    return np.mean(found)
+
+
+def _causal_in_documents_from_0(documents):
+    allowed = np.zeros((documents.size, documents.size), dtype=bool)
+    for document in range(np.unique(documents).size):
+        places = np.flatnonzero(documents == document)
+        for i in places:
+            allowed[i, places] = places <= i
+    return allowed
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
@@ -191,6 +226,15 @@ def _over_eps_and_for_rows(f, x, eps=1e-6):
             "-np.inf)` is float64",
         ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
+        ("masked_softmax", _last_axis_with_a_warning, "use the axis you are given", "warns"),
+        ("online_softmax_stats", _all_blocks_in_float64, "is float64", "keeps the blocks"),
+        (
+            "induction_score",
+            _latest_place_of_words_that_repeat,
+            "Where no word repeats",
+            "Only the latest",
+        ),
+        ("document_mask", _causal_in_documents_from_0, "The future is forbidden", "numbered 0, 1"),
     ],
 )
 def test_calls_that_fail_in_another_way_are_explained_besides(exercise, answer, first, second):

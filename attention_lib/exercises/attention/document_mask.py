@@ -13,8 +13,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.masks import as_float_masks, distances
 from attention_lib.lessons.attention import document_mask
 
@@ -38,8 +38,17 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.integers(0, 3, int(rng.integers(7, 13))))
 
 
-def causal(documents: NDArray) -> NDArray:
-    return document_mask(documents) & (distances(documents.size) >= 0)
+@composable
+def joined(*, same: Answer = document_mask, allowed: Answer = np.isfinite) -> Answer:
+    """Make a mask from who shares a document, and the distances that are allowed."""
+    return lambda documents: same(documents) & allowed(distances(documents.size))
+
+
+def numbered(count: Answer) -> Answer:
+    """Take the documents' numbers to run from 0 to a count."""
+    return lambda documents: (
+        document_mask(documents) & (documents >= 0) & (documents < count(documents))
+    )
 
 
 def first_to_last(documents: NDArray) -> NDArray:
@@ -53,7 +62,11 @@ def first_to_last(documents: NDArray) -> NDArray:
 MISTAKES = known_mistakes(
     "causal: The future is forbidden as well: here the document alone decides, before or after. "
     "causal_mask is joined later.",
-    causal,
+    joined(allowed=lambda distance: distance >= 0),
+    "numbered-from-0: The documents are taken to be numbered 0, 1, 2, ...: their numbers may be any. "
+    "Compare the numbers themselves, documents[:, None] == documents.",
+    joined(same=numbered(lambda documents: np.unique(documents).size)),
+    joined(same=numbered(lambda documents: documents.max() + 1)),
     "inverted: The mask is inverted: True is where query and key are of one document.",
     lambda documents: ~document_mask(documents),
     "neighbors-alone: Only neighbors are compared: each position is compared with every other.",

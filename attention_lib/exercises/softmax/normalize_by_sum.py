@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.lessons.softmax import normalize_by_sum, softmax
 
@@ -31,7 +31,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.uniform(0.5, 9.0, (3, 3)))  # square: here a lost axis gives numbers
     yield Case(rng.uniform(0.5, 9.0, (2, 3, 5)))
     yield Case(rng.uniform(0.5, 9.0, (3, 6)).astype(np.float32))
-    yield Case(-rng.uniform(0.5, 9.0, (2, 7)))  # sums below zero are sums all the same
+    yield Case(-rng.uniform(0.5, 9.0, 7))  # sums below zero are sums all the same
 
 
 def magnitude(scores: NDArray) -> NDArray:
@@ -39,22 +39,29 @@ def magnitude(scores: NDArray) -> NDArray:
     return np.abs(scores / total) * (1 + np.abs(scores).sum(axis=-1, keepdims=True) / np.abs(total))
 
 
+@composable
+def divided(
+    *, total: Answer = np.sum, of: Answer = np.asarray, axis: int = -1, keepdims: bool = True
+) -> Answer:
+    return lambda scores: scores / total(of(scores), axis=axis, keepdims=keepdims)
+
+
 MISTAKES = known_mistakes(
     "whole-array: You divide by the sum of the whole array: each row has its own, along axis=-1.",
     lambda scores: scores / scores.sum(),
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
-    lambda scores: scores / scores.sum(axis=-1),
+    divided(keepdims=False),
     "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
-    lambda scores: scores / scores.sum(axis=0),
+    divided(axis=0),
     "divided-by-largest: You divide by the largest score: divide by the sum of the row.",
-    lambda scores: scores / scores.max(axis=-1, keepdims=True),
+    divided(total=np.max),
     "divided-by-mean: You divide by the mean of the row: divide by its sum.",
-    lambda scores: scores / scores.mean(axis=-1, keepdims=True),
+    divided(total=np.mean),
     "absolute-values: You divide by the sum of absolute values: here the plain sum is asked for, "
     "signs and all.",
-    lambda scores: scores / np.abs(scores).sum(axis=-1, keepdims=True),
+    divided(of=np.abs),
     "divided-by-norm: You divide by the row's length (its Euclidean norm): divide by its sum.",
-    lambda scores: scores / np.linalg.norm(scores, axis=-1, keepdims=True),
+    divided(total=np.linalg.norm),
     "divided-by-count: You divide by the number of entries: divide by their sum.",
     lambda scores: scores / scores.shape[-1],
     "softmax-weights: These are softmax weights, which come next: here divide each row by its sum.",
