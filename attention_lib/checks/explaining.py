@@ -526,18 +526,15 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
     if problem is None or (problem.comparison and problem.comparison.trial.case.verify):
         return None  # the exercise's `verify` explains its numbers
     mend = attempt.search.in_part() if attempt.search else None
-    if mend and not (problem.comparison and _is_of_nothing(problem.comparison)):
+    arguments = problem.comparison.trial.case.args if problem.comparison else ()
+    is_of_nothing = any(0 in getattr(value, "shape", ()) for value in arguments)
+    if mend and not is_of_nothing:  # many edits make nothing of nothing
         edit = f"{mend.words}, and this result is right; then look at the next."
         return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
     comparison = problem.comparison
     if comparison and "returned dtype float64" in (comparison.problem or ""):
         return _with_advice(attempt, widening(attempt.exercise, attempt.answer, comparison))
     return _with_advice(attempt, read(attempt.answer))
-
-
-def _is_of_nothing(one: Comparison) -> bool:
-    """Tell whether a call has an empty array: of nothing, many edits make nothing."""
-    return any(0 in getattr(value, "shape", ()) for value in one.trial.case.args)
 
 
 Step = Callable[[Attempt], Report | None]

@@ -57,23 +57,26 @@ PLAIN_NUMBER = re.compile(
 def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     """Return advice to follow an error's message; empty if there is none."""
     message = str(error)
-    dimensions = {shape.strip(",").count(",") for shape in re.findall(r"\((\d[\d,]*)\)", message)}
-    if "could not be broadcast" in message and len(dimensions) > 1:
+    line = (frames[-1].line or "") if frames else ""
+    in_a_kernel = IN_A_KERNEL.search(line)
+    axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
+    if "does not broadcast to" in message and axes[:1] > axes[-1:]:
+        return ". One head or sequence alone needs its own part of the mask alone."
+    if "could not be broadcast" in message and len({*axes}) > 1:
         return (
             ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
             "[..., None] adds one."
         )
-    if "values to unpack" in message and frames and ".shape" in (frames[-1].line or ""):
+    if "values to unpack" in message and ".shape" in line:
         return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
     if PLAIN_NUMBER.search(message):
         return (
             ". The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "
             "makes an array of x, and NumPy's functions take either."
         )
-    if "object is not iterable" in message and frames:
-        line = frames[-1].line or ""
+    if "object is not iterable" in message:
         if OF_LISTS.search(line):
-            if IN_A_KERNEL.search(line):
+            if in_a_kernel:
                 return (
                     ". Python's max, min and sum go through a list: in a kernel tl.max(x, axis=1), "
                     "tl.sum(x, axis=1) and tl.maximum(a, b) take blocks."
@@ -81,7 +84,6 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
             return ". Python's max, min and sum go through a list: arrays have np.max and np.sum."
         if SHAPELESS.search(line):
             return ". A shape is a list, also of one length: tl.zeros([ROWS], tl.float32)."
-    in_a_kernel = frames and IN_A_KERNEL.search(frames[-1].line or "")
     if "'tuple' object has no attribute" in message and in_a_kernel:
         return ". A call of INNER returns three blocks: output, total, maximum = INNER(...) takes them apart."
     for parts, advice in (REMEDIES | TRITON).items():

@@ -208,6 +208,19 @@ def _causal_in_documents_from_0(documents):
     return allowed
 
 
+def _divided_by_a_scale_of_0(query, key, scale=None):
+    return query @ key.mT / (scale or math.sqrt(query.shape[-1]))
+
+
+def _turns_and_whole_masks(query, key, value, mask=None):
+    groups = key.shape[-3]
+    outputs = []
+    for head in range(query.shape[-3]):
+        own = (query[..., head, :, :], *(x[..., head % groups, :, :] for x in (key, value)))
+        outputs.append(attention_lib.attention(*own, mask)[0])
+    return np.stack(outputs, axis=-3)
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
@@ -226,6 +239,8 @@ def _causal_in_documents_from_0(documents):
             "-np.inf)` is float64",
         ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
+        ("scaled_scores", _divided_by_a_scale_of_0, "taken for no scale", "You divide by scale"),
+        ("grouped_query_attention", _turns_and_whole_masks, "take turns", "part of the mask"),
         ("masked_softmax", _last_axis_with_a_warning, "use the axis you are given", "warns"),
         ("online_softmax_stats", _all_blocks_in_float64, "is float64", "keeps the blocks"),
         (

@@ -285,14 +285,13 @@ MISTAKES = known_mistakes(
     attention_with(choose_scale=lambda default, scale: default),
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
-    attention_with(choose_scale=lambda default, scale: scale or default),
+    attention_with(is_given=bool),
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
     attention_with(choose_scale=lambda default, scale: default * (1.0 if scale is None else scale)),
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
     attention_with(
         choose_scale=lambda default, scale: default if scale is None else 1 / np.float64(scale)
     ),
-    attention_with(choose_scale=lambda default, scale: 1 / scale if scale else default),
     "scaled-after-softmax: The weights are scaled after softmax: scale the scores before it.",
     weights_scaled,
     "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",

@@ -46,9 +46,7 @@ def joined(*, same: Answer = document_mask, allowed: Answer = np.isfinite) -> An
 
 def numbered(count: Answer) -> Answer:
     """Take the documents' numbers to run from 0 to a count."""
-    return lambda documents: (
-        document_mask(documents) & (documents >= 0) & (documents < count(documents))
-    )
+    return lambda given: document_mask(given) & np.isin(given, np.arange(count(given)))
 
 
 def first_to_last(documents: NDArray) -> NDArray:

@@ -48,6 +48,7 @@ def softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
 def attention_with(
     *,
     default_scale: Scale = inverse_root,
+    is_given: Callable[[float | None], bool] = lambda scale: scale is not None,
     choose_scale: Callable[[float, float | None], float] = lambda default, scale: (
         default if scale is None else scale
     ),
@@ -69,7 +70,7 @@ def attention_with(
 
     @by_name(attention)
     def answer(query, key, value, mask, scale):
-        by = choose_scale(default_scale(query, key, value), scale)
+        by = choose_scale(default_scale(query, key, value), scale if is_given(scale) else None)
         scores = masked(dot(query, key) * by, mask)
         weights = after_softmax(weigh(scores), mask)
         return result(mix(weights, value), weights, scores)

@@ -52,15 +52,15 @@ def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArr
 def scaled_with(
     default: Callable[..., float] = lambda query, key: 1 / math.sqrt(query.shape[-1]),
     is_given: Callable[[float | None], bool] = lambda scale: scale is not None,
-    given: Callable[..., float] = lambda scale, default: scale,
+    choose: Callable[[float, float | None], float] = lambda default, scale: (
+        default if scale is None else scale
+    ),
     dot: Callable[[NDArray, NDArray], NDArray] = lambda query, key: query @ key.mT,
 ) -> Answer:
     """Make scores from parts; a mistake replaces one of them."""
-
-    def factor(query: NDArray, key: NDArray, scale: float | None) -> float:
-        return given(scale, default(query, key)) if is_given(scale) else default(query, key)
-
-    return lambda query, key, scale=None: dot(query, key) * factor(query, key, scale)
+    return lambda query, key, scale=None: (
+        dot(query, key) * choose(default(query, key), scale if is_given(scale) else None)
+    )
 
 
 MISTAKES = known_mistakes(
@@ -85,17 +85,17 @@ MISTAKES = known_mistakes(
         (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2)),
     ),
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-    scaled_with(given=lambda scale, default: default),
+    scaled_with(choose=lambda default, scale: default),
     "given-scale-unused: A scale that is given changes nothing: multiply the products by it.",
-    scaled_with(given=lambda scale, default: 1.0),
+    scaled_with(choose=lambda default, scale: default if scale is None else 1.0),
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
     scaled_with(is_given=bool),
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
-    scaled_with(given=lambda scale, default: default * scale),
+    scaled_with(choose=lambda default, scale: default * (1.0 if scale is None else scale)),
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-    scaled_with(given=lambda scale, default: 1 / np.float64(scale)),
-    scaled_with(given=lambda scale, default: scale and 1 / scale),
+    scaled_with(choose=lambda default, scale: default if scale is None else 1 / np.float64(scale)),
+    scaled_with(choose=lambda default, scale: default if scale is None else scale and 1 / scale),
     "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
     scaled_with(dot=np.matmul),
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
