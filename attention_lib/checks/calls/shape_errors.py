@@ -184,8 +184,7 @@ def _mended_broadcast(
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
     if len(target) == len(shape):
-        kept = _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
-        return kept
+        return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
     kept = _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand)
     if kept:
         return kept
@@ -195,12 +194,16 @@ def _mended_broadcast(
         place
         for place in range(len(shape) + 1)
         if _joined(target, (*shape[:place], 1, *shape[place:])) == target
-        and all(
-            a in (1, b) for a, b in zip((*shape[:place], 1, *shape[place:]), target, strict=True)
-        )
     ]
     if len(places) != 1:
         return ""
+    if (
+        isinstance(operand, ast.Subscript)
+        and np.asarray(line.value(operand.slice)).dtype.kind == "i"
+    ):
+        return (
+            f" {described_operand(line, operand.value)}: more axes may come before those you count."
+        )
     after = len(shape) - places[0]
     where = (
         f"before its last {'axis' if after == 1 else f'{after} axes'}" if after else "at its end"
@@ -284,18 +287,11 @@ def index(error: BaseException, line: FailingLine) -> str:
             "`...`, are there whatever comes before."
         )
     if "too many indices" in str(error) or "boolean index did not match" in str(error):
-        return f"{met}{_shape_of_index(line, node)}."
+        if shape := shape_of(line.value(node.slice)):
+            met += f", and {quoted(node.slice)} has shape {shape}. A mask of another shape is "
+            met += "broadcast first, as np.where does"
+        return f"{met}."
     return ""
-
-
-def _shape_of_index(line: FailingLine, node: ast.Subscript) -> str:
-    shape = shape_of(line.value(node.slice))
-    if not shape:
-        return ""
-    return (
-        f", and {quoted(node.slice)} has shape {shape}. A mask of another shape is broadcast first, "
-        "as np.where does"
-    )
 
 
 def reshape(error: BaseException, line: FailingLine) -> str:
@@ -303,9 +299,8 @@ def reshape(error: BaseException, line: FailingLine) -> str:
     node = line.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
-    if node.func.attr not in ("reshape", "view") or "reshape" not in str(error) + "reshape" * (
-        "is invalid for input" in str(error)
-    ):
+    is_told = re.search("reshape|is invalid for input", str(error))
+    if node.func.attr not in ("reshape", "view") or not is_told:
         return ""
     owner = node.args[0] if isinstance(line.value(node.func.value), type(np)) else node.func.value
     shape = shape_of(line.value(owner))
@@ -324,15 +319,25 @@ def axis(error: BaseException, line: FailingLine) -> str:
     text = str(error)
     if not isinstance(node, ast.Call) or "out of bounds for array" not in text:
         return ""
-    owner = getattr(node.func, "value", None)
-    candidates = [*node.args[:1], *([owner] if isinstance(owner, ast.expr) else [])]
-    for candidate in candidates:
-        shape = shape_of(line.value(candidate))
-        if shape is not None:
-            return (
-                f"{described_operand(line, candidate)}, and has no such axis: an axis counted from "
-                "the end is there whatever comes before it."
-            )
+    for candidate in (*node.args[:1], getattr(node.func, "value", None)):
+        if isinstance(candidate, ast.expr) and shape_of(line.value(candidate)) is not None:
+            said = f"{described_operand(line, candidate)}, and has no such axis"
+            asked = [word.value for word in node.keywords if word.arg == "axis"] or node.args[-1:]
+            if picked := _picked(line, candidate):
+                return f"{said}: {picked} is flat, as a boolean index keeps no axes."
+            if any(isinstance(one, ast.Constant) for one in asked):
+                said += ": an axis counted from the end is there whatever comes before it"
+            return f"{said}."
+    return ""
+
+
+def _picked(line: FailingLine, operand: ast.expr) -> str:
+    """Name the entries that a boolean index has picked out for an operand; empty if none has."""
+    names = [node.id for node in ast.walk(operand) if isinstance(node, ast.Name)]
+    for made in filter(None, map(line.origin, names)):
+        value = made.value
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Compare):
+            return quoted(value)
     return ""
 
 

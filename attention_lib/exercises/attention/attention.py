@@ -50,6 +50,7 @@ from attention_lib.exercises.parts.softmax import (
     softmax_with_epsilon,
     softmax_with_one_maximum,
 )
+from attention_lib.exercises.scaling.dot_product_scores import cosines
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import stable_softmax
@@ -140,8 +141,6 @@ def large_scores(rng: Generator) -> Iterator[Case]:
     yield Case(query, key, value, np.array([False, False, True, False, False]))
     yield Case(query, key, value, np.array([[-np.inf, 0.0, 0.0, 0.0, 0.0]] * 2 + [[0.0] * 5]))
 
-
-magnitude = attention_magnitude
 
 remark_on_weights = remark_on_hidden_nan(
     "attention",
@@ -238,11 +237,6 @@ def mean_of_values(weights: NDArray, value: NDArray) -> NDArray:
 
 def causal(scores: NDArray, mask: NDArray | None) -> NDArray:
     return np.where(np.tri(*scores.shape[-2:], dtype=bool), masked_scores(scores, mask), -np.inf)
-
-
-def cosines(query: NDArray, key: NDArray) -> NDArray:
-    query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
-    return query @ key.mT
 
 
 def mixing(choose: Callable[[NDArray, NDArray], NDArray]) -> Answer:
@@ -466,7 +460,7 @@ EXERCISE = Exercise(
     reference=attention,
     signature="attention(query, key, value, mask=None, scale=None)",
     cases=cases,
-    magnitude=magnitude,
+    magnitude=attention_magnitude,
     remarks=(remark,),
     hints=HINTS,
     mistakes=MISTAKES,

@@ -39,8 +39,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(1, 6)), rng.normal(size=(5, 6)))
 
 
-def unit(vectors: NDArray) -> NDArray:
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+def cosines(query: NDArray, key: NDArray) -> NDArray:
+    query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
+    return query @ key.mT
 
 
 def square_distances(query: NDArray, key: NDArray) -> NDArray:
@@ -70,7 +71,7 @@ MISTAKES = known_mistakes(
     "means: These are means over the d_k products: a dot product is their sum.",
     lambda query, key: query @ key.mT / query.shape[-1],
     "cosines: These are cosines: dot products keep the lengths of the vectors.",
-    lambda query, key: unit(query) @ unit(key).mT,
+    cosines,
     "softmax-weights: These are softmax weights: return the scores themselves.",
     lambda query, key: softmax(query @ key.mT),
     "distances: These are distances between vectors: a score is their dot product.",

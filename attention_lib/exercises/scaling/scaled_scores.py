@@ -17,7 +17,7 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
-from attention_lib.exercises.scaling.dot_product_scores import unit
+from attention_lib.exercises.scaling.dot_product_scores import cosines
 from attention_lib.lessons.scaling import scaled_scores
 from attention_lib.lessons.softmax import softmax
 
@@ -103,7 +103,7 @@ MISTAKES = known_mistakes(
     scaled_with(dot=lambda query, key: query @ key.T),
     "cosines: These are cosines: divide by √d_k, not by the lengths of the vectors.",
     lambda query, key, scale=None: (
-        unit(query) @ unit(key).mT if scale is None else scaled_scores(query, key, scale)
+        cosines(query, key) if scale is None else scaled_scores(query, key, scale)
     ),
     "softmax-weights: These are softmax weights: return the scaled scores themselves.",
     lambda query, key, scale=None: softmax(scaled_scores(query, key, scale)),

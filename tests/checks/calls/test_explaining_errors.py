@@ -80,6 +80,19 @@ def _letters_of_too_few_axes(x):
     return np.einsum("ij,kj->ik", x, x)
 
 
+def _picked_out(x, axis):
+    picked = x[x > 1]
+    return np.sum(picked * np.log(picked), axis=axis)
+
+
+def _along_axis_2(x, axis):
+    return x.sum(axis=2)
+
+
+def _row_of_two_indices(x, rows):
+    return rows * x[0, 1]
+
+
 def _misspelt(values):
     return np.exp(value)  # noqa: F821
 
@@ -109,6 +122,13 @@ def _too_early(values):
             (BATCH, ROWS),
             "`row` lacks an axis of length 1 at its end.",
         ),
+        (
+            _picked_out,
+            (BATCH, 1),
+            "has no such axis: `x[x > 1]` is flat, as a boolean index keeps no axes.",
+        ),
+        (_along_axis_2, (ROWS, 2), "has no such axis: an axis counted from the end is there"),
+        (_row_of_two_indices, (BATCH, np.ones((4, 2))), "`x` has shape (2, 3, 4): more axes may"),
         (
             _product_in_the_other_order,
             (ROWS, np.ones((3, 5))),
