@@ -112,7 +112,8 @@ def _missing_error(attempt: Attempt) -> Report | None:
 
 def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> str:
     """Explain calls that a report does not explain; empty if nothing is found."""
-    rest = dataclasses.replace(attempt, comparisons=calls, is_rest=True)
+    known = [one for one in attempt.comparisons if report.mistake and not _is_among(one, calls)]
+    rest = dataclasses.replace(attempt, comparisons=calls, is_rest=True, known=known)
     problem = rest.problem
     if attempt.is_rest or problem is None or problem.comparison is None:
         return ""
@@ -208,7 +209,7 @@ def edit_that_mends_all(attempt: Attempt) -> Report | None:
     """Name one or two small changes of the source that make every result right."""
     for mend in attempt.search.wholes() if attempt.search else ():
         left = left_after(attempt, mend.answer)
-        if left is not None:
+        if left is not None and attempt.leaves_known(mend.answer):
             faults = [*_unsaid(attempt, mend.faults), *([f"Besides: {left}"] if left else [])]
             edit = f"{mend.words}{ALL}"
             return _with_edit(attempt, " ".join(faults), edit)
@@ -527,8 +528,9 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
         return None  # the exercise's `verify` explains its numbers
     mend = attempt.search.in_part() if attempt.search else None
     arguments = problem.comparison.trial.case.args if problem.comparison else ()
+    # Many edits make nothing of nothing.
     is_of_nothing = any(0 in getattr(value, "shape", ()) for value in arguments)
-    if mend and not is_of_nothing:  # many edits make nothing of nothing
+    if mend and not is_of_nothing and attempt.leaves_known(mend.answer):
         edit = f"{mend.words}, and this result is right; then look at the next."
         return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
     comparison = problem.comparison
@@ -558,12 +560,7 @@ STEPS: tuple[Step, ...] = (
     where_it_is_wrong,
     lines_of_the_source,
 )
-OF_SOURCE = (
-    edit_that_mends_all,
-    edit_and_known,
-    loop_over_one_axis,
-    lines_of_the_source,
-)
+OF_SOURCE = (edit_that_mends_all, edit_and_known, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
     relation_to_the_right,
     edit_and_known,
@@ -571,6 +568,5 @@ OF_ALL_CALLS = (
     known_in_some_results,
     where_it_is_wrong,
 )
-OF_NUMBERS = tuple(
-    step for step in STEPS if step not in OF_SOURCE
-)  # steps that need wrong numbers in the first failing call
+# Steps that need wrong numbers in the first failing call.
+OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)

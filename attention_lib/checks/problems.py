@@ -21,7 +21,7 @@ from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.cases import Trial
 from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.comparing import Comparison, alike
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.cell import silenced
@@ -46,6 +46,7 @@ class Attempt:
     is_cut: bool = False  # slow and wrong, so not called on all cases
     reads_source: bool = False  # the answer lives in this process, so its source may be read
     is_rest: bool = False  # some calls are left out, as their fault is explained already
+    known: Sequence[Comparison] = ()  # those of them that a known mistake explains
 
     @functools.cached_property
     def table(self) -> Table:
@@ -61,6 +62,17 @@ class Attempt:
     def problem(self) -> Report | None:
         """The first wrong result or error."""
         return next(results(self), None)
+
+    def leaves_known(self, edited: Answer) -> bool:
+        """Tell whether an edit leaves the numbers that a known mistake explains."""
+        function = self.exercise.on_cases(edited)
+        return all(
+            alike(
+                one.seen.value, observe(function, trial.case).value, trial.allowed, trial.precision
+            )
+            for one in self.known
+            if (trial := one.trial) and one.wrong_in_numbers
+        )
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Report]:
@@ -217,11 +229,14 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
             missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
             yield f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}"
             break
-    odd = next((one for one in attempt.comparisons if one.about_dtype), None)
-    if odd and attempt.exercise.dtype_decides and not re.search(ABOUT_DTYPE, problem.sentence):
+    decides = "returned" if attempt.exercise.dtype_decides else "returned.*(bool|int)"
+    odd = next(
+        (one for one in attempt.comparisons if re.search(decides, one.about_dtype or "")), None
+    )
+    if odd and not re.search(ABOUT_DTYPE, problem.sentence):
         by_mistake = (dataclasses.replace(odd, seen=m.predict(odd.trial.case)) for m in named)
         if not any(one.about_dtype for one in by_mistake):
-            yield _about_dtype(attempt)
+            yield _about_dtype(dataclasses.replace(attempt, comparisons=[odd]))
     right = (one for one in attempt.comparisons if one.seen.warnings and not one.failed)
     if (warns := next(right, None)) and "warn" not in problem.sentence:
         with np.errstate(all="warn"):

@@ -60,8 +60,10 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     line = (frames[-1].line or "") if frames else ""
     in_a_kernel = IN_A_KERNEL.search(line)
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
-    if "does not broadcast to" in message and axes[:1] > axes[-1:]:
-        return ". One head or sequence alone needs its own part of the mask alone."
+    if "does not broadcast to scores" in message:
+        if axes[:1] > axes[-1:]:
+            return ". One head or sequence alone needs its own part of the mask alone."
+        return ". The last two axes of scores are (L, S), queries and keys: a mask has these lengths, or 1."
     if "could not be broadcast" in message and len({*axes}) > 1:
         return (
             ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "

@@ -207,9 +207,8 @@ class Table:
         first = self.wrong[0]
         made = [one for one in self.known if hasattr(one.variant, "composed")]
         shown = {one for one in made if not self.is_right(one, first)}
-        alone = {
-            one for one in shown if self.explains(one, first)
-        }  # the other one has no effect then
+        # The other one has no effect then.
+        alone = {one for one in shown if self.explains(one, first)}
         if not all(np.isfinite(value).all() for value in leaves(first.seen.value)):
             alone = set()  # many faults give NaN
         pairs = [

@@ -175,9 +175,8 @@ def causal_tiles(length: int, block_size: int) -> LessonFigure:
     starts = range(0, length, block_size)
     count = len(starts)
     computed = count * (count + 1) // 2
-    scores = sum(
-        min(block_size, length - i) * min(i + block_size, length) for i in starts
-    )  # rows of a tile times the keys up to its end
+    # Rows of a tile times the keys up to its end.
+    scores = sum(min(block_size, length - i) * min(i + block_size, length) for i in starts)
     figure, axis = new_figure(
         f"A square of {count} by {count} blocks for {length} tokens. The blocks below the diagonal "
         f"are computed, the {count} on it are computed and masked, those above are left out: "

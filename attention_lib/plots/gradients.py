@@ -60,9 +60,8 @@ def weights_along_score(
     rows = np.tile(scores, (len(along), 1))
     rows[:, moving] = along
     lines = np.array([weigh(row) for row in rows])
-    places = {
-        weight: place for place, weight in enumerate(weights.round(12))
-    }  # equal weights share a line
+    # Equal weights share a line.
+    places = {weight: place for place, weight in enumerate(weights.round(12))}
     for weight, place in places.items():
         together = [
             key for key, other in zip(keys, weights.round(12), strict=True) if other == weight

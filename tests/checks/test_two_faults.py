@@ -208,6 +208,13 @@ def _causal_in_documents_from_0(documents):
     return allowed
 
 
+def _float_window_that_sees_the_future(length, window):
+    mask = np.zeros((length, length))
+    for i in range(length):
+        mask[i] = abs(i - np.arange(length)) < window
+    return mask
+
+
 def _divided_by_a_scale_of_0(query, key, scale=None):
     return query @ key.mT / (scale or math.sqrt(query.shape[-1]))
 
@@ -239,6 +246,7 @@ def _turns_and_whole_masks(query, key, value, mask=None):
             "-np.inf)` is float64",
         ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
+        ("sliding_window_mask", _float_window_that_sees_the_future, "the future", "is float64"),
         ("scaled_scores", _divided_by_a_scale_of_0, "taken for no scale", "You divide by scale"),
         ("grouped_query_attention", _turns_and_whole_masks, "take turns", "part of the mask"),
         ("masked_softmax", _last_axis_with_a_warning, "use the axis you are given", "warns"),
@@ -256,6 +264,20 @@ def test_calls_that_fail_in_another_way_are_explained_besides(exercise, answer, 
     told, *_, besides = sentence_of(answer, exercise).split(" Besides: ")
     assert first in told
     assert second in besides
+
+
+def test_an_edit_that_changes_the_numbers_of_a_known_mistake_is_not_named():
+    def answer(weights, p):
+        order = np.argsort(-weights, axis=-1)  # without the minus, the call of p = 1 is right
+        ranked = np.take_along_axis(weights, order, axis=-1)
+        kept = np.zeros(weights.shape, dtype=bool)
+        np.put_along_axis(kept, order, np.cumsum(ranked, axis=-1) <= p, axis=-1)
+        kept = np.where(kept, weights, np.zeros_like(weights))
+        return kept / np.maximum(kept.sum(axis=-1, keepdims=True), np.finfo(weights.dtype).tiny)
+
+    sentence = sentence_of(answer, "top_p")
+    assert "The weight that reaches p is left out" in sentence
+    assert "minus" not in sentence
 
 
 def test_one_fault_that_fails_in_two_ways_is_named_once():

@@ -17,9 +17,8 @@ class Observation:
 
     value: Any = None
     error: BaseException | None = None
-    frames: list[traceback.FrameSummary] = field(
-        default_factory=list
-    )  # the learner's, of the error
+    # The learner's, of the error.
+    frames: list[traceback.FrameSummary] = field(default_factory=list)
     explanation: str = ""  # of a time-out, or of an error in another process
     is_quoted: bool = False  # the explanation comes from the submission's process
     out_of_time: bool = False

@@ -57,9 +57,8 @@ def _every_second_column(argument: Any) -> Any:
     if not isinstance(argument, np.ndarray):
         return argument
     *leading, columns = argument.shape
-    wide = np.zeros(
-        (*leading, 2 * columns + 1), argument.dtype
-    )  # odd, so that flattening makes a copy
+    # An odd number of columns, so that flattening makes a copy.
+    wide = np.zeros((*leading, 2 * columns + 1), argument.dtype)
     wide[..., 1::2] = argument
     return wide[..., 1::2]
 
@@ -87,10 +86,8 @@ def launched(kernel: Any) -> Answer:
 
         _stop_at_a_stub(kernel)
         inner, query, key, value = _on_device(kernel, query, key, value)
-        key, value = (
-            _among_nan(key),
-            _among_nan(value, beside=8),
-        )  # after the move, which would remove the gaps
+        # After the move, which would remove the gaps.
+        key, value = _among_nan(key), _among_nan(value, beside=8)
 
         def attend() -> Any:
             return launch.flash_attention(

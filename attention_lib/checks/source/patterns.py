@@ -6,7 +6,6 @@ The sentence is true of the source, whatever the answer returns.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from attention_lib.checks.source.cell import Source, source_of
@@ -64,11 +63,7 @@ def unseeded(source: Source) -> str:
     return ""
 
 
-PATTERNS: tuple[Callable[[Source], str], ...] = (lasting_globals, unseeded)
-
-
 def read(answer: Any) -> str:
     """Name a misleading line of a wrong answer; empty if none is found."""
     source = source_of(answer)
-    found = (pattern(source) for pattern in PATTERNS) if source else ()
-    return next(filter(None, found), "")
+    return (lasting_globals(source) or unseeded(source)) if source else ""

@@ -30,9 +30,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[0.0, 0.0], [0.0, np.log(3.0)], [1.0, 1.0]]), np.array([0, 1, 1]))
     yield Case(np.array([[1, 2, 0], [3, 3, 1]]), np.array([2, 0]))
     yield Case(np.array([[0.0, 1000.0, -1000.0], [0.0, 1.0, 2.0]]), np.array([0, 2]))
-    yield Case(
-        rng.normal(0.0, 2.0, (3, 3)), np.array([1, 1, 0])
-    )  # square: here a lost axis gives numbers
+    # Square: here a lost axis gives numbers.
+    yield Case(rng.normal(0.0, 2.0, (3, 3)), np.array([1, 1, 0]))
     yield Case(rng.normal(0.0, 2.0, (5, 3)), np.array([2, 0, 0, 1, 2]))
     yield Case(rng.normal(0.0, 2.0, (2, 6)), rng.integers(6, size=2))
     yield Case(rng.normal(0.0, 2.0, (3, 5)).astype(np.float32), rng.integers(5, size=3))

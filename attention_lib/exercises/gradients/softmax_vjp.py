@@ -37,9 +37,8 @@ def cases(rng: Generator) -> Iterator[Case]:
         np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]),
         np.array([[1.0, 0.0, 0.0], [2.0, -4.0, 6.0]]),
     )
-    yield Case(
-        softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3))
-    )  # square: here a lost axis gives numbers
+    # Square: here a lost axis gives numbers.
+    yield Case(softmax(rng.normal(size=(3, 3))), rng.normal(size=(3, 3)))
     yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
     yield Case(softmax(rng.normal(size=(2, 5))), rng.normal(size=(2, 5)))
     yield Case(softmax(rng.normal(size=(2, 3, 5))), rng.normal(size=(2, 3, 5)))

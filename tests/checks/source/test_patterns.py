@@ -34,7 +34,3 @@ PAIRS = [
 def test_a_pattern_is_named_and_what_looks_like_it_is_not(pattern, answer, said, alike):
     assert said in pattern(source_of(answer))
     assert pattern(source_of(alike)) == ""
-
-
-def test_every_pattern_is_tested():
-    assert {pattern for pattern, *_ in PAIRS} == set(patterns.PATTERNS)
