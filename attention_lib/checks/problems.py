@@ -23,6 +23,7 @@ from attention_lib.checks.cases import Trial
 from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
 from attention_lib.checks.comparing import Comparison, alike
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.origins import unrefused, widening
@@ -248,9 +249,25 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
         yield from itertools.islice(measured, 0 if problem.edit else 1)
     elif attempt.exercise.accelerated and not attempt.exercise.run:
         yield from (one for one in measured if re.search(OF_ANY_NUMBERS, one))
+    elif named:
+        yield from _measured_beside(attempt, named)
     changed = next((one for one in attempt.comparisons if one.seen.changed), None)
     if changed and not re.search(ABOUT_CHANGES, problem.sentence):
         yield _effects_in(attempt, changed)["changed"]
+
+
+def _measured_beside(attempt: Attempt, named: Sequence[Hypothesis]) -> Iterator[str]:
+    """Report what a probe finds wrong in an answer, and not in the known mistake that it makes."""
+    for mistake in named:
+        if all(attempt.table.explains(mistake, one) for one in attempt.table.wrong):
+            own = next((one.sentence for one in probes(attempt, mistake.variant)), "")
+            known = dataclasses.replace(attempt, answer=mistake.variant)
+            others = probes(known, mistake.variant) if own else ()
+            if own and _without_numbers(own) not in {
+                _without_numbers(one.sentence) for one in others
+            }:
+                yield own.removeprefix("The output is right, but ")
+            return
 
 
 def side_effects(attempt: Attempt) -> Iterator[Report]:
@@ -362,23 +379,26 @@ def out_of_time(exercise: Exercise, seen: Observation) -> str:
     return f"{sentence}: {look}. {explanation_of(seen)}".rstrip()
 
 
-def probes(attempt: Attempt) -> Iterator[Report]:
-    """Report what the probes of an exercise measure and find wrong."""
+def probes(attempt: Attempt, right: Answer | None = None) -> Iterator[Report]:
+    """Report what the probes of an exercise measure and find wrong.
+
+    `right` computes the numbers that count as right, by default the reference.
+    """
     exercise, answer = attempt.exercise, attempt.answer
     # The process of a remote answer has its own time limit; one here would cut off the reply.
     limit = math.inf if isinstance(answer, RemoteAnswer) else None
     if not exercise.accelerated:  # kernels cannot be called through a proxy
-        answer = ComparedAnswer(answer, exercise.reference, exercise.name)
+        answer = ComparedAnswer(answer, right or exercise.reference, exercise.name)
     for probe in exercise.probes:
         rng = np.random.default_rng(attempt.seed)
         seen = observe(functools.partial(probe, answer, rng), Case(), limit=limit)
         if seen.out_of_time:
-            seconds = f"{timeouts.CALL_SECONDS:.0f} seconds"
-            sentence = (
-                f"{exercise.name} took over {seconds} on a larger input. {explanation_of(seen)}"
+            took = (
+                f"{exercise.name} took over {timeouts.CALL_SECONDS:.0f} seconds on a larger input"
             )
-            sentence = sentence.rstrip()
-            yield Report(exercise, "wrong", sentence)
+            yield Report(exercise, "wrong", f"{took}. {explanation_of(seen)}".rstrip())
+        elif right and seen.error is not None:
+            continue  # it does not compute what counts as right
         elif isinstance(seen.error, WrongWhereMeasured):
             yield Report(exercise, "wrong", str(seen.error))
         elif seen.error is not None:

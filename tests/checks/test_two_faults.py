@@ -215,6 +215,12 @@ def _float_window_that_sees_the_future(length, window):
     return mask
 
 
+def _table_for_each_row_with_the_sign_reversed(weights, grad_weights):
+    tables = weights[..., :, None] * weights[..., None, :]
+    tables -= weights[..., :, None] * np.eye(weights.shape[-1])
+    return (tables @ grad_weights[..., None])[..., 0]
+
+
 def _divided_by_a_scale_of_0(query, key, scale=None):
     return query @ key.mT / (scale or math.sqrt(query.shape[-1]))
 
@@ -247,6 +253,7 @@ def _turns_and_whole_masks(query, key, value, mask=None):
         ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
         ("sliding_window_mask", _float_window_that_sees_the_future, "the future", "is float64"),
+        ("softmax_vjp", _table_for_each_row_with_the_sign_reversed, "sign is", "n × n matrix"),
         ("scaled_scores", _divided_by_a_scale_of_0, "taken for no scale", "You divide by scale"),
         ("grouped_query_attention", _turns_and_whole_masks, "take turns", "part of the mask"),
         ("masked_softmax", _last_axis_with_a_warning, "use the axis you are given", "warns"),

@@ -294,25 +294,6 @@ def index(error: BaseException, line: FailingLine) -> str:
     return ""
 
 
-def reshape(error: BaseException, line: FailingLine) -> str:
-    """Explain a reshape to another number of entries."""
-    node = line.node
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return ""
-    is_told = re.search("reshape|is invalid for input", str(error))
-    if node.func.attr not in ("reshape", "view") or not is_told:
-        return ""
-    owner = node.args[0] if isinstance(line.value(node.func.value), type(np)) else node.func.value
-    shape = shape_of(line.value(owner))
-    if shape is None:
-        return ""
-    return (
-        f"{described_operand(line, owner)}, which is {int(np.prod(shape))} numbers, and a reshape "
-        "keeps their number: the lengths in it must have that product, those of any batch "
-        "dimensions among them."
-    )
-
-
 def axis(error: BaseException, line: FailingLine) -> str:
     """Explain an axis that an array does not have."""
     node = line.node
@@ -376,4 +357,4 @@ def joining(error: BaseException, line: FailingLine) -> str:
     )
 
 
-EXPLAINERS = (product, unpacking, reshape, axis, joining, index, broadcast)
+EXPLAINERS = (product, unpacking, axis, joining, index, broadcast)

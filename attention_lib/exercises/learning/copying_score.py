@@ -31,6 +31,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     words = np.array([[1.0, 0.0], [0.0, 1.0]])
     yield Case(words, np.eye(2), np.array([[1.0, 0.0], [2.0, 1.0]]), words.T)
     yield Case(words, np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]]), words.T)
+    yield Case(words, np.eye(2), np.array([[-1.0, -2.0], [-3.0, -1.0]]), words.T)  # all below 0
     yield Case(
         np.array([[1, 0], [-1, 3], [0, 3]]),
         np.array([[2], [1]]),
@@ -57,10 +58,6 @@ def drawn(rng: Generator, words: int, size: int, d_v: int, copying: float = 0.0)
         largest = np.sort(circuit, axis=1)[:, -2:]
         if words == 1 or np.diff(largest, axis=1).min() > 1e-2:
             return Case(embedding, w_v, w_o, unembedding)
-
-
-def magnitude(embedding: NDArray, w_v: NDArray, w_o: NDArray, unembedding: NDArray) -> NDArray:
-    return np.asarray(1.0)
 
 
 def of_circuit(measure: Callable[[NDArray], Any]) -> Answer:
@@ -93,6 +90,8 @@ MISTAKES = known_mistakes(
     of_circuit(lambda circuit: own(np.abs(circuit).argmax(axis=1))),
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
     of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > 0))),
+    "zero-for-own: With 0 in place of the own entry, a row below 0 is never counted: put -inf there.",
+    of_circuit(lambda c: float(np.mean(np.diag(c) > (c * (1 - np.eye(len(c)))).max(axis=1)))),
     "above-the-mean: An own entry above the row's mean counts here: it must be the row's largest.",
     of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > circuit.mean(axis=1)))),
     "count: This is how many words are copied: divide by V, or take the mean.",
@@ -128,7 +127,7 @@ EXERCISE = Exercise(
     minutes=6,
     reference=copying_score,
     cases=cases,
-    magnitude=magnitude,
+    magnitude=lambda *matrices: np.asarray(1.0),
     hints=HINTS,
     mistakes=MISTAKES,
 )

@@ -418,12 +418,12 @@ def test_student_cannot_write_why_python_ended():
 def test_an_error_is_explained_by_the_names_in_the_line_that_failed():
     cell = (
         "import numpy as np\ndef normalize_by_sum(scores):\n"
-        "    total = np.sum(scores, axis=-1)\n    return scores.reshape(2, -1, 7) / total\n"
+        "    total = np.sum(scores, axis=-1)\n    rows, columns = scores.shape\n"
     )
     is_right, shown = verdict(cell)
     assert not is_right
     assert "stopped in line 4 of its cell" in shown
-    assert "which is 3 numbers, and a reshape keeps their number" in shown
+    assert "The axes of an array may be any number" in shown
 
 
 def test_passes_have_one_deadline_and_after_a_stop_for_time_there_is_no_other(monkeypatch):
