@@ -137,7 +137,7 @@ def grows_faster_than_its_input(
     function: Callable[..., Any],
     arguments: Callable[[int], tuple[Any, ...]],
     sizes: Sequence[int],
-    tolerance: float = 2.0,
+    tolerance: float = 1.5,
 ) -> tuple[int, int, float] | None:
     """Find a size at which CPU time has grown far more than linearly.
 
