@@ -174,11 +174,7 @@ class Table:
         first = self.wrong[0]
         known = [one for one in self.known if one.predict(first.trial.case).error is None]
         for changed in self.changed:
-            if (
-                not changed.change
-                or not changed.change.common
-                or not changed.applies(first.trial.case)
-            ):
+            if not changed.change or not changed.change.common:
                 continue
             if changed.predict(first.trial.case).error is not None:
                 continue

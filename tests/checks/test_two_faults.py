@@ -88,12 +88,6 @@ def unhurried(monkeypatch):
     ("name", "answer", "mend", "left"),
     [
         (
-            "attention",
-            _scaled_late_with_a_mask_turned_round,
-            "`np.where(mask, -np.inf, scores)` in place of",
-            "The weights are scaled after softmax",
-        ),
-        (
             "attention_backward",
             _gradients_exchanged_and_unscaled,
             "write `(grad_query, grad_key, ",
@@ -124,6 +118,19 @@ def test_answer_with_one_fault_or_none_that_is_known_is_not_told_of_two(answer, 
 )
 def test_change_that_makes_right_numbers_wrong_is_not_named(name, answer, unhurried):
     assert TWO not in sentence_of(answer, name)
+
+
+def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks(unhurried):
+    def answer(scores, axis=-1):
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.log(exponentials / exponentials.sum(axis=-1, keepdims=True) + 1e-12)
+
+    sentence = sentence_of(answer, "log_softmax")
+    assert "adding a small constant" in sentence
+    assert "use axis when it is given" in sentence
+    sentence = sentence_of(_scaled_late_with_a_mask_turned_round, "attention")
+    assert "The weights are scaled after softmax" in sentence
+    assert "with ~mask in place of mask" in sentence
 
 
 def test_grader_reads_no_source_for_two_faults(unhurried):

@@ -78,6 +78,8 @@ MISTAKES = known_mistakes(
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
     in_rows_of_memory(softmax),
+    "not-moved-back: The axis is moved to the end and not back: np.moveaxis(weights, -1, axis).",
+    lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     lambda scores, axis=-1: divided_by_sum(scores, axis),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
