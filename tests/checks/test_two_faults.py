@@ -80,7 +80,6 @@ def _wider_dtype(parameter, gradient, mean, square, step, rate=0.001, beta1=0.9,
 @pytest.fixture
 def unhurried(monkeypatch):
     """Give the search as much time as it has on a machine that nobody else uses."""
-    monkeypatch.setattr("attention_lib.checks.source.search.WALL_SECONDS", 20.0)
     monkeypatch.setattr("attention_lib.checks.source.search.BUDGET_SECONDS", 5.0)
 
 
