@@ -68,8 +68,7 @@ def _of_one_kind(attempt: Attempt) -> Report | None:
         return None
     kinds = "", _kind_of(first.comparison)
     same = [one for one in attempt.comparisons if _kind_of(one) in kinds]
-    advice = _rest_of(attempt, first, same).removeprefix(first.sentence)
-    return _with_advice(attempt, advice.lstrip())
+    return _with_advice(attempt, _rest_of(attempt, first, same))
 
 
 def _is_made_by(attempt: Attempt, report: Report, one: Comparison) -> bool:
@@ -124,6 +123,8 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
         is_told = report.mistake or is_explained(problem.comparison.seen)
         found = problem if is_told else None
     sentence = found.sentence.removeprefix(TOGETHER) if found else ""
+    if problem.sentence in report.sentence:
+        sentence = sentence.removeprefix(problem.sentence).lstrip()
     if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
         return ""  # probably one fault that fails in two ways
     return sentence
@@ -393,7 +394,7 @@ def _print_of(value: object) -> tuple[tuple[tuple[int, ...], ...], float] | None
     return tuple(array.shape for array in arrays), float(weights @ numbers)
 
 
-# A part of the wrong calls or results
+# A part of the wrong calls
 
 
 def known_in_most_calls(attempt: Attempt) -> Report | None:
@@ -401,20 +402,14 @@ def known_in_most_calls(attempt: Attempt) -> Report | None:
     return _covered(attempt, attempt.table.most(attempt.table.known))
 
 
-def known_in_some_results(attempt: Attempt) -> Report | None:
-    """Name the known mistake that explains some of several results in every call."""
-    return _covered(attempt, attempt.table.by_results())
-
-
 def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
-    """Report a cover: its sentences, and in which calls or results they hold."""
+    """Report a cover: its sentences, and in which calls they hold."""
     if cover is None:
         return None
     table, mistake, second = attempt.table, cover.first.mistake, cover.second
     sentence, shown = cover.first.sentences[0], cover.shown
     count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
     in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
-    is_all = not others and not cover.results
     report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
     if len(cover.first.sentences) > 1:
         sentence = _both(*cover.first.sentences)
@@ -424,11 +419,6 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         calls = cover.shown_by_second
         which = "the others" if len(calls) in (0, len(others)) else f"{len(calls)} others"
         sentence += f" {in_calls}; in {which}, those of a second one: {second.sentences[0]}"
-    elif cover.results:
-        sentence += (
-            f" These are your numbers in {_results(cover.results)}; in "
-            f"{_results(cover.results_left)} something else is wrong as well."
-        )
     elif others:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
@@ -445,7 +435,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         else:
             sentence += f" {in_calls}, the one below among them."
     seen = next((one for one in shown if mistake and table.shows(mistake, one)), shown[0])
-    known = report.mistake if is_all else ""
+    known = report.mistake if not others else ""
     return dataclasses.replace(report, sentence=sentence, comparison=seen, mistake=known)
 
 
@@ -465,11 +455,6 @@ def _is_among(one: Comparison, others: Sequence[Comparison]) -> bool:
 
 def _both(first: str, second: str) -> str:
     return f"{TOGETHER}{first} Besides: {second}"
-
-
-def _results(places: frozenset[int]) -> str:
-    *first, last = (str(place + 1) for place in sorted(places))
-    return f"results {', '.join(first)} and {last}" if first else f"result {last}"
 
 
 # Where results are wrong, and misleading lines
@@ -554,7 +539,6 @@ STEPS: tuple[Step, ...] = (
     result_fault_and_known,
     edit_and_known,
     known_in_most_calls,
-    known_in_some_results,
     where_it_arises,
     loop_over_one_axis,
     where_it_is_wrong,
@@ -565,7 +549,6 @@ OF_ALL_CALLS = (
     relation_to_the_right,
     edit_and_known,
     known_in_most_calls,
-    known_in_some_results,
     where_it_is_wrong,
 )
 # Steps that need wrong numbers in the first failing call.

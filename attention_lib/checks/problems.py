@@ -216,8 +216,10 @@ def beside(attempt: Attempt, problem: Report) -> Report:
             faults = list(_besides(attempt, problem))
         except Exception:  # an explanation that fails leaves the verdict as it is
             return problem
-    told = " ".join(f"Besides: {one.strip()}" for one in faults)
-    sentence = f"{problem.sentence} {told.replace('returns the right values but ', '')}".rstrip()
+    sentence = problem.sentence
+    for one in (fault.replace("returns the right values but ", "").strip() for fault in faults):
+        if _without_numbers(one) not in _without_numbers(sentence):
+            sentence += f" Besides: {one}"
     return dataclasses.replace(problem, sentence=sentence)
 
 
@@ -367,7 +369,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
 
 
 def _without_numbers(sentence: str) -> str:
-    return re.sub(r"\d[\d.,]*", "", sentence)
+    return re.sub(r"\d[\d.,]*|returns the right values but ", "", sentence)
 
 
 def out_of_time(exercise: Exercise, seen: Observation) -> str:

@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,9 +55,6 @@ class Factor(NamedTuple):
 
 def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
     """Say how the wrong results differ from the right ones; empty if it is unknown."""
-    exchanged = _exchanged_parts(failing)
-    if exchanged:
-        return exchanged
     wrong_parts = [_parts(exercise, comparison) for comparison in failing]
     if not wrong_parts or not all(wrong_parts):
         return ""
@@ -105,7 +102,7 @@ def _with_rivals(shown: Sequence[Factor]) -> Factor:
     if not first.name or len(names) == 1:
         return first
     named = f" is {first.name}"
-    both = f"{named}, and here {_listed(names[1:3])} too"
+    both = f"{named}, and here {' and '.join(names[1:3])} too"
     return first._replace(clause=first.clause.replace(named, both, 1))
 
 
@@ -122,51 +119,17 @@ def _parts(exercise: Exercise, comparison: Comparison) -> dict[str, Pair]:
         got = part.numbers
         if got is None:
             return {}
-        right = np.asarray(part.expected.values, np.float64)
-        precision = comparison.trial.precision
-        pair = Pair(got.astype(np.float64), right, part.allowed, precision, arguments)
         if part.is_wrong:
-            pairs[part.name] = pair
+            right = np.asarray(part.expected.values, np.float64)
+            sizes = part.allowed, comparison.trial.precision, arguments
+            pairs[part.name] = Pair(got.astype(np.float64), right, *sizes)
     return pairs
-
-
-def _exchanged_parts(failing: Sequence[Comparison]) -> str:
-    """Say in which order several results would be right."""
-    order: tuple[int, ...] | None = None
-    for comparison in failing:
-        parts = comparison.parts or ()
-        if len(parts) < 2 or any(part.name.startswith("part") for part in parts):
-            return ""
-        in_place = tuple(range(len(parts)))
-        fits = [
-            places
-            for places in itertools.permutations(in_place)
-            if places != in_place
-            and order in (None, places)
-            and not any(
-                replace(part, value=parts[place].value).is_wrong
-                for place, part in zip(places, parts, strict=True)
-            )
-        ]
-        if len(fits) != 1:
-            return ""
-        (order,) = fits
-    if order is None:
-        return ""
-    return (
-        "The results are right, but stand in another order: return "
-        f"{_listed([f'your result {place + 1}' for place in order])}, in this order."
-    )
 
 
 def _distinct(values: NDArray) -> int:
     """Count the different numbers other than 0 and infinity, up to rounding."""
     finite = values[np.isfinite(values) & (values != 0)]
     return len({f"{number:.5g}" for number in finite.ravel()[:200]})
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _largest(values: NDArray) -> tuple[int, ...]:

@@ -69,8 +69,6 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
             ". Is an axis missing at the end? keepdims=True keeps it in a sum or maximum, and "
             "[..., None] adds one."
         )
-    if "values to unpack" in message and ".shape" in line:
-        return ". The axes of an array may be any number: *batch, length, width = x.shape takes them all."
     if PLAIN_NUMBER.search(message):
         return (
             ". The input may be a plain number, which has no shape, dtype or entries: np.asarray(x) "

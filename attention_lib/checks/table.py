@@ -62,8 +62,6 @@ class Cover:
     shown: Sequence[Comparison]
     second: Hypothesis | None = None
     shown_by_second: Sequence[Comparison] = ()
-    results: Parts = frozenset()  # if it explains only some of several results: these
-    results_left: Parts = frozenset()
 
 
 class Table:
@@ -258,27 +256,6 @@ class Table:
         best = [cover for cover in shown if len(cover.shown) == count]
         return best[0] if len(best) == 1 else None
 
-    def by_results(self) -> Cover | None:
-        """Find the known mistake that explains the same results in every wrong call, if it is the only one.
-
-        It must explain more than half of the results that it affects.
-        """
-        if len(self.wrong) < ENOUGH_CALLS or not all(one.parts for one in self.wrong):
-            return None
-        found: list[tuple[Parts, Hypothesis]] = []
-        for hypothesis, cells in self._candidates(self.wrong[:FIRST_CALLS], self.known).values():
-            results = self._results_of(hypothesis)
-            telling = [cell for cell in cells if cell[1] in results and self._is_telling(cell)]
-            if results and len(self._numbers(telling)) >= ENOUGH_NUMBERS:
-                found.append((results, hypothesis))
-        most = max((len(results) for results, _ in found), default=0)
-        best = [one for one in found if len(one[0]) == most]
-        if len(best) != 1:
-            return None
-        ((results, hypothesis),) = best
-        left = frozenset(part for _, part in self._cells) - results
-        return Cover(hypothesis, self.wrong, results=results, results_left=left) if left else None
-
     # When numbers are enough
 
     @cached_property
@@ -379,18 +356,6 @@ class Table:
         enough = ENOUGH_OF_ARRAYS if of_arrays else ENOUGH_NUMBERS
         calls = {number for number, _ in telling}
         return len(calls) >= ENOUGH_CALLS and len(self._numbers(telling)) >= enough
-
-    def _results_of(self, hypothesis: Hypothesis) -> Parts:
-        """Return the results that a mistake explains in every wrong call that it affects."""
-        shared, excluded, its_own = set[int](), set[int](), set[int]()
-        for one in self.wrong:
-            fit, (wrong, right) = self.fit(hypothesis, one), _own(one)
-            its = (wrong | right) - fit.right
-            its_own |= its
-            shared |= fit.same
-            excluded |= (its | wrong) - fit.same
-        results = frozenset(shared - excluded)
-        return results if 2 * len(results) > len(its_own) else frozenset()
 
     def _is_telling(self, cell: tuple[int, int]) -> bool:
         return has_different_axes(self.exercise, self.wrong[cell[0]].trial.case)

@@ -74,13 +74,6 @@ def test_relation_is_named(exercise, answer, words):
     assert words in sentence
 
 
-def test_results_in_another_order_are_named():
-    exercise = EXERCISES["attention_backward"]
-    first = trials_of(exercise, 0)[0]
-    said = related(exercise, [Comparison(exercise.name, first, observe(rotated, first.case))])
-    assert "your result 2, your result 3 and your result 1, in this order" in said
-
-
 def test_result_with_the_relation_is_named_where_others_are_right():
     answer = one_of(1, lambda gradient, *_: 3 * gradient)
     assert "In result 2, every number is 3 times too large" in said_of_numbers(

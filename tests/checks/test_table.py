@@ -18,9 +18,7 @@ from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.checks.table import Table
 from attention_lib.exercises import EXERCISES
-from attention_lib.exercises.learning.attention_layer_backward import backward
 from attention_lib.exercises.multihead.decoder_attention import (
-    Layer,
     grown,
     layer_with,
     rotated,
@@ -143,46 +141,6 @@ def test_a_mistake_about_the_cache_is_shown_by_a_call_with_a_cache(answer):
     assert report.sentence.startswith(CACHED_AGAIN)
     case = report.comparison.trial.case
     assert len(case.args) == 9 or "cache" in case.kwargs
-
-
-def test_keys_that_enter_the_cache_as_they_are_come_before_the_cached_ones():
-    def all_turned(new: Layer):
-        keys, values = grown(new.plain_key, new.value, new.cache)
-        places = np.arange(new.total) + new.positions[0] - (new.total - new.length)
-        return rotated(keys, places), values
-
-    answer = layer_with(
-        look=all_turned, keep=lambda new: grown(new.plain_key, new.value, new.cache)
-    )
-    sentence = said_of_numbers(answer, "decoder_attention")
-    assert sentence.startswith("The keys returned are not rotated")
-
-
-def _layer_backward(x, w_q, w_k, w_v, w_o, grad_output, change):
-    arguments = x, w_q, w_k, w_v, w_o, grad_output
-    of_x, *others = backward(allowed=None)(*arguments)
-    return change(of_x), *others
-
-
-def test_a_mistake_that_some_results_show_is_named_with_them():
-    def answer(*arguments):
-        return _layer_backward(*arguments, change=lambda of_x: of_x**2)
-
-    sentence = said_of_numbers(answer, "attention_layer_backward")
-    assert sentence.startswith("The weights are computed without the causal mask")
-    assert "in results 2, 3, 4 and 5; in result 1 something else is wrong as well." in sentence
-
-
-def test_a_mistake_that_would_make_a_right_result_wrong_is_not_named():
-    def answer(x, w_q, w_k, w_v, w_o, grad_output):
-        from attention_lib import attention_layer_backward
-
-        arguments = x, w_q, w_k, w_v, w_o, grad_output
-        of_x, *others = backward(allowed=None)(*arguments)
-        right = attention_layer_backward(*arguments)
-        return of_x**2, *others[:3], right[4]
-
-    assert "without the causal mask" not in said_of_numbers(answer, "attention_layer_backward")
 
 
 def _without(exercise, beginning):

@@ -258,13 +258,7 @@ def index(error: BaseException, line: FailingLine) -> str:
         return ""
     value = line.value(node.value)
     if isinstance(value, (tuple, list)) and not isinstance(node.value, ast.Attribute):
-        kind = type(value).__name__
-        if isinstance(error, TypeError):
-            return (
-                f"{quoted(node.value)} is a {kind} of {len(value)}, not an array: take the part you "
-                "mean first."
-            )
-        return f"{quoted(node.value)} is a {kind} of {len(value)}." if value is not UNKNOWN else ""
+        return f"{quoted(node.value)} is a {type(value).__name__} of {len(value)}, not an array."
     shape = shape_of(value)
     if shape is None:
         return ""

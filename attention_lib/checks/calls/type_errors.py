@@ -147,11 +147,10 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
                     "entry of the shape."
                 )
             what = "an array" if shape_of(value) else "a number"
-            if isinstance(line.node.func, (ast.Name, ast.Attribute)):
-                return (
-                    f"`{name}` is {what}, and (...) calls a function: entries are taken with "
-                    "[...], and a product needs *."
-                )
+            return (
+                f"`{name}` is {what}, and (...) calls a function: entries are taken with [...], and "
+                "a product needs *."
+            )
     return ""
 
 

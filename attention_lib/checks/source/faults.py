@@ -52,6 +52,8 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             return f"{own} asks the opposite{where}"
         case ast.Constant(), _ if getattr(parent, "arg", name_of_call(parent)) in AXES:
             return f"{own} is the wrong axis{where}"
+        case ast.Constant(), ast.UnaryOp() if _reads_shape(parent):
+            return f"{own} counts the axis from the front{where}, where batch axes may come first"
         case _, ast.UnaryOp(op=ast.USub(), operand=operand) if _same(old, operand):
             return f"{own} has the wrong sign{where}"
         case _, ast.UnaryOp(op=ast.Not(), operand=operand) if _same(old, operand):
@@ -248,7 +250,7 @@ def _is_number(node: ast.expr) -> bool:
     return True
 
 
-def _reads_shape(node: ast.expr) -> bool:
+def _reads_shape(node: ast.AST) -> bool:
     return isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.failing_line import is_kernel
 from attention_lib.checks.calls.measuring import thread_time
+from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.chance import leaves
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
@@ -23,6 +25,8 @@ from attention_lib.checks.source.edits import MOST_CHARACTERS
 from attention_lib.checks.source.expressions import name_of_call
 
 SECONDS = 0.3  # of CPU time, for all runs of one answer
+MOST_WIDE = 4  # runs in search of float64
+MOST_SPOILED = 12  # calls with NaN or infinity that are looked at
 Event = tuple[int, str]  # the number of a node, and the kind of event
 OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "add"),
@@ -35,9 +39,9 @@ OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
 
 
 def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> str:
-    """Name the line where the first wrong call goes wrong and no right call does; empty if none."""
+    """Name the lines where wrong calls go wrong and no right call does; empty if none."""
     source = source_of(answer)
-    if source is None or is_kernel(source.function) or exercise.accelerated:
+    if source is None or is_kernel(source.function):
         return ""
     spoiled = [one for one in comparisons if is_spoiled(one)]
     marked = spoiled or [one for one in comparisons if one.failed and not one.stopped]
@@ -53,7 +57,7 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
     if run.is_cut or thread_time() > until:
         return ""
     if spoiled:
-        return _spoiling({event: words for event, words in events.items() if not usual[event]})
+        return _causes(run, exercise, spoiled, usual)
     # A negative index may be harmless, as with a single entry.
     seldom = (event for event in events if event[1] == "index" and 3 * usual[event] <= len(free))
     return next((events[event] for event in seldom), "")
@@ -73,12 +77,21 @@ def unrefused(exercise: Exercise, answer: Any, one: Comparison) -> str:
 
 
 def widening(exercise: Exercise, answer: Any, one: Comparison) -> str:
-    """Name the line that makes float64 of float32, or an array that does; empty if none does."""
+    """Name the places without whose float64 a call returns the dtype asked for; empty if none is."""
     source = source_of(answer)
     if source is None or is_kernel(source.function) or exercise.accelerated:
         return ""
-    events = _Run(source).events_of(exercise, one)
-    return next((words for (_, kind), words in events.items() if kind == "dtype"), "")
+    run, needed = _Run(source), dict[int, str]()
+    for _ in range(MOST_WIDE):  # some float64 shows only once the rest is narrow
+        run.narrowed = needed.keys()
+        events = run.events_of(exercise, one)
+        needed |= {number: words for (number, kind), words in events.items() if kind == "dtype"}
+    first = next(iter(needed.values()), "")
+    for number in reversed([*needed]):
+        if run.is_mended(exercise, one, needed.keys() - {number}):
+            del needed[number]
+    is_proven = run.is_mended(exercise, one, needed.keys())
+    return " ".join(needed[number] for number in sorted(needed)) if is_proven else first
 
 
 def is_spoiled(one: Comparison) -> bool:
@@ -91,17 +104,33 @@ def is_spoiled(one: Comparison) -> bool:
     )
 
 
-def _spoiling(events: dict[Event, str]) -> str:
-    """Join the sentences on the first NaN or infinity, and on its cause."""
-    first: dict[str, str] = {}
-    for (_, kind), words in events.items():
-        first.setdefault(kind, words)
-    infinity, nan = first.get("infinity", ""), first.get("nan", "")
-    of_infinity = infinity if not nan or ("inf" in nan and "-inf - (-inf)" not in nan) else ""
-    of_zero = (
-        first.get("underflow", "") if re.search("0 / 0|logarithm of 0", nan or infinity) else ""
-    )
-    return " ".join(filter(None, (of_zero, of_infinity, nan)))
+def _causes(
+    run: _Run, exercise: Exercise, spoiled: Sequence[Comparison], usual: Counter[Event]
+) -> str:
+    """Join the sentences on the first call, and on the first other one that has another cause."""
+    told: list[dict[int, str]] = []
+    for one in spoiled[:MOST_SPOILED]:
+        events = run.events_of(exercise, one).items()
+        words = _spoiling({event: words for event, words in events if not usual[event]})
+        if not told or (words and not words.keys() & told[0].keys()):
+            told.append(words)
+        if len(told) == 2 or not told[0]:
+            break
+    return " Besides: ".join(" ".join(words.values()) for words in told)
+
+
+def _spoiling(events: dict[Event, str]) -> dict[int, str]:
+    """Return the sentences on the first NaN or infinity, and on its cause, by the nodes' numbers."""
+    first: dict[str, tuple[int, str]] = {}
+    for (number, kind), words in events.items():
+        first.setdefault(kind, (number, words))
+    of_nan, of_infinity = (first.get(kind, (0, ""))[1] for kind in ("nan", "infinity"))
+    kinds = ["nan"]
+    if not of_nan or ("inf" in of_nan and "-inf - (-inf)" not in of_nan):
+        kinds.insert(0, "infinity")
+    if re.search("0 / 0|logarithm of 0", of_nan or of_infinity):
+        kinds.insert(0, "underflow")
+    return dict(first[kind] for kind in kinds if kind in first)
 
 
 class _Run:
@@ -111,7 +140,8 @@ class _Run:
         self.is_cut = False  # a call ran out of time, so its events are incomplete
         self._nodes: list[ast.AST] = []
         self._events: dict[Event, str] = {}
-        self._wide: dict[int, tuple[Any, str]] = {}  # float64 arrays, and the words of their origin
+        self._wide: dict[int, tuple[Any, int]] = {}  # float64 arrays, and the nodes they come from
+        self.narrowed: Collection[int] = ()  # nodes whose float64 is made float32
         names = {
             **source.namespace,
             "__operation__": self._operation,
@@ -135,9 +165,17 @@ class _Run:
             seen = observe(exercise.on_cases(self._answer), one.trial.case, limit=SECONDS)
         for value in leaves(seen.value):
             if id(value) in self._wide:  # what is written into it takes its dtype
-                self._events.setdefault((0, "dtype"), self._wide[id(value)][1])
+                self._note_dtype(self._wide[id(value)][1])
         self.is_cut |= seen.out_of_time
         return self._events
+
+    def is_mended(self, exercise: Exercise, one: Comparison, narrowed: Collection[int]) -> bool:
+        """Tell whether a call returns the dtype asked for if some nodes are float32."""
+        self.narrowed = narrowed
+        with silenced():
+            seen = observe(exercise.on_cases(self._answer), one.trial.case, limit=SECONDS)
+        mended = dataclasses.replace(one, seen=seen)
+        return not (mended.stopped or mended.about_dtype)
 
     def _operation(self, number: int, left: Any, right: Any) -> Any:
         node = self._nodes[number]
@@ -146,15 +184,18 @@ class _Run:
         function = getattr(operator, f"i{name}" if isinstance(node, ast.AugAssign) else name)
         before = copy.copy(left) if isinstance(node, ast.AugAssign) else left
         result = function(left, right)
-        self._look_at_dtype(number, result, [left, right])
+        result = self._look_at_dtype(number, result, [left, right])
         self._look(number, result, [before, right], sign)
         return result
 
     def _called(self, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {key: value for key, value in kwargs.items() if key != "out"}
+        operands = [getattr(function, "__self__", None), *args, *given.values()]
+        if "out" in kwargs:  # it may be one of the operands
+            operands = [copy.copy(one) for one in operands]
         result, name = function(*args, **kwargs), getattr(function, "__name__", "")
-        operands = [getattr(function, "__self__", None), *args, *kwargs.values()]
         if name not in self._own:
-            self._look_at_dtype(number, result, operands)
+            result = self._look_at_dtype(number, result, operands)
         if name not in (*self._own, "empty", "empty_like"):
             self._look(number, result, operands, "")
         return result
@@ -170,22 +211,28 @@ class _Run:
         self._events[number, "condition"] = words
         return value
 
-    def _look_at_dtype(self, number: int, result: Any, operands: Sequence[Any]) -> None:
-        """Note where float64 is made, and where it meets a narrower array."""
+    def _note_dtype(self, number: int) -> None:
+        self._events.setdefault((number, "dtype"), f"{self._place(number)} is float64.")
+
+    def _look_at_dtype(self, number: int, result: Any, operands: Sequence[Any]) -> Any:
+        """Note where float64 is made, and where it meets a narrower array; return the result."""
         if not isinstance(result, np.ndarray | np.generic) or result.dtype != np.float64:
-            return
+            return result
+        if number in self.narrowed:
+            return result.astype(np.float32)
         given = [one for one in _floats(operands) if isinstance(one, np.ndarray | np.generic)]
         wide = [one for one in given if one.dtype == np.float64]
-        words = f"{self._place(number)} is float64."
+        made_by = number
         for one in (each for array in wide for each in (array, getattr(array, "base", None))):
-            words = self._wide.get(id(one), (one, words))[1]
+            made_by = self._wide.get(id(one), (one, made_by))[1]
         if any(one.dtype.kind == "f" for one in given if one.dtype != np.float64):
-            self._events.setdefault((number, "dtype"), words)
+            self._note_dtype(made_by)
         elif id(result) not in self._wide:
-            self._wide[id(result)] = result, words
+            self._wide[id(result)] = result, made_by
+        return result
 
     def _look(self, number: int, result: Any, operands: Sequence[Any], sign: str) -> None:
-        given = [np.asarray(one) for one in _floats(operands)]
+        given, result = [np.asarray(one) for one in _floats(operands)], as_numbers(result)
         if not given or not _is_floating(result):
             return
         found = np.asarray(result)
@@ -210,6 +257,8 @@ class _Run:
         place, spot = self._place(number), tuple(np.argwhere(np.isnan(found))[0])
         if not sign or sign == "@" or len(given) != 2:
             of_rows = any(_is_nan_where_rows_are_empty(found, one) for one in given)
+            if not of_rows and any(np.isposinf(one).any() for one in given):
+                return f"{place} makes NaN of inf."
             what = " for a row of nothing but -inf, which needs a result of its own"
             return f"{place} is NaN{what if of_rows else ''}."
         left, right = (np.broadcast_to(one, found.shape)[spot] for one in given)
@@ -254,7 +303,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _floats(operands: Sequence[Any]) -> Iterator[Any]:
-    for one in operands:
+    for one in map(as_numbers, operands):
         if isinstance(one, tuple | list):
             yield from _floats(one)
         elif _is_floating(one) or (

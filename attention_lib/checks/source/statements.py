@@ -33,6 +33,22 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             yield 5, block[:index] + block[index + 1 :], f"leave out {what}", fault
 
 
+def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
+    """Run always what stands below a condition."""
+    for index, statement in enumerate(block):
+        if isinstance(statement, ast.If) and not statement.orelse:
+            what = _quoted(statement)
+            fault = (
+                f"the condition {what} does not belong there: what stands below it is right always"
+            )
+            yield (
+                1,
+                [*block[:index], *statement.body, *block[index + 1 :]],
+                f"leave out {what}",
+                fault,
+            )
+
+
 def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
     for index, statement in enumerate(block):
@@ -117,4 +133,5 @@ KINDS: tuple[Callable[[Block, ast.AST, Scope], Changes], ...] = (
     returned,
     assignments,
     left_out,
+    unconditional,
 )

@@ -94,6 +94,9 @@ MISTAKES = known_mistakes(
     lambda documents: (
         (part := np.cumsum(np.diff(documents, prepend=documents[:1]) != 0))[:, None] == part
     ),
+    "sorted: The documents are taken in the order of their numbers, as np.unique returns them: compare "
+    "the numbers where they stand.",
+    joined(same=lambda documents: document_mask(np.sort(documents))),
     *as_float_masks(document_mask),
 )
 

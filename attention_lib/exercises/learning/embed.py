@@ -69,6 +69,10 @@ MISTAKES = known_mistakes(
     lambda tokens, embedding, positions: embedding[tokens] + positions[-tokens.shape[-1] :],
     "places-from-one: The places are counted from 1: place 0 has row 0 of positions.",
     lambda tokens, embedding, positions: embedding[tokens] + positions[1 : tokens.shape[-1] + 1],
+    "places-run-on: The places run on from one sequence to the next: each begins at place 0.",
+    lambda tokens, embedding, positions: (
+        embedding[tokens] + positions[np.arange(tokens.size).reshape(tokens.shape) % len(positions)]
+    ),
     "multiplied-by-root: The words' vectors are multiplied by √D: here they are taken as they are.",
     lambda tokens, embedding, positions: (
         embedding[tokens] * math.sqrt(embedding.shape[-1]) + positions[: tokens.shape[-1]]

@@ -39,6 +39,8 @@ def _faults(line, repaired):
         ("x = np.where(y, 0, x)", "x = np.where(y, x, 0)", "are the wrong way round"),
         ("x += y", "x = x + y", "`x += y` (line 2) changes the array in its place"),
         ("x = y", "x += y", "forgets the value from before"),
+        ("x = x.shape[1]", "x = x.shape[-1]", "`1` counts the axis from the front"),
+        ("if y: x = y", "x = y", "condition `if y:` (line 2) does not belong there"),
         ("np.exp(x)", "x = np.exp(x)", "computes a value and does not keep it"),
     ],
 )

@@ -47,6 +47,18 @@ def _nan_is_left_out(scores, axis=-1):
     return shares + 0 * exps
 
 
+def _overflow_in_place(scores, axis=-1):
+    exps = scores.astype(np.float64)
+    np.exp(exps, out=exps)
+    return exps / exps.sum(axis=axis, keepdims=True)
+
+
+def _overflow_and_0_by_0_in_torch(query, key, value):
+    weights = (query @ key.mT * query.shape[-1] ** -0.5).exp()
+    total = weights.sum(dim=-1, keepdim=True)
+    return weights @ value / total, total.log()[..., 0]
+
+
 @pytest.mark.parametrize(
     ("answer", "exercise", "origin"),
     [
@@ -58,6 +70,9 @@ def _nan_is_left_out(scores, axis=-1):
         ),
         (_overflow, "stable_softmax", "`np.exp(scores)` overflows: the exponential of"),
         (_overflow, "stable_softmax", "keepdims=True)` is inf / inf, which is NaN."),
+        (_overflow_in_place, "stable_softmax", "`np.exp(exps, out=exps)` overflows"),
+        (_overflow_and_0_by_0_in_torch, "decode_part", "` is 0 / 0, which is NaN. Besides: "),
+        (_overflow_and_0_by_0_in_torch, "decode_part", "exp()` overflows: the exponential of"),
         (_underflow, "log_softmax", "`np.exp(scores - 1000)` underflows to 0. In line"),
         (
             _column_before_the_first,
@@ -71,11 +86,31 @@ def test_line_is_named(answer, exercise, origin, monkeypatch):
     assert origin in sentence_of(answer, exercise)
 
 
+def test_each_float64_that_reaches_the_result_is_named_and_no_other():
+    def answer(blocks):
+        blocks = iter(blocks)
+        first = next(blocks)
+        half = (first / np.float64(2)).astype(np.result_type(first, np.float32))  # back at once
+        maximum = np.full(first.shape[:-1], -np.inf)
+        total = np.zeros(first.shape[:-1])
+        for block in (half + half, *blocks):
+            larger = np.maximum(maximum, block.max(axis=-1))
+            total = total * np.exp(maximum - larger)
+            total += np.exp(block - larger[..., None]).sum(axis=-1)
+            maximum = larger
+        return maximum, total
+
+    said = sentence_of(answer, "online_softmax_stats")
+    assert "-np.inf)` is float64. In line" in said
+    assert "`np.zeros(first.shape[:-1])` is float64." in said
+    assert "/ np.float64(2)" not in said
+
+
 def test_nan_that_is_left_out_is_not_named(monkeypatch):
     explain_only_by(monkeypatch, where_it_arises)
     said = sentence_of(_nan_is_left_out, "stable_softmax")
     assert "`0 * exps` is 0 * inf, which is NaN" in said
-    assert "exps / exps" not in said
+    assert "exps / exps" not in said.partition(" Besides: ")[0]
 
 
 def test_origin_is_named_beside_a_known_mistake_of_the_other_calls(monkeypatch):
