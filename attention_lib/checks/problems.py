@@ -202,8 +202,10 @@ def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
     return f" in line {line} of the cell with {function}"
 
 
+RIGHT = "returns the right values but |The output is right, but "  # of what a probe measures
 ABOUT_CHANGES = "change|copy|put it back|/= y"
-OF_ANY_NUMBERS = "on the CPU whatever|No gradient flows"  # a probe, of wrong answers too
+# Probes of wrong answers too.
+OF_ANY_NUMBERS = "on the CPU whatever|No gradient flows|future are handed to INNER"
 ABOUT_DTYPE = "dtype|float64|float32|astype"
 
 
@@ -217,7 +219,7 @@ def beside(attempt: Attempt, problem: Report) -> Report:
         except Exception:  # an explanation that fails leaves the verdict as it is
             return problem
     sentence = problem.sentence
-    for one in (fault.replace("returns the right values but ", "").strip() for fault in faults):
+    for one in (re.sub(RIGHT, "", fault).strip() for fault in faults):
         if _without_numbers(one) not in _without_numbers(sentence):
             sentence += f" Besides: {one}"
     return dataclasses.replace(problem, sentence=sentence)
@@ -249,7 +251,7 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
     measured = (report.sentence for report in probes(attempt))
     if not any(one.stopped or one.wrong_in_numbers for one in attempt.comparisons):
         yield from itertools.islice(measured, 0 if problem.edit else 1)
-    elif attempt.exercise.accelerated and not attempt.exercise.run:
+    elif attempt.exercise.accelerated and not (named and attempt.exercise.run):
         yield from (one for one in measured if re.search(OF_ANY_NUMBERS, one))
     elif named:
         yield from _measured_beside(attempt, named)
@@ -268,7 +270,7 @@ def _measured_beside(attempt: Attempt, named: Sequence[Hypothesis]) -> Iterator[
             if own and _without_numbers(own) not in {
                 _without_numbers(one.sentence) for one in others
             }:
-                yield own.removeprefix("The output is right, but ")
+                yield own
             return
 
 
@@ -369,7 +371,7 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
 
 
 def _without_numbers(sentence: str) -> str:
-    return re.sub(r"\d[\d.,]*|returns the right values but ", "", sentence)
+    return re.sub(rf"\d[\d.,]*|{RIGHT}", "", sentence)
 
 
 def out_of_time(exercise: Exercise, seen: Observation) -> str:

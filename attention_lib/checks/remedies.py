@@ -60,6 +60,8 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     line = (frames[-1].line or "") if frames else ""
     in_a_kernel = IN_A_KERNEL.search(line)
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
+    if "casting rule 'same_kind'" in message and "out=" in line:
+        return ". An integer array takes no fractions: without `out=` the result is a new array."
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
             return ". One head or sequence alone needs its own part of the mask alone."

@@ -53,6 +53,10 @@ def _with_two_letters(scores, axis=-1):
     return np.einsum("ij->ij", right(scores, axis))
 
 
+def _exponentials_in_place(scores, axis=-1):
+    return right(np.log(np.exp(scores, out=scores.copy())), axis)
+
+
 def _joined_along_another_axis(scores, axis=-1):
     return np.concatenate([np.atleast_2d(right(scores, axis)), np.zeros((1, 9))])
 
@@ -69,6 +73,7 @@ def _added_crosswise(scores, axis=-1):
             "An integer array takes no fractions: put the result in a new array, "
             "as x = x / y does and x /= y does not.",
         ),
+        (_exponentials_in_place, "no fractions: without `out=` the result is a new array."),
         (
             _filled_in_place,
             "integer. An integer array takes no -inf: use np.where, or a float array.",

@@ -6,7 +6,7 @@ import pytest
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
 from attention_lib.exercises.gpu.flash_kernel import RESULTS, Edited
-from attention_lib.exercises.gpu.flash_program import PLACES
+from attention_lib.exercises.gpu.flash_program import PLACES, STOP
 from attention_lib.exercises.parts import kernels
 from attention_lib.lessons.gpu import kernel, launch
 
@@ -58,12 +58,15 @@ def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, ol
 
 
 @pytest.mark.slow
-def test_store_behind_the_last_row_is_noticed():
+def test_store_behind_the_last_row_is_noticed_and_a_future_that_is_computed():
     edited = kernels.Edited(
-        "flash_program", ("total[:, None], mask=inside", "total[:, None]")
+        "flash_program",
+        ("total[:, None], mask=inside", "total[:, None]"),
+        (STOP, "stop = key_length"),
     ).kernel
     report = judge(find("flash_program"), edited, seed=0)
     assert "it stores outside of output" in report.sentence
+    assert "Besides: blocks wholly in a tile's future are handed to INNER" in report.sentence
 
 
 def test_mistake_that_replaces_missing_text_names_the_text_and_its_file():
