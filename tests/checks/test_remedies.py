@@ -179,6 +179,16 @@ def test_np_errstate_is_named_for_warnings_of_floating_point_alone():
     assert "np.errstate" in verdict(divides).sentence
 
 
+def test_a_mask_of_queries_by_queries_is_told_of_the_keys():
+    def answer(query, key, value, mask=None, scale=None):
+        seen = np.tri(query.shape[-2], dtype=bool)
+        weights = right(np.where(seen, query @ key.mT, -np.inf))
+        return weights @ value, weights
+
+    sentence = verdict(answer, "attention").sentence
+    assert "A mask has a row for each query and a column for each key: here (2, 3)." in sentence
+
+
 def test_class_numbers_are_an_index_and_take_no_new_axis():
     sentence = verdict(_minus_class_numbers, "cross_entropy_grad").sentence
     assert "`targets` holds whole numbers, one for each row of `weights`" in sentence

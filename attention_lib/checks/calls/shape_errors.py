@@ -183,6 +183,11 @@ def _mended_broadcast(
     """Say where an operand lacks an axis, if only one place fits."""
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
+    for one, other in ((small, big), (big, small)):
+        is_mask = str(getattr(line.value(pair[one]), "dtype", "")).endswith("bool")
+        if is_mask and shapes[one][-2:] == shapes[other][-2:-1] * 2:
+            scores = shapes[other][-2:]
+            return f" A mask has a row for each query and a column for each key: here {scores}."
     if len(target) == len(shape):
         return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
     kept = _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand)
