@@ -72,6 +72,8 @@ def letters(error: BaseException, line: FailingLine) -> str:
         met.append(f"{quoted(operand)}, with the letters {term.strip()}, has shape {shape}")
         if "..." not in term and len(term.strip()) < len(shape):
             return f"{met[-1]}: `...` before the letters stands for any axes before them."
+        if "..." not in term and len(term.strip()) > len(shape):
+            return f"{met[-1]}: `...` in place of the first letters stands for any axes, or none."
     return f"{' and '.join(met)}: one letter stands for one length."
 
 

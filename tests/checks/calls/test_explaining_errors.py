@@ -152,6 +152,11 @@ def _too_early(values):
         (_array_called, (ROWS,), "`x` is an array, and (...) calls a function"),
         (
             _letters_of_too_few_axes,
+            (ROWS[0],),
+            "`...` in place of the first letters stands for any axes, or none.",
+        ),
+        (
+            _letters_of_too_few_axes,
             (BATCH,),
             "`...` before the letters stands for any axes before them.",
         ),
