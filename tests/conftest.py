@@ -40,7 +40,6 @@ def _patience():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hypotheses, "MISTAKE_SECONDS", 10.0)
         patch.setattr(origins, "SECONDS", 10.0)
-        patch.setattr(search, "BUDGET_SECONDS", 1.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
         patch.setattr(search, "CALL_SECONDS", 1.0)
         patch.setattr(search, "LEAST_CALL_SECONDS", 0.1)
