@@ -42,7 +42,8 @@ def outcomes():
     for name, number, kernel in kernels():
         kernel.fn.__globals__.update(np=np)
         run, results = RUN[name](kernel), []
-        for case in list(find(name).cases(np.random.default_rng(0)))[::2]:
+        # Each kernel runs on a quarter of the cases, and those after it on the others.
+        for case in list(find(name).cases(np.random.default_rng(0)))[number % 4 :: 4]:
             if case.args[0].dtype == torch.bfloat16:
                 continue  # which the interpreter keeps as bare bits
             try:
