@@ -466,6 +466,8 @@ def where_it_arises(attempt: Attempt) -> Report | None:
     if not advice or first is None:
         return None
     other = loop_over_one_axis(attempt) or lines_of_the_source(attempt)
+    if other and other.edit and is_spoiled(first):
+        return other  # the edit makes this result right, so NaN comes of what it mends
     if other:
         return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
     if any(map(is_spoiled, attempt.comparisons)) and not is_spoiled(first):

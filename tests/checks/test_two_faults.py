@@ -240,6 +240,18 @@ def _turns_and_whole_masks(query, key, value, mask=None):
     return np.stack(outputs, axis=-3)
 
 
+def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
+    _, depth = query.shape
+    top, total, out = 0.0 * query[:, :1] - np.inf, 0, 0
+    for start in range(0, len(key), block_size):
+        scores = query @ key[start : start + block_size].T / math.sqrt(depth)
+        new = np.maximum(top, scores.max(axis=-1, keepdims=True))
+        weights, shrink = np.exp(scores - new), np.exp(new - top)
+        total = total * shrink + weights.sum(axis=-1, keepdims=True)
+        out, top = out * shrink + weights @ value[start : start + block_size], new
+    return out / total
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
@@ -258,6 +270,12 @@ def _turns_and_whole_masks(query, key, value, mask=None):
             "-np.inf)` is float64",
         ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
+        (
+            "tiled_attention",
+            _shrunk_the_wrong_way_without_leading_axes,
+            "`new - top` stand the wrong way round",
+            "The axes of an array may be any number",
+        ),
         ("sliding_window_mask", _float_window_that_sees_the_future, "the future", "is float64"),
         ("softmax_vjp", _table_for_each_row_with_the_sign_reversed, "sign is", "n × n matrix"),
         ("scaled_scores", _divided_by_a_scale_of_0, "taken for no scale", "You divide by scale"),
