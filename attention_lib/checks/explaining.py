@@ -58,7 +58,10 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
         for one in attempt.comparisons
         if not one.failed or (_kind_of(one) not in kinds and not _is_made_by(attempt, first, one))
     ]
-    return _rest_of(attempt, first, rest)
+    axes = next((_axes(one) for one in rest if one.wrong_in_numbers), 0)
+    # More axes may show another fault.
+    plain = [one for one in rest if _axes(one) == axes and not one.stopped]
+    return _rest_of(attempt, first, rest) or _rest_of(attempt, first, plain)
 
 
 def _of_one_kind(attempt: Attempt) -> Report | None:

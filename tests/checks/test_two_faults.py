@@ -240,6 +240,16 @@ def _turns_and_whole_masks(query, key, value, mask=None):
     return np.stack(outputs, axis=-3)
 
 
+def _centered_over_eps_for_columns(f, x, eps=1e-6):
+    slopes = np.zeros_like(x)
+    for column in range(x.shape[-1]):
+        for row in range(x.shape[-2]):
+            step = np.zeros_like(x)
+            step[row, column] = eps
+            slopes[row, column] = (f(x + step) - f(x - step)) / eps
+    return slopes
+
+
 def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
     _, depth = query.shape
     top, total, out = 0.0 * query[:, :1] - np.inf, 0, 0
@@ -260,6 +270,12 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             _over_eps_and_for_rows,
             "a factor of 2 is missing",
             "returned shape",
+        ),
+        (
+            "numerical_gradient",
+            _centered_over_eps_for_columns,
+            "it has no `x.shape[-2]`",
+            "Divide by it",
         ),
         ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
         ("largest_exponent", _whole_and_called, "A whole number", "object is not callable"),

@@ -261,6 +261,8 @@ def index(error: BaseException, line: FailingLine) -> str:
     node = line.node
     if not isinstance(node, ast.Subscript):
         return ""
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return f"{described_operand(line, node.value.value)} here: it has no {quoted(node)}."
     value = line.value(node.value)
     if isinstance(value, (tuple, list)) and not isinstance(node.value, ast.Attribute):
         return f"{quoted(node.value)} is a {type(value).__name__} of {len(value)}, not an array."

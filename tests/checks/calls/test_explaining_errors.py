@@ -89,6 +89,10 @@ def _along_axis_2(x, axis):
     return x.sum(axis=2)
 
 
+def _length_of_axis_2(x):
+    return x.sum() / x.shape[2]
+
+
 def _row_of_two_indices(x, rows):
     return rows * x[0, 1]
 
@@ -128,6 +132,7 @@ def _too_early(values):
             "has no such axis: `x[x > 1]` is flat, as a boolean index keeps no axes.",
         ),
         (_along_axis_2, (ROWS, 2), "has no such axis: an axis counted from the end is there"),
+        (_length_of_axis_2, (ROWS,), "`x` has shape (2, 3) here: it has no `x.shape[2]`."),
         (_row_of_two_indices, (BATCH, np.ones((4, 2))), "`x` has shape (2, 3, 4): more axes may"),
         (
             _product_in_the_other_order,
