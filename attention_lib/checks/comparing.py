@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -175,9 +176,20 @@ def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) 
     if got.dtype.kind not in "biuf":
         return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
     if got.shape != expected.values.shape:
-        return f"{name} returned shape {got.shape}; it should be {expected.values.shape}."
+        shapes = f"shape {got.shape}; it should be {expected.values.shape}"
+        return f"{name} returned {shapes}.{_with_leading_axes(got.shape, expected.values.shape)}"
     sentence = _problem_with_dtype(name, value, expected)
     return sentence or _problem_with_values(name, got, expected, allowed)
+
+
+def _with_leading_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """Say that a result has an axis too many in front, or a single one for several."""
+    if right and got == (1, *right):
+        return " The axis of length 1 in front is one too many."
+    for count in range(2, len(right)):
+        if got == (math.prod(right[:count]), *right[count:]):
+            return f" The leading axes, {right[:count]}, have become one: reshape the result."
+    return ""
 
 
 def _problem_with_dtype(name: str, value: Any, expected: Expected) -> str | None:

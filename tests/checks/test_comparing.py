@@ -37,6 +37,29 @@ def test_wrong_results_have_their_sentence(change, expected):
     assert expected in sentence_of(lambda scores, axis=-1: change(right(scores, axis)))
 
 
+def jacobians_of_all_rows(weights):
+    found = []
+    for row in weights.reshape(-1, weights.shape[-1]):
+        found.append(np.diag(row) - np.outer(row, row))
+    return np.array(found)
+
+
+def test_an_axis_too_many_in_front_is_named():
+    sentence = sentence_of(jacobians_of_all_rows, "softmax_jacobian")
+    assert "The axis of length 1 in front is one too many." in sentence
+    assert "does not return it" not in sentence  # `return np.diag(...)` is right for one row
+
+
+def jacobians_in_a_row(weights):
+    jacobians = attention_lib.softmax_jacobian(weights)
+    return jacobians.reshape(-1, *jacobians.shape[-2:]) if weights.ndim > 1 else jacobians
+
+
+def test_leading_axes_that_have_become_one_are_named():
+    sentence = said_of_numbers(jacobians_in_a_row, "softmax_jacobian")
+    assert "The leading axes, (2, 3), have become one: reshape the result." in sentence
+
+
 @pytest.mark.parametrize(
     ("other", "same"),
     [

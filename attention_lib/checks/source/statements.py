@@ -88,7 +88,8 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
             if name not in ("np", "torch", "math"):
                 kept = ast.Assign([ast.Name(name, ast.Store())], statement.value)
                 yield kept, "computes a value and does not keep it"
-        if isinstance(statement.value, ast.Call) and statement.value.args:
+        call = statement.value
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "print" and call.args:
             yield ast.Return(statement.value.args[0]), NOT_RETURNED
         yield ast.Return(statement.value), NOT_RETURNED
 

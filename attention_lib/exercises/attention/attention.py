@@ -96,7 +96,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     # As many batch items as queries: the rows of this mask are queries.
     yield Case(draw(3, 3, 5), draw(3, 7, 5), draw(3, 7, 2), rng.random((3, 7)) < 0.5)
     yield Case(draw(6, 3), draw(7, 3), draw(7, 2), np.array([[True]] * 4 + [[False]] * 2))
-    yield Case(draw(3, 6), draw(5, 6), draw(5, 2), draw(5))
+    yield Case(draw(3, 6), draw(5, 6), draw(5, 2), draw(5).astype(np.float32))
     yield Case(draw(2, 3), draw(5, 3), draw(5, 6), np.zeros((2, 5), dtype=bool))  # no key at all
     # What is added is no verdict: -2000 for every key of a row forbids none of them.
     yield Case(draw(2, 6), draw(3, 6), draw(3, 5), draw(2, 3) - np.array([[0.0], [2000.0]]))
@@ -302,6 +302,11 @@ MISTAKES = known_mistakes(
     "and -inf as True: ask for mask.dtype == bool, and add the others to the scores.",
     *zeros_or_nan(masked=masked_by(as_booleans)),
     attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
+    "only-float64-added: Only a mask of float64 is added: ask for mask.dtype == bool, and add every "
+    "other mask.",
+    attention_with(
+        masked=masked_by(lambda mask: mask if mask.dtype == float else as_booleans(mask))
+    ),
     "only-inf-of-float-mask: Of a float mask only the -inf is used: its other numbers are added "
     "to the scaled scores.",
     attention_with(masked=masked_by(allowed)),

@@ -53,7 +53,7 @@ def cases(rng: Generator) -> Iterator[Case]:
         rng.normal(size=(3, 2, 5, 6)),
         rng.normal(size=(3, 2, 7, 6)),
         *draw_projections(rng, 6, 3, 2),
-        rng.normal(size=(5, 7)),
+        rng.normal(size=(5, 7)).astype(np.float32),
     )
     sequences = rng.normal(size=(5, 7)), rng.normal(size=(3, 7))
     yield Case(*in_float32((*sequences, *draw_projections(rng, 7, 2, 6))))

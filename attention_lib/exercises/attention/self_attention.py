@@ -53,7 +53,8 @@ def cases(rng: Generator) -> Iterator[Case]:
         mask=np.arange(5) < np.array([[[3]], [[0]]]),
     )
     bias = np.where(np.tri(5, dtype=bool), rng.normal(size=(5, 5)), -np.inf)
-    yield Case(rng.normal(size=(2, 3, 5, 6)), *draw_projections(rng, 6, 3, 2), bias)
+    arguments = rng.normal(size=(2, 3, 5, 6)), *draw_projections(rng, 6, 3, 2)
+    yield Case(*arguments, bias.astype(np.float32))
     arguments = rng.normal(size=(5, 7)), *draw_projections(rng, 7, 2, 3)
     yield Case(*in_float32(arguments), np.tri(5, dtype=bool))
     yield Case(*(rng.integers(-1, 3, size=shape) for shape in ((3, 2), (2, 3), (2, 3), (2, 5))))

@@ -177,6 +177,11 @@ def softmax_or_nan(scores: NDArray, axis: int | None = -1) -> NDArray:
         return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
+def equal_if_empty(weights: NDArray) -> NDArray:
+    """Give a row of zeros equal weights."""
+    return np.where(weights.any(axis=-1, keepdims=True), weights, 1 / weights.shape[-1])
+
+
 def with_scale(scale: Callable[[NDArray, NDArray, NDArray], float]) -> Answer:
     return with_step(scale=scale)
 
@@ -309,6 +314,7 @@ MISTAKES = known_mistakes(
     "empty-row-equal-weights: A row with nothing allowed gets equal weights: it has zero gradients. A "
     "large negative number is not -inf.",
     with_step(weigh=lambda scores, mask: softmax(filled(scores, mask, -1e9))),
+    with_step(to_value=lambda weights, grad_scores, grad: equal_if_empty(weights).mT @ grad),
     "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "
     "0/0: use a softmax that subtracts each row's own.",
     with_softmax(softmax_with_one_maximum),

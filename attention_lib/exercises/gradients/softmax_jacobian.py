@@ -72,6 +72,8 @@ MISTAKES = known_mistakes(
     lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
     "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal, where δ_ik is 1, add p_i.",
     lambda weights: -outer(weights),
+    "diagonal-replaced: On the diagonal p_i takes the place of −p_i p_i: add it, for p_i (1 − p_i).",
+    lambda weights: diagonal(weights + weights**2) - outer(weights),
     "delta-missing: These are p_i p_k: the formula is p_i (δ_ik − p_k).",
     outer,
     "weight-missing: This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",

@@ -80,6 +80,7 @@ MISTAKES = known_mistakes(
     in_rows_of_memory(softmax),
     "not-moved-back: The axis is moved to the end and not back: np.moveaxis(weights, -1, axis).",
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
+    lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     lambda scores, axis=-1: divided_by_sum(scores, axis),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",

@@ -17,6 +17,8 @@ from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
 from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
 
+TINY = (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30)  # what learners add, or take for a limit
+
 HINTS = (
     "Write log(e^s_i / sum) as a difference: no weight needs to be computed at all.",
     "log p_i = s_i - logsumexp(s). With which keepdims does the subtraction line up?",
@@ -47,9 +49,17 @@ MISTAKES = known_mistakes(
     "small-constant: The logarithm of 0 is avoided by adding a small constant, which changes the "
     "result: subtract logsumexp from the scores instead.",
     *(
-        lambda scores, axis=-1, e=epsilon, add=add: np.log(add(stable_softmax(scores, axis), e))
-        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        for add in (np.add, np.maximum)
+        lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
+        for epsilon in (*TINY, 1e-300)  # as a limit, the last gives the same
+    ),
+    "lower-limit: A lower limit on the weights avoids the logarithm of 0, and cuts off the logarithms "
+    "below it: subtract logsumexp from the scores instead.",
+    *(
+        lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
+        for epsilon in TINY
+    ),
+    lambda scores, axis=-1: np.maximum(
+        log_softmax(scores, axis), np.log(np.finfo(np.result_type(scores, np.float32)).tiny)
     ),
     "weights: These are the weights: return their logarithms.",
     lambda scores, axis=-1: stable_softmax(scores, axis),

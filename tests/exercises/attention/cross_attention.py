@@ -60,6 +60,9 @@ WRONG = {
     "not scaled": crossed(with_scale(lambda q, k, v: 1.0)),
     "divided by √S": crossed(with_scale(lambda q, k, v: k.shape[-2] ** -0.5)),
     "the mask inverted": crossed(with_mask(inverted)),
+    "only masks of float64 added": crossed(
+        with_mask(lambda mask, _: mask if mask.dtype in (bool, float) else mask.astype(bool))
+    ),
     "exp overflows": crossed(with_weights(overflowing)),
     "equal weights in an empty row": crossed(
         with_weights(

@@ -69,6 +69,9 @@ WRONG = {
     "divided by √L": projected(with_scale(lambda q, k, v: q.shape[-2] ** -0.5)),
     "divided by d_k": projected(with_scale(lambda q, k, v: 1 / q.shape[-1])),
     "the mask inverted": projected(with_mask(inverted)),
+    "only masks of float64 added": projected(
+        with_mask(lambda mask, _: mask if mask.dtype in (bool, float) else mask.astype(bool))
+    ),
     "exp overflows": projected(with_weights(overflowing)),
     "the first item's mask for all": projected(
         with_mask(lambda mask, query: mask[(0,) * (mask.ndim - 2)])
