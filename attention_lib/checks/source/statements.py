@@ -90,7 +90,7 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
                 yield kept, "computes a value and does not keep it"
         call = statement.value
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "print" and call.args:
-            yield ast.Return(statement.value.args[0]), NOT_RETURNED
+            yield ast.Return(call.args[0]), NOT_RETURNED
         yield ast.Return(statement.value), NOT_RETURNED
 
 
