@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
-from attention_lib.checks.hypotheses import Hypothesis, contradict
+from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
@@ -22,15 +21,12 @@ from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
 from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
 from attention_lib.checks.source.patterns import read
-from attention_lib.checks.source.search import Mend
 from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
 
 ALL = ", and every result is right."  # the end of an edit that mends the whole answer
 TOGETHER = "Two faults together give your numbers. "
 OF_TWO = ("Besides", "a second one")  # show that a sentence names two faults
-MOST_FIRST_EDITS = 10  # edits that are tried together with a second fault
-CLOSE = 1e-3  # the relative distance within which a result is compared with a hypothesis in full
 
 
 def explain(attempt: Attempt) -> Report | None:
@@ -309,94 +305,6 @@ def _as_bytes(value: Any) -> bytes:
     return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
 
 
-def edit_and_known(attempt: Attempt) -> Report | None:
-    """Name a small change of the source, and the known fault that is left after it."""
-    table, search = attempt.table, attempt.search
-    failing = _first_failing(attempt)
-    unfit = attempt.exercise.run or any(one.trial.case.verify for one in attempt.comparisons)
-    if search is None or failing is None or failing.trial.case.raises or unfit:
-        return None
-    known = _Prints(failing, [*table.known, *table.changed])
-    for number, mend in enumerate(search.firsts_of_two(known.may_be)):
-        if number == MOST_FIRST_EDITS:
-            break
-        left = _left_by(attempt, mend, list(search.after(mend)))
-        if left and not contradict(mend.words.replace("sqrt", "√"), left):
-            faults = _unsaid(attempt, mend.faults)
-            both = ["There are at least two faults.", *faults] if faults else []
-            edit = f"{mend.words}. The other fault is left."
-            return _with_edit(attempt, " ".join([*both, f"Besides: {left}"]), edit)
-    return None
-
-
-def _left_by(attempt: Attempt, mend: Mend, comparisons: Sequence[Comparison]) -> str:
-    """Name the fault left after a mend; empty if it is unknown, or the mend makes new ones."""
-    before = {id(one.trial): one for one in attempt.comparisons}
-    for one in comparisons:
-        if one.stopped or (one.wrong_in_numbers and one.trial.case.raises):
-            return ""
-        if _spoils(before[id(one.trial)], one):
-            return ""
-    rest = Table(attempt.exercise, comparisons, like=attempt.table)
-    cover = rest.one([*rest.known, *rest.changed])
-    if cover is None and mend.helps:
-        cover = rest.most([*rest.known, *rest.changed])
-    return cover.first.sentences[0] if cover else ""
-
-
-def _spoils(before: Comparison, after: Comparison) -> bool:
-    """Tell whether an edit makes right numbers wrong."""
-    if before.seen.error is not None or before.trial.case.raises:
-        return False
-    if before.parts and after.parts is None:
-        return True  # the number of results has changed
-    if after.wrong_in_numbers and not before.wrong_in_numbers:
-        return True
-    pairs = zip(before.parts or (), after.parts or (), strict=False)
-    return any(
-        one.off is not None and other.off is not None and bool((other.off & ~one.off).any())
-        for one, other in pairs
-    )
-
-
-class _Prints:
-    """Fingerprints of what hypotheses predict for one call.
-
-    They are compared with the results of hundreds of edited answers.
-    """
-
-    def __init__(self, failing: Comparison, hypotheses: Sequence[Hypothesis]) -> None:
-        prints = [
-            _print_of(one.predict(failing.trial.case).value)
-            for one in hypotheses
-            if one.applies(failing.trial.case)
-        ]
-        self._prints = [one for one in prints if one is not None]
-
-    def may_be(self, value: object) -> bool:
-        """Tell whether a result is close to the prediction of a hypothesis."""
-        mine = _print_of(value)
-        return mine is not None and any(
-            shapes == mine[0] and abs(number - mine[1]) <= CLOSE * abs(number)
-            for shapes, number in self._prints
-        )
-
-
-def _print_of(value: object) -> tuple[tuple[tuple[int, ...], ...], float] | None:
-    """Make a fingerprint of a result: its shapes, and a weighted sum of its numbers."""
-    parts = value if isinstance(value, (tuple, list)) else (value,)
-    if not all(isinstance(part, (np.ndarray, np.generic, int, float)) for part in parts):
-        return None
-    arrays = [np.asarray(part) for part in parts]
-    if not arrays or any(array.dtype.kind not in "iuf" for array in arrays):
-        return None
-    numbers: NDArray[np.float64] = np.concatenate(
-        [np.nan_to_num(array.astype(np.float64)).ravel() for array in arrays]
-    )
-    weights = np.cos(np.arange(numbers.size)) + 2
-    return tuple(array.shape for array in arrays), float(weights @ numbers)
-
-
 # A part of the wrong calls
 
 
@@ -542,17 +450,15 @@ STEPS: tuple[Step, ...] = (
     changed_and_known,
     two_known,
     result_fault_and_known,
-    edit_and_known,
     known_in_most_calls,
     where_it_arises,
     loop_over_one_axis,
     where_it_is_wrong,
     lines_of_the_source,
 )
-OF_SOURCE = (edit_that_mends_all, edit_and_known, loop_over_one_axis, lines_of_the_source)
+OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
     relation_to_the_right,
-    edit_and_known,
     known_in_most_calls,
     where_it_is_wrong,
 )

@@ -12,7 +12,7 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,6 @@ MUCH_SLOWER = 5  # an edited answer may take this many times as long
 MOST_RANK = 4  # of an edit that does not mend everything
 MOST_PROMISING = 4  # edits that are combined with every other one
 MOST_WHOLES = 4  # mends of all results, of which the first without other problems is named
-MOST_PLACES = 2  # of an edit, if a second fault is named
 MOST_EDITS = 3  # in a pair, of which one may be made in two places
 
 
@@ -46,7 +45,6 @@ class Mend:
     words: str
     faults: tuple[str, ...]  # sentences on what it repairs
     answer: Answer
-    helps: bool  # it makes the first failing call right, and no right call wrong
 
 
 def search(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Search | None:
@@ -79,9 +77,6 @@ class Search:
         self._trials = 0
         self._until_by_the_clock = time.monotonic() + WALL_SECONDS
         self._helpful: list[tuple[int, Edits]] = []  # with the number of calls that are right then
-        self._others: list[
-            tuple[Edits, Any]
-        ] = []  # with the first call's result, which is still wrong
 
     def wholes(self) -> Iterator[Mend]:
         """Yield mends of every result, by one edit or by two."""
@@ -93,7 +88,7 @@ class Search:
     def _wholes(self) -> Iterator[Edits]:
         every = edits_of(self._source.functions, self._exercise.accelerated)
         for edits in every:
-            right = self._calls_right(edits, is_first=True)
+            right = self._calls_right(edits)
             if right == len(self._calls):
                 yield edits
             elif right:
@@ -105,23 +100,6 @@ class Search:
             both = first + second
             if len(both) <= MOST_EDITS and self._calls_right(both) == len(self._calls):
                 yield both
-
-    def firsts_of_two(self, may_be_left: Callable[[Any], bool]) -> Iterator[Mend]:
-        """Yield mends that may leave a second fault, the likeliest first.
-
-        A mend makes the first failing call right and no right call wrong, or its result there may be
-        that of a known fault.
-        """
-        helpful = [edits for right, edits in self._helpful if right >= self._kept]
-        known = [  # no edits of statements, which often look like a known fault
-            edits
-            for edits, value in self._others
-            if not isinstance(edits[0].old, list) and may_be_left(value)
-        ]
-        for edits in sorted(helpful + known, key=rank_of):
-            is_likely = rank_of(edits) <= MOST_RANK and len(edits) <= MOST_PLACES
-            if is_likely and (mend := self._mend(edits, edits in helpful)):
-                yield mend
 
     def in_part(self) -> Mend | None:
         """Return the mend that makes most results right, among them that of the first failing call."""
@@ -138,19 +116,12 @@ class Search:
             return None  # the first result may be right by chance
         return self._mend(edits)
 
-    def after(self, mend: Mend) -> Iterator[Comparison]:
-        """Call a mended answer on every case."""
-        function = self._exercise.on_cases(mend.answer)
-        for one in self._calls:
-            seen = _called(function, one.trial.case, CALL_SECONDS)
-            yield dataclasses.replace(one, seen=seen)
-
-    def _mend(self, edits: Edits, helps: bool = True) -> Mend | None:
+    def _mend(self, edits: Edits) -> Mend | None:
         answer = self._edited(edits)
         if answer is None:
             return None
         lines = self._source.lines
-        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer, helps)
+        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer)
 
     def _edited(self, edits: Edits) -> Answer | None:
         with contextlib.ExitStack() as stack:
@@ -158,11 +129,10 @@ class Search:
                 stack.enter_context(edit.applied())
             return self._source.made({edit.enclosing[-1] for edit in edits})
 
-    def _calls_right(self, edits: Edits, is_first: bool = False) -> int:
+    def _calls_right(self, edits: Edits) -> int:
         """Count the calls that pass after an edit.
 
-        Counting ends if the first failing call, or one that passed before, fails. A wrong result of
-        the first call is kept, as it may show a known fault.
+        Counting ends if the first failing call, or one that passed before, fails.
         """
         self._trials += 1
         if self._trials > MOST_TRIALS:
@@ -177,8 +147,6 @@ class Search:
             if not seen.out_of_time and _is_right(dataclasses.replace(one, seen=seen)):
                 count += 1
             elif number < self._kept or seen.out_of_time:
-                if is_first and not number:
-                    self._others.append((edits, seen.value))
                 return count
         return count
 
