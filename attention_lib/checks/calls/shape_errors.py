@@ -275,13 +275,12 @@ def index(error: BaseException, line: FailingLine) -> str:
     if "out of bounds" in str(error):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         used = [p for p in parts if isinstance(p, (ast.Name, ast.BinOp))]
-        values = [(p, line.value(p)) for p in used]
-        said = "".join(
-            f", and {quoted(p)} is {int(v)}"
-            for p, v in values
-            if isinstance(v, (int, np.integer)) and not isinstance(v, bool)
-        )
-        return f"{met}{said}. The first entry has index 0, the last one less than the length."
+        said = "".join(_said_of_index(p, line.value(p), str(error)) for p in used)
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).endswith(".eye"):
+            rule = "One-hot rows have an entry for every class or word: pass their number to eye."
+        else:
+            rule = "The first entry has index 0, the last one less than the length."
+        return f"{met}{said}. {rule}"
     if "too many indices" in str(error) and isinstance(node.slice, ast.Tuple):
         return (
             f"{met}, and {quoted(node)} asks for more axes. Those counted from the end, after "
@@ -292,6 +291,17 @@ def index(error: BaseException, line: FailingLine) -> str:
             met += f", and {quoted(node.slice)} has shape {shape}. A mask of another shape is "
             met += "broadcast first, as np.where does"
         return f"{met}."
+    return ""
+
+
+def _said_of_index(part: ast.expr, value: Any, error: str) -> str:
+    """Say which index a part stands for, or holds, in an error about indices out of bounds."""
+    found = re.search(r"index (-?\d+) is out of bounds for axis (\d+)", error)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim:
+        if found and int(found[1]) in value:
+            return f", and {quoted(part)} holds {found[1]} for axis {found[2]}"
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return f", and {quoted(part)} is {int(value)}"
     return ""
 
 

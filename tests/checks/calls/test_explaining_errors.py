@@ -89,6 +89,10 @@ def _along_axis_2(x, axis):
     return x.sum(axis=2)
 
 
+def _one_hot_rows_too_short(words):
+    return np.eye(len(words))[words]
+
+
 def _length_of_axis_2(x):
     return x.sum() / x.shape[2]
 
@@ -132,6 +136,12 @@ def _too_early(values):
             "has no such axis: `x[x > 1]` is flat, as a boolean index keeps no axes.",
         ),
         (_along_axis_2, (ROWS, 2), "has no such axis: an axis counted from the end is there"),
+        (
+            _one_hot_rows_too_short,
+            (np.array([0, 4]),),
+            "`np.eye(len(words))` has shape (2, 2), and `words` holds 4 for axis 0. One-hot rows"
+            " have an entry",
+        ),
         (_length_of_axis_2, (ROWS,), "`x` has shape (2, 3) here: it has no `x.shape[2]`."),
         (_row_of_two_indices, (BATCH, np.ones((4, 2))), "`x` has shape (2, 3, 4): more axes may"),
         (
