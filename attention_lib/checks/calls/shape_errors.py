@@ -188,6 +188,8 @@ def _mended_broadcast(
         if is_mask and shapes[one][-2:] == shapes[other][-2:-1] * 2:
             scores = shapes[other][-2:]
             return f" A mask has a row for each query and a column for each key: here {scores}."
+    if moved := _new_axis_in_front(pair[0], *shapes) or _new_axis_in_front(pair[1], *shapes[::-1]):
+        return moved
     if len(target) == len(shape):
         return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)
     kept = _with_axis_kept(line, operand, target) or _places_in_rows(line, pair[big], operand)
@@ -209,11 +211,30 @@ def _mended_broadcast(
         return (
             f" {described_operand(line, operand.value)}: more axes may come before those you count."
         )
-    after = len(shape) - places[0]
-    where = (
-        f"before its last {'axis' if after == 1 else f'{after} axes'}" if after else "at its end"
-    )
+    where = _counted_from_the_end(len(shape) - places[0])
     return f" {quoted(operand)} lacks an axis of length 1 {where}."
+
+
+def _counted_from_the_end(after: int) -> str:
+    return f"before its last {'axis' if after == 1 else f'{after} axes'}" if after else "at its end"
+
+
+def _new_axis_in_front(operand: ast.expr, own: tuple[int, ...], other: tuple[int, ...]) -> str:
+    """Say that `x[None]` puts its axis first, if the shapes fit with it further behind."""
+    index = operand.slice if isinstance(operand, ast.Subscript) else operand
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    if ast.unparse(parts[0]) not in ("None", "np.newaxis") or own[:1] != (1,):
+        return ""
+    rest = own[1:]
+    fitting = [
+        len(rest) - place
+        for place in range(1, len(rest) + 1)
+        if _joined((*rest[:place], 1, *rest[place:]), other) is not None
+    ]
+    if len(fitting) != 1:
+        return ""
+    where = _counted_from_the_end(fitting[0])
+    return f" {quoted(operand)} puts its new axis first: here it belongs {where}."
 
 
 def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str:

@@ -89,6 +89,10 @@ def _along_axis_2(x, axis):
     return x.sum(axis=2)
 
 
+def _new_axis_before_the_batch(weights, values):
+    return weights[..., None] * values[None]
+
+
 def _one_hot_rows_too_short(words):
     return np.eye(len(words))[words]
 
@@ -136,6 +140,11 @@ def _too_early(values):
             "has no such axis: `x[x > 1]` is flat, as a boolean index keeps no axes.",
         ),
         (_along_axis_2, (ROWS, 2), "has no such axis: an axis counted from the end is there"),
+        (
+            _new_axis_before_the_batch,
+            (np.ones((2, 3, 5)), np.ones((2, 5, 6))),
+            "`values[None]` puts its new axis first: here it belongs before its last 2 axes.",
+        ),
         (
             _one_hot_rows_too_short,
             (np.array([0, 4]),),
