@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -177,7 +178,8 @@ def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) 
         return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
     if got.shape != expected.values.shape:
         shapes = f"shape {got.shape}; it should be {expected.values.shape}"
-        return f"{name} returned {shapes}.{_with_leading_axes(got.shape, expected.values.shape)}"
+        about = _with_leading_axes(got.shape, expected.values.shape)
+        return f"{name} returned {shapes}.{about or _in_another_order(got, expected, allowed)}"
     sentence = _problem_with_dtype(name, value, expected)
     return sentence or _problem_with_values(name, got, expected, allowed)
 
@@ -189,6 +191,16 @@ def _with_leading_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
     for count in range(2, len(right)):
         if got == (math.prod(right[:count]), *right[count:]):
             return f" The leading axes, {right[:count]}, have become one: reshape the result."
+    return ""
+
+
+def _in_another_order(got: NDArray, expected: Expected, allowed: Any) -> str:
+    """Say that a result is right but for the order of its axes."""
+    for order in itertools.permutations(range(min(got.ndim, 4))):  # more have too many orders
+        turned = got.transpose(*order, *range(4, got.ndim))
+        fits = turned.shape == expected.values.shape and turned.size > 1
+        if fits and not differing(turned, expected.values, allowed).any():
+            return " These are the right numbers, but their axes stand in another order."
     return ""
 
 

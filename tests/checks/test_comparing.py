@@ -50,6 +50,15 @@ def test_an_axis_too_many_in_front_is_named():
     assert "does not return it" not in sentence  # `return np.diag(...)` is right for one row
 
 
+def softmax_not_moved_back(scores, axis=-1):
+    return attention_lib.stable_softmax(np.moveaxis(scores, axis, 0), 0)
+
+
+def test_axes_in_another_order_are_named():
+    sentence = said_of_numbers(softmax_not_moved_back, "stable_softmax")
+    assert "These are the right numbers, but their axes stand in another order." in sentence
+
+
 def jacobians_in_a_row(weights):
     jacobians = attention_lib.softmax_jacobian(weights)
     return jacobians.reshape(-1, *jacobians.shape[-2:]) if weights.ndim > 1 else jacobians
