@@ -121,6 +121,10 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
     if found is None and problem.comparison.stopped:
         is_told = report.mistake or is_explained(problem.comparison.seen)
         found = problem if is_told else None
+    if found is None and _kind_of(problem.comparison) == "shape":
+        one, named = problem.comparison, attempt.table.variants_of(report.mistake)
+        shapes = [np.shape(each.predict(one.trial.case).value) for each in named]
+        found = problem if np.shape(one.seen.value) not in shapes else None
     sentence = found.sentence.removeprefix(TOGETHER) if found else ""
     if problem.sentence in report.sentence:
         sentence = sentence.removeprefix(problem.sentence).lstrip()

@@ -149,6 +149,15 @@ def _turns_and_whole_masks(query, key, value, mask=None):
     return np.stack(outputs, axis=-3)
 
 
+def _diagonals_replaced_in_a_row(weights):
+    found = []
+    for row in weights.reshape(-1, weights.shape[-1]):
+        products = -row[:, None] * row
+        products[np.diag_indices(row.size)] = row
+        found.append(products)
+    return np.stack(found)
+
+
 def _centered_over_eps_for_columns(f, x, eps=1e-6):
     slopes = np.zeros_like(x)
     for column in range(x.shape[-1]):
@@ -185,6 +194,12 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             _centered_over_eps_for_columns,
             "it has no `x.shape[-2]`",
             "Divide by it",
+        ),
+        (
+            "softmax_jacobian",
+            _diagonals_replaced_in_a_row,
+            "On the diagonal p_i takes the place",
+            "The axis of length 1 in front is one too many",
         ),
         ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
         ("largest_exponent", _whole_and_called, "A whole number", "object is not callable"),
