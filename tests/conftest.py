@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import hypotheses
+from attention_lib.checks.calls import explaining_errors
 from attention_lib.checks.source import origins, search
 
 PEERS = {
@@ -39,6 +40,7 @@ def _patience():
     """Let nothing that a check says depend on how busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hypotheses, "MISTAKE_SECONDS", 10.0)
+        patch.setattr(explaining_errors, "SECONDS", 10.0)
         patch.setattr(origins, "SECONDS", 10.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
         patch.setattr(search, "CALL_SECONDS", 1.0)

@@ -208,7 +208,7 @@ class Table:
         pairs = [
             both
             for one, other in itertools.combinations(made, 2)
-            if len({one, other} & (alone or shown)) == (1 if alone else 2)
+            if 1 <= len({one, other} & (alone or shown)) <= (1 if alone else 2)
             and one.mistake is not other.mistake
             and (both := together(one, other))
         ]

@@ -225,8 +225,8 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
         (
             "induction_score",
             _latest_place_of_words_that_repeat,
-            "Where no word repeats",
             "Only the latest",
+            "Where no word repeats",
         ),
         ("document_mask", _causal_in_documents_from_0, "The future is forbidden", "numbered 0, 1"),
     ],

@@ -50,6 +50,8 @@ def product(error: BaseException, line: FailingLine) -> str:
         or _split_too_early(line, right, *inner)
         or _mended_product(left, right, one, other)
     )
+    if getattr(getattr(line.node, "func", None), "attr", "") == "dot" and len(other) > 2:
+        mend += " And np.dot pairs every matrix of one with every one of the other: write @."
     return f"{met}. {rule}{mend}"
 
 
@@ -299,6 +301,9 @@ def index(error: BaseException, line: FailingLine) -> str:
         said = "".join(_said_of_index(p, line.value(p), str(error)) for p in used)
         if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).endswith(".eye"):
             rule = "One-hot rows have an entry for every class or word: pass their number to eye."
+        elif said and isinstance(parts[0], ast.Slice) and shape[0] > np.max(line.value(used[-1])):
+            rows = quoted(ast.Subscript(node.value, used[-1]))
+            rule = f"Axis 0 is long enough, {shape[0]}: {rows} takes rows."
         else:
             rule = "The first entry has index 0, the last one less than the length."
         return f"{met}{said}. {rule}"

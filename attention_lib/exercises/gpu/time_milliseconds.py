@@ -34,7 +34,7 @@ HINTS = (
 
 
 def cases(rng: Generator) -> Iterator[Case]:
-    yield timed_case("cpu", 400.0, 20.0, 30.0, 70.0)
+    yield timed_case("cpu", 400.0, 45.0, 30.0, 90.0, 70.0, 20.0)
     yield timed_case("cuda", 900.0, 12.0, 10.0, 45.0, 11.0, 80.0)
     yield timed_case("mps", 900.0, 0.2, 0.4, 0.9)  # less than a millisecond
     yield timed_case("cpu", 500.0, 80.0, 10.0, 82.0, 11.0, 12.0, 81.0, 30.0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import grows_faster_than_its_input, peak_bytes
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
 from attention_lib.exercises.parts.cases import about, in_float32
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
@@ -112,6 +112,12 @@ def row_by_row(weights: NDArray, grad_weights: NDArray) -> NDArray:
     return result
 
 
+@composable
+def vjp(mean: Answer = weighted_mean, join: Answer = lambda p, g, m: p * (g - m)) -> Answer:
+    """Compute p_k (g_k − Σ p_i g_i) with a step replaced by a wrong one."""
+    return lambda p, g: join(p, g, mean(g, p))
+
+
 MISTAKES = known_mistakes(
     f"whole-matrix: {NO_MATRIX}",
     lambda p, g: np.einsum("...ki,...i->...k", diagonal(p) - outer(p), g),
@@ -123,36 +129,36 @@ MISTAKES = known_mistakes(
     "mean-not-subtracted: This is p_k g_k: first subtract the weighted mean Σ p_i g_i from g_k.",
     lambda p, g: p * g,
     "plain-mean: The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
-    lambda p, g: p * (g - g.mean(axis=-1, keepdims=True)),
+    vjp(mean=lambda g, p: g.mean(axis=-1, keepdims=True)),
     "plain-sum: The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
-    lambda p, g: p * (g - g.sum(axis=-1, keepdims=True)),
+    vjp(mean=lambda g, p: g.sum(axis=-1, keepdims=True)),
     "weight-missing: This is g_k − Σ p_i g_i: it lacks the factor p_k.",
-    lambda p, g: g - weighted_mean(g, p),
+    vjp(join=lambda p, g, m: g - m),
     "sum-without-weight: This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
-    lambda p, g: p * g - weighted_mean(g, p),
+    vjp(join=lambda p, g, m: p * g - m),
     "only-diagonal: This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves "
     "the other weights too. Subtract the sum Σ p_i g_i over the row.",
     lambda p, g: p * (1 - p) * g,
     "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
-    lambda p, g: p * (g - np.sum(p * g)),
+    vjp(mean=lambda g, p: np.sum(p * g)),
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
-    lambda p, g: p * (g - np.sum(p * g, axis=-1)),
+    vjp(mean=lambda g, p: np.sum(p * g, axis=-1)),
     "axis-0: The sum runs along axis 0: each row has its own, axis=-1.",
-    lambda p, g: p * (g - np.sum(p * g, axis=0)),
+    vjp(mean=lambda g, p: np.sum(p * g, axis=0)),
     "np-dot: np.dot multiplies matrices here: Σ p_i g_i is one number for each row, "
     "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
-    lambda p, g: p * (g - np.dot(p, g)),
-    lambda p, g: p * (g - np.dot(p, g.T)),
+    vjp(mean=lambda g, p: np.dot(p, g)),
+    vjp(mean=lambda g, p: np.dot(p, g.T)),
     "sign-reversed: The sign is reversed: it is g_k minus the weighted mean.",
-    lambda p, g: p * (weighted_mean(g, p) - g),
+    vjp(join=lambda p, g, m: p * (m - g)),
     "mean-added: The weighted mean is added: it is subtracted.",
-    lambda p, g: p * (g + weighted_mean(g, p)),
+    vjp(join=lambda p, g, m: p * (g + m)),
     "arguments-exchanged: Weights and gradients are exchanged: it is p_k (g_k − Σ p_i g_i).",
-    lambda p, g: g * (p - weighted_mean(g, p)),
+    vjp(join=lambda p, g, m: g * (p - m)),
     "weights-squared: The squares of the weights are in the sum: it is Σ p_i g_i.",
-    lambda p, g: p * (g - np.sum(p * p * g, axis=-1, keepdims=True)),
+    vjp(mean=lambda g, p: np.sum(p * p * g, axis=-1, keepdims=True)),
     "largest-subtracted: The largest gradient is subtracted: subtract the weighted mean.",
-    lambda p, g: p * (g - g.max(axis=-1, keepdims=True)),
+    vjp(mean=lambda g, p: g.max(axis=-1, keepdims=True)),
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
     lambda p, g: softmax_vjp(softmax(p), g),
     measured=(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.lessons.learning import embed
 
@@ -45,41 +45,51 @@ def magnitude(tokens: NDArray, embedding: NDArray, positions: NDArray) -> NDArra
     return embed(tokens, np.abs(embedding), np.abs(positions))
 
 
+@composable
+def looked_up(
+    words: Answer = lambda tokens, embedding: embedding[tokens],
+    places: Answer = lambda tokens, positions: positions[: tokens.shape[-1]],
+    join: Answer = np.add,
+) -> Answer:
+    """Look up words and places, with a step replaced by a wrong one."""
+    return lambda tokens, embedding, positions: join(
+        words(tokens, embedding), places(tokens, positions)
+    )
+
+
 MISTAKES = known_mistakes(
     "places-missing: The places are missing: add positions[:L] to the words' vectors.",
-    lambda tokens, embedding, positions: embedding[tokens],
+    looked_up(join=lambda words, places: words),
     "words-missing: The words are missing: embedding[tokens] looks up a vector for each of them.",
-    lambda tokens, embedding, positions: (
-        np.zeros_like(embedding)[tokens] + positions[: tokens.shape[-1]]
-    ),
+    looked_up(words=lambda tokens, embedding: np.zeros_like(embedding)[tokens]),
     lambda tokens, embedding, positions: positions[: tokens.shape[-1]],
     "places-by-word: The places are looked up by the number of the word: place 0 has row 0 of "
     "positions, whatever word stands there.",
-    lambda tokens, embedding, positions: embedding[tokens] + positions[tokens],
-    lambda tokens, embedding, positions: (
-        embedding[tokens] + positions[np.minimum(tokens, len(positions) - 1)]
-    ),
+    looked_up(places=lambda tokens, positions: positions[tokens]),
+    looked_up(places=lambda tokens, positions: positions[np.minimum(tokens, len(positions) - 1)]),
     "all-places-added: All rows of positions are added: take as many as there are words, "
     "positions[:L], with L the last size of tokens.",
-    lambda tokens, embedding, positions: embedding[tokens] + positions,
+    looked_up(places=lambda tokens, positions: positions),
     "first-size-taken: len(tokens) is the first size of tokens: the number of places is the last, "
     "tokens.shape[-1].",
-    lambda tokens, embedding, positions: embedding[tokens] + positions[: len(tokens)],
+    looked_up(places=lambda tokens, positions: positions[: len(tokens)]),
     "last-rows: The last rows of positions are added: place 0 has row 0.",
-    lambda tokens, embedding, positions: embedding[tokens] + positions[-tokens.shape[-1] :],
+    looked_up(places=lambda tokens, positions: positions[-tokens.shape[-1] :]),
     "places-from-one: The places are counted from 1: place 0 has row 0 of positions.",
-    lambda tokens, embedding, positions: embedding[tokens] + positions[1 : tokens.shape[-1] + 1],
+    looked_up(places=lambda tokens, positions: positions[1 : tokens.shape[-1] + 1]),
     "places-run-on: The places run on from one sequence to the next: each begins at place 0.",
-    lambda tokens, embedding, positions: (
-        embedding[tokens] + positions[np.arange(tokens.size).reshape(tokens.shape) % len(positions)]
+    looked_up(
+        places=lambda tokens, positions: positions[
+            np.arange(tokens.size).reshape(tokens.shape) % len(positions)
+        ]
     ),
     "multiplied-by-root: The words' vectors are multiplied by √D: here they are taken as they are.",
-    lambda tokens, embedding, positions: (
-        embedding[tokens] * math.sqrt(embedding.shape[-1]) + positions[: tokens.shape[-1]]
-    ),
+    looked_up(words=lambda tokens, embedding: embedding[tokens] * math.sqrt(embedding.shape[-1])),
     "side-by-side: Word and place are put side by side: add them.",
-    lambda tokens, embedding, positions: np.concatenate(
-        [embedding[tokens], embed(tokens, np.zeros_like(embedding), positions)], axis=-1
+    looked_up(
+        join=lambda words, places: np.concatenate(
+            [words, np.broadcast_to(places, words.shape)], axis=-1
+        )
     ),
 )
 

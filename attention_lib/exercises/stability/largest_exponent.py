@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.stability import largest_exponent
 
 HINTS = (
@@ -45,24 +45,34 @@ def problem_with(got: object, exact: float) -> str | None:
     )
 
 
+@composable
+def exponent(
+    of: Answer = lambda dtype: np.finfo(dtype).max, log: Answer = np.log, cut: Answer = float
+) -> Answer:
+    """Take the logarithm of the dtype's largest number, with a step replaced by a wrong one."""
+    return lambda dtype: cut(log(float(of(dtype))))
+
+
+def always(dtype: type) -> Answer:
+    return exponent(of=lambda _: np.finfo(dtype).max)
+
+
 MISTAKES = known_mistakes(
     "whole-number: A whole number is not near enough: take the logarithm of np.finfo(dtype).max.",
-    lambda dtype: math.floor(largest_exponent(dtype)),
+    exponent(cut=math.floor),
     "largest-number: This is the largest number itself: the x you look for has exp(x) equal to it.",
-    lambda dtype: np.finfo(dtype).max,
+    exponent(log=float),
     "powers-of-2: This counts powers of 2, and exp those of e: take the natural logarithm of the "
     "dtype's largest number, np.finfo(dtype).max.",
-    lambda dtype: np.log2(float(np.finfo(dtype).max)),
+    exponent(log=np.log2),
     lambda dtype: np.finfo(dtype).maxexp,
     "powers-of-10: These are powers of 10: exp uses e, so take the natural logarithm.",
-    lambda dtype: np.log10(float(np.finfo(dtype).max)),
+    exponent(log=np.log10),
     "one-dtype: The answer is the same for every dtype: each has its own largest number.",
-    lambda dtype: 709.782712893384,
-    lambda dtype: 88.722839111,
-    lambda dtype: 11.089866,
+    *map(always, (np.float64, np.float32, np.float16)),
     "smallest-exponent: This is where exp becomes too small: say where it becomes too large.",
-    lambda dtype: float(np.log(np.finfo(dtype).tiny.astype(float))),
-    lambda dtype: -float(np.log(np.finfo(dtype).tiny.astype(float))),
+    exponent(of=lambda dtype: np.finfo(dtype).tiny),
+    exponent(of=lambda dtype: 1 / float(np.finfo(dtype).tiny)),
     "tried-in-float64: np.exp was tried on Python floats or float64: exp must be taken in dtype.",
     lambda dtype: 709,
     lambda dtype: 710.0,

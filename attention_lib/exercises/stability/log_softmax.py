@@ -70,6 +70,14 @@ MISTAKES = known_mistakes(
             np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
         )
     ),
+    "maximum-outside-exp-only: The maximum is subtracted outside of exp only: subtract it inside as "
+    "well, where exp overflows.",
+    lambda scores, axis=-1: (
+        log_softmax(scores, axis)
+        + logsumexp(scores, axis, True)
+        - scores.max(axis=axis, keepdims=True)
+        - np.log(np.exp(scores).sum(axis=axis, keepdims=True))
+    ),
     "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
     "log(0). Take each row's own maximum, along axis.",
     lambda scores, axis=-1: (

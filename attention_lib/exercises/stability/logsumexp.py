@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
@@ -53,51 +53,64 @@ def magnitude(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArra
     return size if keepdims else np.squeeze(size, axis=axis)
 
 
+def maxima(scores: NDArray, axis: int) -> NDArray:
+    return scores.max(axis=axis, keepdims=True)
+
+
+def finite_maxima(scores: NDArray, axis: int) -> NDArray:
+    return np.nan_to_num(maxima(scores, axis), neginf=0.0)
+
+
+@composable
 def log_of_sum(
-    scores: NDArray, shift: NDArray | float, axis: int, keepdims: bool, log: Answer = np.log
-) -> NDArray:
-    result = shift + log(np.exp(scores - shift).sum(axis=axis, keepdims=True))
-    return result if keepdims else np.squeeze(result, axis=axis)
+    *,
+    shift: Answer = finite_maxima,
+    total: Answer = np.sum,
+    log: Answer = np.log,
+    back: float = 1.0,  # times the shift is added back
+    kept: bool | None = None,  # the axis; None as asked for
+    along: int | None = None,  # which axis; None as asked for
+) -> Answer:
+    """Compute the logarithm of the sum with a step replaced by a wrong one."""
+
+    def answer(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArray:
+        axis = axis if along is None else along
+        low = shift(scores, axis)
+        result = log(total(np.exp(scores - low), axis=axis, keepdims=True))
+        result = result + low * back if back else result
+        return result if (keepdims if kept is None else kept) else np.squeeze(result, axis=axis)
+
+    return answer
 
 
 MISTAKES = known_mistakes(
     "exp-overflows: exp overflows or underflows: shift each row by its maximum first.",
-    lambda scores, axis=-1, keepdims=False: log_of_sum(scores, 0.0, axis, keepdims),
+    log_of_sum(shift=lambda scores, axis: 0.0),
     "maximum-not-added-back: The maximum is subtracted but never added back: the result is m + "
     "log(sum of exp(s - m)).",
-    lambda scores, axis=-1, keepdims=False: np.log(
-        np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=keepdims)
-    ),
-    lambda scores, axis=-1, keepdims=False: (
-        logsumexp(scores, axis, keepdims)
-        - np.nan_to_num(scores.max(axis=axis, keepdims=keepdims), neginf=0.0)
-    ),
+    log_of_sum(back=0.0, shift=maxima),
+    log_of_sum(back=0.0),
     "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
     "such a row by 0 instead; its result is -inf.",
-    lambda scores, axis=-1, keepdims=False: log_of_sum(
-        scores, scores.max(axis=axis, keepdims=True), axis, keepdims
-    ),
+    log_of_sum(shift=maxima),
     "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, of length 1.",
-    lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis),
+    log_of_sum(kept=False),
     "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
-    lambda scores, axis=-1, keepdims=False: logsumexp(scores, axis, True),
+    log_of_sum(kept=True),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    lambda scores, axis=-1, keepdims=False: logsumexp(scores, -1, keepdims),
+    log_of_sum(along=-1),
     "one-maximum: You shift by the maximum of the whole array: a row far below it underflows to "
     "log(0). Take each row's own maximum.",
-    lambda scores, axis=-1, keepdims=False: log_of_sum(scores, scores.max(), axis, keepdims),
+    log_of_sum(shift=lambda scores, axis: scores.max()),
     "maximum-alone: This is the maximum alone: add log(sum of exp(s - m)).",
     lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
     "no-logarithm: This is the sum of the exponentials: return its logarithm.",
     lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
     "mean: The mean stands in place of the sum: the logarithm of the number of entries is missing.",
-    lambda scores, axis=-1, keepdims=False: (
-        logsumexp(scores, axis, keepdims) - np.log(scores.shape[axis])
-    ),
+    log_of_sum(total=np.mean),
+    log_of_sum(total=np.mean, shift=maxima),
     "log1p: np.log1p adds 1 to the sum: use np.log.",
-    lambda scores, axis=-1, keepdims=False: log_of_sum(
-        scores, scores.max(axis=axis, keepdims=True), axis, keepdims, np.log1p
-    ),
+    log_of_sum(log=np.log1p, shift=maxima),
 )
 
 EXERCISE = Exercise(

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
@@ -85,15 +85,17 @@ def rescaled_or_0(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
     return np.nan_to_num(rescaled(total, old, new))
 
 
+@composable
 def joined(
     bring_left: Callable[..., NDArray] = rescaled,
     bring_right: Callable[..., NDArray] | None = None,
     join: Callable[[NDArray, NDArray], NDArray] = np.add,
+    largest: Callable[[NDArray, NDArray], NDArray] = np.maximum,
 ) -> Answer:
     """Make an answer from how each total is brought to the new maximum, and how they are joined."""
 
     def answer(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-        new = np.maximum(left[0], right[0])
+        new = largest(left[0], right[0])
         bring = bring_right or bring_left
         return new, join(bring_left(left[1], left[0], new), bring(right[1], right[0], new))
 
@@ -112,6 +114,8 @@ MISTAKES = known_mistakes(
     "both-empty-not-empty: Two empty parts do not give an empty one: their join is (-inf, 0), and "
     "nothing else.",
     lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
+    "stand-in-returned: Two empty parts give the maximum 0: shift by 0 there, and return the true "
+    "maximum, -inf.",
     lambda left, right: (
         np.nan_to_num(merge_softmax_stats(left, right)[0], neginf=0.0),
         merge_softmax_stats(left, right)[1],
@@ -136,6 +140,7 @@ MISTAKES = known_mistakes(
     "maxima-added: The maxima are added: the joined row has the larger one.",
     lambda left, right: (left[0] + right[0], left[1] + right[1]),
     lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
+    joined(largest=np.add),
     "larger-total: The larger total is returned: the totals of both parts count.",
     joined(as_it_is, join=np.maximum),
     "pair-reversed: The pair is reversed: return (maximum, total).",

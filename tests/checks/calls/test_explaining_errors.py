@@ -68,6 +68,14 @@ def _torch_method(x):
     return x.masked_fill(x > 1, 0.0)
 
 
+def _every_pair(x, y):
+    return np.dot(x, y.T)
+
+
+def _columns_for_rows(x, words):
+    return x[:, words]
+
+
 def _function_for_its_result(x):
     return x / x.sum
 
@@ -172,6 +180,8 @@ def _too_early(values):
         (_of_two_axes, (BATCH,), "`x` has shape (2, 3, 4) here, which is 3 numbers."),
         (_torch_keyword, (ROWS,), "`dim` is a word of torch: NumPy's functions call it `axis`."),
         (_torch_method, (ROWS,), "in NumPy it is np.where(mask, other, x)."),
+        (_every_pair, (BATCH, BATCH), "And np.dot pairs every matrix of one with every one of"),
+        (_columns_for_rows, (ROWS.T, np.array([2])), "3: `x[words]` takes rows."),
         (_function_for_its_result, (ROWS,), "`x.sum` is the function itself: parentheses call it."),
         (_array_called, (ROWS,), "`x` is an array, and (...) calls a function"),
         (
