@@ -272,7 +272,7 @@ def changed_call(attempt: Attempt) -> Report | None:
 
 def two_in_one_answer(attempt: Attempt) -> Report | None:
     """Name two known mistakes that explain all wrong numbers if one answer makes both."""
-    return _covered(attempt, attempt.table.one(attempt.table.together()))
+    return _covered(attempt, attempt.table.one(attempt.table.together))
 
 
 def changed_and_known(attempt: Attempt) -> Report | None:
@@ -318,6 +318,11 @@ def known_in_most_calls(attempt: Attempt) -> Report | None:
     return _covered(attempt, attempt.table.most(attempt.table.known))
 
 
+def two_in_most_calls(attempt: Attempt) -> Report | None:
+    """Name two known mistakes of one answer that explain most wrong calls, and say which."""
+    return _covered(attempt, attempt.table.most(attempt.table.together))
+
+
 def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     """Report a cover: its sentences, and in which calls they hold."""
     if cover is None:
@@ -329,7 +334,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
     if len(cover.first.sentences) > 1:
         sentence = _both(*cover.first.sentences)
-    elif second and not shown:
+    if second and not shown:
         sentence, shown = _both(sentence, second.sentences[0]), table.wrong
     elif second:
         calls = cover.shown_by_second
@@ -479,6 +484,7 @@ STEPS: tuple[Step, ...] = (
     two_known,
     result_fault_and_known,
     known_in_most_calls,
+    two_in_most_calls,
     where_it_arises,
     loop_over_one_axis,
     where_it_is_wrong,
@@ -489,6 +495,7 @@ OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
     relation_to_the_right,
     known_in_most_calls,
+    two_in_most_calls,
     where_it_is_wrong,
 )
 # Steps that need wrong numbers in the first failing call.

@@ -29,6 +29,9 @@ def faults_of_result(
         return  # with only two values, many faults look the same
     arguments = exercise.arguments_of(first.trial.case)
     several = isinstance(value, (tuple, list))
+    if several and not isinstance(first.trial.expected, tuple):
+        one = "Several results are returned, where one is asked for: leave out the others."
+        yield one, functools.partial(_without, lambda _, value: value[0], exercise)
     for sentence, undone in _of_several(len(value)) if several else _of_one(arguments):
         yield sentence, functools.partial(_without, undone, exercise)
 

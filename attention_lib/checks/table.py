@@ -196,6 +196,7 @@ class Table:
         is_told = self._tells or len(self.wrong) >= ENOUGH_WITH_NAN
         return found.pop() if len(found) == 1 and is_told else None
 
+    @cached_property
     def together(self) -> list[Hypothesis]:
         """List pairs of known mistakes that explain the first wrong call if one answer makes both."""
         first = self.wrong[0]
@@ -277,9 +278,9 @@ class Table:
 
     def _candidates(
         self, calls: Sequence[Comparison], hypotheses: Iterable[Hypothesis]
-    ) -> dict[str, tuple[Hypothesis, Cells]]:
+    ) -> dict[tuple[str, ...], tuple[Hypothesis, Cells]]:
         """Return the faults that explain a result of these calls, each with its best variant."""
-        best: dict[str, tuple[Hypothesis, Cells]] = {}
+        best: dict[tuple[str, ...], tuple[Hypothesis, Cells]] = {}
         for hypothesis in hypotheses:
             if not any(self.fit(hypothesis, one).same for one in calls):
                 continue
@@ -290,14 +291,14 @@ class Table:
                 for number, one in enumerate(self.wrong)
                 for part in self.fit(hypothesis, one).same
             )
-            (sentence,) = hypothesis.sentences
-            if sentence not in best or len(cells) > len(best[sentence][1]):
-                best[sentence] = hypothesis, cells
+            sentences = hypothesis.sentences
+            if sentences not in best or len(cells) > len(best[sentences][1]):
+                best[sentences] = hypothesis, cells
         return best
 
     def _with_those_behind(
-        self, candidates: dict[str, tuple[Hypothesis, Cells]]
-    ) -> dict[str, tuple[Hypothesis, Cells]]:
+        self, candidates: dict[tuple[str, ...], tuple[Hypothesis, Cells]]
+    ) -> dict[tuple[str, ...], tuple[Hypothesis, Cells]]:
         """Add the known mistakes that explain the first call that a candidate leaves unexplained."""
         calls = {min(self._cells - cells, default=(0, 0))[0] for _, cells in candidates.values()}
         behind = [self.wrong[number] for number in sorted(calls)]

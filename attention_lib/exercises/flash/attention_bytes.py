@@ -59,6 +59,7 @@ def counted(
     tiled: tuple[int, int] = (4, 0),
     passes: int = 2,
     tiles: Callable[[int, int | None], float] = tiles_of,
+    number: Callable[[int], int] = lambda itemsize: itemsize,
 ) -> Answer:
     """Make an answer from how many n × d and n × n arrays are moved.
 
@@ -68,7 +69,7 @@ def counted(
     def answer(
         length: int, head_dim: int, itemsize: int, block_rows: int | None = None
     ) -> tuple[int, int]:
-        vectors, squares = length * head_dim * itemsize, length**2 * itemsize
+        vectors, squares = length * head_dim * number(itemsize), length**2 * number(itemsize)
         again = passes * (tiles(length, block_rows) - 1)
         return (
             naive[0] * vectors + naive[1] * squares,
@@ -78,19 +79,13 @@ def counted(
     return answer
 
 
-def with_itemsize(change: Callable[[int], int]) -> Answer:
-    return lambda length, head_dim, itemsize, block_rows=None: attention_bytes(
-        length, head_dim, change(itemsize), block_rows
-    )
-
-
 MISTAKES = known_mistakes(
     "itemsize-missing: The bytes of a number are missing: multiply by itemsize.",
-    with_itemsize(lambda i: 1),
+    counted(number=lambda itemsize: 1),
     "bits: These are bits: multiply by itemsize, which is in bytes already.",
-    with_itemsize(lambda i: 8 * i),
+    counted(number=lambda itemsize: 8 * itemsize),
     "itemsize-squared: The bytes of a number are counted twice: multiply by itemsize once.",
-    with_itemsize(lambda i: i**2),
+    counted(number=lambda itemsize: itemsize**2),
     "naive-scores-too-few: Naive moves four arrays of length × length numbers: the scores are "
     "written and read, and the weights are written and read.",
     *(counted((4, squares)) for squares in (1, 2, 3, 5, 6)),

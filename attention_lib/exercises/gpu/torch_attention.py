@@ -121,7 +121,7 @@ def attention_with(
     *,
     scale: Callable[..., float] = lambda query, key, value: math.sqrt(query.shape[-1]),
     mask: Callable[[Any], Any] = lower_triangle,
-    fill: float = -math.inf,
+    hide: Callable[[Any, Any], Any] = lambda scores, seen: scores.masked_fill(~seen, -math.inf),
     dim: int = -1,
     shift: bool = True,
     change_weights: Callable[[Any], Any] | None = None,
@@ -133,7 +133,7 @@ def attention_with(
 
         scores = query.double() @ key.double().transpose(-2, -1) / scale(query, key, value)
         if is_causal and not change_weights:
-            scores = scores.masked_fill(~mask(scores), fill)
+            scores = hide(scores, mask(scores))
         if shift:
             weights = torch.softmax(scores, dim=dim)
         else:
@@ -207,7 +207,9 @@ MISTAKES = known_mistakes(
     "one-key-ahead: Each query sees one key of the future: the last one it may see is its own.",
     attention_with(mask=lambda scores: lower_triangle(scores, 1)),
     "masked-scores-zero: Masked scores are set to 0, which softmax gives a weight: fill in -inf.",
-    attention_with(fill=0.0),
+    attention_with(hide=lambda scores, seen: scores.masked_fill(~seen, 0.0)),
+    "mask-added: The mask's 1 and 0 are added to the scores: fill -inf into those that it hides.",
+    attention_with(hide=lambda scores, seen: scores + seen),
     "masked-after-softmax: The mask comes after the softmax: fill -inf into the scores before it, "
     "so that what is hidden takes no part in the sum.",
     attention_with(change_weights=lambda weights: weights.tril()),

@@ -90,7 +90,8 @@ def stepped(
         m_hat = used(new_mean, mean) / (correct(beta1, step) if is_corrected[0] else 1)
         correction = correct(beta2, step) if is_corrected[1] else 1
         v_hat = used(new_square, square) / correction
-        size = rate * step_of(m_hat, gradient) / divisor(v_hat, epsilon, correction)
+        with np.errstate(invalid="ignore"):
+            size = rate * step_of(m_hat, gradient) / divisor(v_hat, epsilon, correction)
         moved = parameter + sign * size
         results = end(moved, new_mean, new_square, m_hat, v_hat)
         return tuple(array.astype(parameter.dtype) for array in results)
@@ -107,11 +108,6 @@ def with_settings(change: Callable[[float, float, float, float], tuple[float, ..
         return adam_step(parameter, gradient, mean, square, step, *settings)
 
     return answer
-
-
-def root_or_nan(values: NDArray) -> NDArray:
-    with np.errstate(invalid="ignore"):
-        return np.sqrt(values)
 
 
 MISTAKES = known_mistakes(
@@ -156,10 +152,7 @@ MISTAKES = known_mistakes(
     "mean-unused: The step goes along the gradient: it goes along the corrected mean.",
     stepped(step_of=lambda m_hat, gradient: gradient),
     "gradient-not-squared: The gradient is not squared in square, the running mean of gradient**2.",
-    stepped(
-        square_of=lambda v, g, b, m: b * v + (1 - b) * g,
-        divisor=lambda v, e, _: root_or_nan(v) + e,
-    ),
+    stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * g),
     stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * np.abs(g)),
     "mean-squared: The running mean itself is squared: square is the running mean of gradient**2.",
     stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * m**2),
