@@ -27,7 +27,6 @@ from attention_lib.checks.verdict import Report, sentences
 
 ALL = ", and every result is right."  # the end of an edit that mends the whole answer
 TOGETHER = "Two faults together give your numbers. "
-OF_TWO = ("Besides", "a second one")  # show that a sentence names two faults
 
 
 def explain(attempt: Attempt) -> Report | None:
@@ -45,7 +44,7 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
     first = report or attempt.problem
     if first is None or first.comparison is None or first.edit.endswith(ALL):
         return ""
-    if any(words in first.sentence for words in OF_TWO) or first.comparison.seen.refused_call:
+    if "Besides" in first.sentence or first.comparison.seen.refused_call:
         return ""
     kinds = {_kind_of(first.comparison), "raises"}  # `problems.beside` tells of missing errors
     if not report and not first.comparison.stopped:
@@ -279,10 +278,6 @@ def changed_and_known(attempt: Attempt) -> Report | None:
     return _covered(attempt, attempt.table.one(attempt.table.pairs()))
 
 
-def two_known(attempt: Attempt) -> Report | None:
-    return _covered(attempt, attempt.table.two())
-
-
 def result_fault_and_known(attempt: Attempt) -> Report | None:
     """Name a fault of the whole result, and the known mistake that is left once it is undone."""
     exercise, table = attempt.exercise, attempt.table
@@ -297,8 +292,8 @@ def result_fault_and_known(attempt: Attempt) -> Report | None:
             continue
         rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
         cover = rest.one(rest.known) if rest.wrong else None
-        if cover and not contradict(sentence, cover.first.sentences[0]):
-            two = _both(cover.first.sentences[0], sentence)
+        if cover and not contradict(sentence, cover.hypothesis.sentences[0]):
+            two = _both(cover.hypothesis.sentences[0], sentence)
             return Report(exercise, "wrong", two, table.wrong[0])
     return None
 
@@ -327,20 +322,14 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
     """Report a cover: its sentences, and in which calls they hold."""
     if cover is None:
         return None
-    table, mistake, second = attempt.table, cover.first.mistake, cover.second
-    sentence, shown = cover.first.sentences[0], cover.shown
+    table, mistake = attempt.table, cover.hypothesis.mistake
+    sentence, shown = cover.hypothesis.sentences[0], cover.shown
     count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
     in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
     report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
-    if len(cover.first.sentences) > 1:
-        sentence = _both(*cover.first.sentences)
-    if second and not shown:
-        sentence, shown = _both(sentence, second.sentences[0]), table.wrong
-    elif second:
-        calls = cover.shown_by_second
-        which = "the others" if len(calls) in (0, len(others)) else f"{len(calls)} others"
-        sentence += f" {in_calls}; in {which}, those of a second one: {second.sentences[0]}"
-    elif others:
+    if len(cover.hypothesis.sentences) > 1:
+        sentence = _both(*cover.hypothesis.sentences)
+    if others:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
         arising = _origin_in(attempt, [*others, *shown, *right])
@@ -362,7 +351,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
 
 def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
     """Tell whether a common size or a changed argument explains these calls as well."""
-    sentence = cover.first.sentences[0]
+    sentence = cover.hypothesis.sentences[0]
     return share_a_size(table.exercise, cover.shown, others) or any(
         all(table.explains(one, call) for call in cover.shown)
         for one in table.changed
@@ -481,7 +470,6 @@ STEPS: tuple[Step, ...] = (
     changed_call,
     two_in_one_answer,
     changed_and_known,
-    two_known,
     result_fault_and_known,
     known_in_most_calls,
     two_in_most_calls,

@@ -1,7 +1,8 @@
 """Compare hypotheses with every call and result of a wrong answer, and find covers.
 
 A hypothesis explains a wrong result if it predicts the same numbers. It accuses a right result if it
-predicts other numbers. A cover is one or two hypotheses that explain wrong results and accuse none.
+predicts other numbers. A cover is a hypothesis, of one fault or two, that explains wrong results and
+accuses none.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from attention_lib.checks.hypotheses import (
     Hypothesis,
     called,
     changed_calls,
-    contradict,
     joined,
     known_mistakes,
     together,
@@ -56,12 +56,10 @@ NOWHERE = Fit(NOTHING, NOTHING)
 
 @dataclass(frozen=True)
 class Cover:
-    """One or two hypotheses, and the wrong calls that each explains by itself."""
+    """A hypothesis, and the wrong calls that it explains."""
 
-    first: Hypothesis
+    hypothesis: Hypothesis
     shown: Sequence[Comparison]
-    second: Hypothesis | None = None
-    shown_by_second: Sequence[Comparison] = ()
 
 
 class Table:
@@ -222,30 +220,6 @@ class Table:
                     found.append(both)
         return found
 
-    def two(self) -> Cover | None:
-        """Find the only two known mistakes such that each wrong result has one of them, or both."""
-        if len(self.wrong) < self._enough:
-            return None
-        candidates = self._candidates(self.wrong[:FIRST_CALLS], self.known)
-        if self.exercise.run is None:  # more calls of kernels would take too long
-            candidates = self._with_those_behind(candidates)
-        pairs = [
-            pair for pair in itertools.combinations(candidates.values(), 2) if self._share(*pair)
-        ]
-        if len(pairs) != 1:
-            return None
-        first, second = sorted(
-            pairs[0],
-            key=lambda each: (
-                not ((0, 0) in each[1] and self.shows(each[0].mistake, self.wrong[0])),
-                -len(each[1]),
-            ),
-        )
-        shown = [one for one in self.wrong if self.explains(first[0], one)]
-        others = [one for one in self.wrong if self.explains(second[0], one)]
-        others = [one for one in others if not any(one is each for each in shown)]
-        return Cover(first[0], shown, second[0], others)
-
     def most(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
         """Find the fault that explains the most wrong calls, if it is the only one."""
         covers = [
@@ -296,49 +270,6 @@ class Table:
                 best[sentences] = hypothesis, cells
         return best
 
-    def _with_those_behind(
-        self, candidates: dict[tuple[str, ...], tuple[Hypothesis, Cells]]
-    ) -> dict[tuple[str, ...], tuple[Hypothesis, Cells]]:
-        """Add the known mistakes that explain the first call that a candidate leaves unexplained."""
-        calls = {min(self._cells - cells, default=(0, 0))[0] for _, cells in candidates.values()}
-        behind = [self.wrong[number] for number in sorted(calls)]
-        return self._candidates(behind, self.known) | candidates
-
-    def _share(self, one: tuple[Hypothesis, Cells], other: tuple[Hypothesis, Cells]) -> bool:
-        """Tell whether two mistakes share the wrong results: at least half of the calls have one alone.
-
-        The rest may have both. One result in ten may have neither, as from reads beyond an array.
-        """
-        (first, of_first), (second, of_second) = one, other
-        alone = of_first - of_second, of_second - of_first
-        rest = self._cells - of_first - of_second
-        untold = {number for number, _ in rest}
-        if not all(alone) or 2 * len(untold) > len(self.wrong):
-            return False
-        unaccounted = [
-            (number, part)
-            for number, part in rest
-            if any(part in self.fit(each, self.wrong[number]).right for each in (first, second))
-        ]
-        if 10 * len(unaccounted) >= len(self._cells):
-            return False
-        if contradict(*first.sentences, *second.sentences) and not of_first & of_second:
-            return False  # probably a single fault, and neither of these
-        if not rest and all(len(self._numbers(cells)) > 1 for cells in alone):
-            return True
-        return all(map(self._is_told, (of_first, of_second))) and any(
-            len(self._numbers(cells)) >= ENOUGH_NUMBERS for cells in alone
-        )
-
-    def _is_told(self, cells: Cells) -> bool:
-        """Tell whether enough numbers show a mistake, or enough calls if all are NaN."""
-        if len(self._numbers(cells)) >= ENOUGH_NUMBERS:
-            return True
-        calls = [self.wrong[number] for number in {number for number, _ in cells}]
-        in_part = [one for one in calls if _is_nan_in_part(one)]
-        many = len(calls) >= ENOUGH_WITH_NAN and 2 * len(calls) > len(self.wrong)
-        return many and len(in_part) >= ENOUGH_CALLS
-
     def _is_shown(self, cover: Cover) -> bool:
         """Tell whether enough calls whose axes differ in length show a mistake."""
         values = [value for one in cover.shown for value in leaves(one.seen.value)]
@@ -351,7 +282,7 @@ class Table:
             for cell in self._cells
             if any(self.wrong[cell[0]] is one for one in cover.shown)
             and self._is_telling(cell)
-            and self.shows(cover.first.mistake, self.wrong[cell[0]])
+            and self.shows(cover.hypothesis.mistake, self.wrong[cell[0]])
         ]
         of_arrays = any(np.size(value) > 1 for value in values)
         enough = ENOUGH_OF_ARRAYS if of_arrays else ENOUGH_NUMBERS
@@ -411,11 +342,6 @@ def _has_numbers(one: Comparison) -> bool:
         isinstance(value, NUMERIC) and np.asarray(value).dtype.kind in "biuf"
         for value in leaves(one.seen.value)
     )
-
-
-def _is_nan_in_part(one: Comparison) -> bool:
-    missing = [np.isnan(np.asarray(value, np.float64)) for value in leaves(one.seen.value)]
-    return any(each.any() and not each.all() for each in missing)
 
 
 def _same_words(hypothesis: Hypothesis, comparisons: Sequence[Comparison]) -> bool | None:
