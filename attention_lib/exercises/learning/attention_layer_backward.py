@@ -118,6 +118,7 @@ def backward(
     for_values: Callable[[NDArray], NDArray] = lambda weights: weights.mT,
     add: Callable[..., NDArray] = lambda *parts: sum(parts),
     transposed: Callable[[NDArray], NDArray] = np.transpose,
+    matrices: tuple[int, int, int] = (0, 1, 2),  # which carries the query's gradient back to x, ...
     of_w_o: Callable[..., tuple[NDArray, NDArray]] = lambda x, mixture, value, g, gm: (mixture, g),
     collect: Callable[[NDArray, NDArray], NDArray] = summed,
     end: Callable[[Gradients], tuple[NDArray, ...]] = lambda gradients: gradients,
@@ -139,12 +140,9 @@ def backward(
         grad_scores = grad_scores * (factor if scale_back is None else scale_back)
         grad_query, grad_key = grad_scores @ key, for_keys(grad_scores) @ query
         grad_value = for_values(weights) @ grad_mixture
-        grad_x = add(
-            grad_output,
-            grad_query @ transposed(w_q),
-            grad_key @ transposed(w_k),
-            grad_value @ transposed(w_v),
-        )
+        back = [transposed((w_q, w_k, w_v)[number]) for number in matrices]
+        grads = grad_query, grad_key, grad_value
+        grad_x = add(grad_output, *(grad @ w for grad, w in zip(grads, back, strict=True)))
         return end(
             (
                 grad_x,
@@ -186,6 +184,9 @@ MISTAKES = known_mistakes(
     parts(0, 1),
     parts(0, 2),
     parts(0, 3),
+    "matrix-of-another: In grad_x a gradient goes back through the matrix of another: grad_query @ "
+    "w_q.T, grad_key @ w_k.T, grad_value @ w_v.T.",
+    *(backward(matrices=chosen) for chosen in ((0, 0, 2), (1, 1, 2), (1, 0, 2))),
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",
     backward(scale_back=1.0),
