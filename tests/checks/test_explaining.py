@@ -90,8 +90,8 @@ def uphill_one_step_ahead(
         (
             "cross_entropy_grad",
             softmax_down_the_columns_over_all_classes,
+            "You divide by N × C, all entries",
             "Softmax runs down the columns",
-            "divided by scores.shape[-1] once more",
         ),
         (
             "merge_softmax_stats",

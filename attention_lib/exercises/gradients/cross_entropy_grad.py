@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
 from attention_lib.lessons.gradients import cross_entropy_grad, softmax_vjp
@@ -52,6 +52,19 @@ def magnitude(scores: NDArray, targets: NDArray) -> NDArray:
     return (softmax(scores) + one_hot(scores, targets)) * (1.0 + largest) / len(targets)
 
 
+@composable
+def subtracted(
+    weigh: Answer = softmax,
+    hot: Answer = one_hot,
+    count: Answer = lambda scores, targets: len(targets),
+    sign: int = 1,
+) -> Answer:
+    """Divide the weights minus 1 at the right class by N, with a step replaced by a wrong one."""
+    return lambda scores, targets: (
+        sign * (weigh(scores) - hot(scores, targets)) / count(scores, targets)
+    )
+
+
 def one_subtracted(where: Callable[[NDArray], Any]) -> Answer:
     """Subtract 1 in places that depend on the targets, each place once."""
 
@@ -65,19 +78,18 @@ def one_subtracted(where: Callable[[NDArray], Any]) -> Answer:
 
 MISTAKES = known_mistakes(
     "not-divided-by-n: The division by N is missing: the loss is the mean over the examples.",
-    lambda scores, targets: softmax(scores) - one_hot(scores, targets),
+    subtracted(count=lambda scores, targets: 1),
     "divided-by-entries: You divide by N × C, all entries: divide by N, the number of examples.",
-    lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.size,
+    subtracted(count=lambda scores, targets: scores.size),
     "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
-    lambda scores, targets: (softmax(scores) - one_hot(scores, targets)) / scores.shape[1],
+    subtracted(count=lambda scores, targets: scores.shape[1]),
     "sign-reversed: The sign is reversed: it is the weights minus 1 at the right class.",
-    lambda scores, targets: (one_hot(scores, targets) - softmax(scores)) / len(targets),
-    lambda scores, targets: one_hot(scores, targets) - softmax(scores),
+    subtracted(sign=-1),
     "one-not-subtracted: These are the weights over N: subtract 1 at each example's right class.",
-    lambda scores, targets: softmax(scores) / len(targets),
+    subtracted(hot=lambda scores, targets: 0),
     "weights-missing: Only the score of the right class counts here: the log-sum-exp of the row "
     "depends on every score, and its derivatives are the weights.",
-    lambda scores, targets: -one_hot(scores, targets) / len(targets),
+    subtracted(weigh=np.zeros_like),
     "only-right-class: Only the entry of the right class is filled: every other score has its "
     "weight as gradient.",
     lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
@@ -86,9 +98,9 @@ MISTAKES = known_mistakes(
         (softmax(scores) - (targets[:, None] == np.unique(targets))) / len(targets)
     ),
     "no-softmax: 1 is subtracted from the scores: take softmax of each row first.",
-    lambda scores, targets: (scores - one_hot(scores, targets)) / len(targets),
+    subtracted(weigh=np.positive),
     "logarithms-of-weights: These come from the weights' logarithms: use the weights themselves.",
-    lambda scores, targets: (np.log(softmax(scores)) - one_hot(scores, targets)) / len(targets),
+    subtracted(weigh=lambda scores: np.log(softmax(scores))),
     "gradient-of-weights: This is the gradient of the weights, −1/p: carry it back to the scores.",
     lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
     lambda scores, targets: np.where(
@@ -111,15 +123,15 @@ MISTAKES = known_mistakes(
     "gradient[np.arange(N), targets].",
     one_subtracted(lambda targets: targets),
     "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
-    lambda scores, targets: (softmax(scores) - targets[:, None]) / len(targets),
+    subtracted(hot=lambda scores, targets: targets[:, None]),
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
     one_subtracted(lambda targets: slice(None)),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
-    lambda scores, targets: (softmax(scores, 0) - one_hot(scores, targets)) / len(targets),
+    subtracted(weigh=lambda scores: softmax(scores, 0)),
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
-    lambda scores, targets: (softmax(scores, None) - one_hot(scores, targets)) / len(targets),
+    subtracted(weigh=lambda scores: softmax(scores, None)),
     "exp-overflows: exp overflows: subtract each row's maximum first, or use lib.softmax.",
-    lambda scores, targets: (plain_softmax(scores) - one_hot(scores, targets)) / len(targets),
+    subtracted(weigh=plain_softmax),
     "cut-to-integers: For integer scores the gradient is cut to whole numbers: np.zeros_like "
     "copies the integer dtype. Make a float array.",
     cut_to_integers(cross_entropy_grad),

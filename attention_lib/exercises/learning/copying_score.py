@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.learning import copying_score
 
 HINTS = (
@@ -60,18 +60,23 @@ def drawn(rng: Generator, words: int, size: int, d_v: int, copying: float = 0.0)
             return Case(embedding, w_v, w_o, unembedding)
 
 
+@composable
+def share(
+    circuit: Answer = lambda e, v, o, u: e @ v @ o @ u,
+    copied: Answer = lambda circuit: own(circuit.argmax(axis=1)),
+    end: Answer = lambda found: float(np.mean(found)),
+) -> Answer:
+    """Take the share of the words that are copied, with a step replaced by a wrong one."""
+    return lambda *matrices: end(copied(circuit(*matrices)))
+
+
 def of_circuit(measure: Callable[[NDArray], Any]) -> Answer:
     """Measure the product of the four matrices."""
     return lambda embedding, w_v, w_o, unembedding: measure(embedding @ w_v @ w_o @ unembedding)
 
 
-def of_another(circuit: Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]) -> Answer:
-    """Score another matrix, made of the four in the order of the arguments."""
-    return lambda *matrices: own(circuit(*matrices).argmax(axis=1))
-
-
-def own(best: NDArray) -> float:
-    return float(np.mean(best == np.arange(best.size)))
+def own(best: NDArray) -> NDArray:
+    return best == np.arange(best.size)
 
 
 def softmax_of(circuit: NDArray) -> NDArray:
@@ -82,41 +87,41 @@ def softmax_of(circuit: NDArray) -> NDArray:
 MISTAKES = known_mistakes(
     "columns: The largest entry of each column is looked for: row i says what attending to word i adds, "
     "so argmax runs along axis=1.",
-    of_circuit(lambda circuit: own(circuit.argmax(axis=0))),
+    share(copied=lambda circuit: own(circuit.argmax(axis=0))),
     "smallest: The smallest entry of each row is looked for: the word that is copied has the largest.",
-    of_circuit(lambda circuit: own(circuit.argmin(axis=1))),
+    share(copied=lambda circuit: own(circuit.argmin(axis=1))),
     "largest-size: Entries are compared by their size, without their signs: a large negative one lowers "
     "a score.",
-    of_circuit(lambda circuit: own(np.abs(circuit).argmax(axis=1))),
+    share(copied=lambda circuit: own(np.abs(circuit).argmax(axis=1))),
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
-    of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > 0))),
+    share(copied=lambda circuit: np.diag(circuit) > 0),
     "zero-for-own: With 0 in place of the own entry, a row below 0 is never counted: put -inf there.",
-    of_circuit(lambda c: float(np.mean(np.diag(c) > (c * (1 - np.eye(len(c)))).max(axis=1)))),
+    share(copied=lambda c: np.diag(c) > (c * (1 - np.eye(len(c)))).max(axis=1)),
     "above-the-mean: An own entry above the row's mean counts here: it must be the row's largest.",
-    of_circuit(lambda circuit: float(np.mean(np.diag(circuit) > circuit.mean(axis=1)))),
+    share(copied=lambda circuit: np.diag(circuit) > circuit.mean(axis=1)),
     "count: This is how many words are copied: divide by V, or take the mean.",
-    of_circuit(lambda circuit: int((circuit.argmax(axis=1) == np.arange(len(circuit))).sum())),
+    share(end=lambda found: int(found.sum())),
     "list-of-booleans: This says of each word whether it is copied: take the mean, one number.",
-    of_circuit(lambda circuit: circuit.argmax(axis=1) == np.arange(len(circuit))),
+    share(end=np.array),
     "not-copied: This is the share of the words that are not copied.",
-    of_circuit(lambda circuit: 1 - own(circuit.argmax(axis=1))),
+    share(end=lambda found: 1 - float(np.mean(found))),
     "weights: This is a mean of softmax weights: ask for each word whether its own entry is the largest.",
     of_circuit(lambda circuit: float(np.diag(softmax_of(circuit)).mean())),
     "mean-of-diagonal: This is the mean of words' own entries: ask if each is its row's largest.",
     of_circuit(lambda circuit: float(np.diag(circuit).mean())),
     of_circuit(lambda circuit: float(np.trace(circuit))),
     "head-left-out: The head is left out: embedding @ w_v @ w_o @ unembedding, with w_v and w_o.",
-    of_another(lambda e, v, o, u: e @ u),
+    share(circuit=lambda e, v, o, u: e @ u),
     "residual-added: The words' own vectors are added: what the head passes on is the product of the "
     "four matrices alone.",
-    of_another(lambda e, v, o, u: (e + e @ v @ o) @ u),
+    share(circuit=lambda e, v, o, u: (e + e @ v @ o) @ u),
     "matrices-exchanged: w_v and w_o are taken from the wrong side: embedding @ w_v @ w_o @ unembedding.",
-    of_another(lambda e, v, o, u: e @ o.T @ v.T @ u),
+    share(circuit=lambda e, v, o, u: e @ o.T @ v.T @ u),
     "embedding-twice: The embedding is used in place of the unembedding: the scores of words come from "
     "unembedding.",
-    of_another(lambda e, v, o, u: e @ v @ o @ e.T),
+    share(circuit=lambda e, v, o, u: e @ v @ o @ e.T),
     "unembedding-twice: The unembedding is used in place of the embedding: words go in by embedding.",
-    of_another(lambda e, v, o, u: u.T @ v @ o @ u),
+    share(circuit=lambda e, v, o, u: u.T @ v @ o @ u),
     "circuit-returned: This is the matrix of all scores: return the share of the words that are copied.",
     of_circuit(lambda circuit: circuit),
 )

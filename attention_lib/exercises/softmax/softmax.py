@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
     EPSILONS,
     cut_to_integers,
-    divided_by_sum,
     hard_softmax,
     in_rows_of_memory,
     plain_softmax,
@@ -58,6 +58,16 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 1.0, (6, 1)))
 
 
+def row_sums(numbers: NDArray, axis: int) -> NDArray:
+    return numbers.sum(axis=axis, keepdims=True)
+
+
+@composable
+def divided(power: Answer = np.exp, by: Answer = row_sums) -> Answer:
+    """Divide the exponentials by their sums, with a step replaced by a wrong one."""
+    return lambda scores, axis=-1: power(scores) / by(power(scores), axis)
+
+
 MISTAKES = known_mistakes(
     "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
     lambda scores, axis=-1: plain_softmax(scores, None),
@@ -69,9 +79,9 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: plain_softmax(scores, 1),
     "keepdims-missing: The sums have lost their axis, so they do not line up with the scores: use "
     "keepdims=True.",
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis),
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[..., None],
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum(axis=axis)[:, None],
+    divided(by=lambda numbers, axis: numbers.sum(axis=axis)),
+    divided(by=lambda numbers, axis: numbers.sum(axis=axis)[..., None]),
+    divided(by=lambda numbers, axis: numbers.sum(axis=axis)[:, None]),
     "one-maximum: The largest score of the whole array is subtracted: a row far below it loses "
     "its digits in float32. Subtract each row's own maximum, along axis, or none.",
     lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
@@ -82,26 +92,26 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
-    lambda scores, axis=-1: divided_by_sum(scores, axis),
+    divided(power=np.positive),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
     lambda scores, axis=-1: np.exp(scores),
     "sign-wrong: The exponent has the wrong sign: a larger score gets a larger weight, exp(score).",
-    lambda scores, axis=-1: plain_softmax(-scores, axis),
+    divided(power=lambda scores: np.exp(-scores)),
     "base-2: These are powers of 2: use np.exp, powers of e.",
-    lambda scores, axis=-1: divided_by_sum(np.exp2(scores), axis),
+    divided(power=np.exp2),
     "base-10: These are powers of 10: use np.exp, powers of e.",
-    lambda scores, axis=-1: divided_by_sum(10.0**scores, axis),
+    divided(power=lambda scores: 10.0**scores),
     "divided-by-largest: You divide by the largest exponential: divide by the sum of the row.",
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).max(axis=axis, keepdims=True),
+    divided(by=lambda numbers, axis: numbers.max(axis=axis, keepdims=True)),
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
-    lambda scores, axis=-1: np.exp(scores) / np.exp(scores).mean(axis=axis, keepdims=True),
+    divided(by=lambda numbers, axis: numbers.mean(axis=axis, keepdims=True)),
     "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their sum.",
-    lambda s, axis=-1: np.exp(s) / np.linalg.norm(np.exp(s), axis=axis, keepdims=True),
+    divided(by=lambda numbers, axis: np.linalg.norm(numbers, axis=axis, keepdims=True)),
     "divided-by-scores: You divide by the sum of the scores: divide by that of their exponentials.",
     lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
     "and with the constant the weights no longer sum to 1. Leave it out.",
-    *map(lambda e: lambda scores, axis=-1: divided_by_sum(np.exp(scores), axis, e), EPSILONS),
+    *(divided(by=lambda numbers, axis, e=small: row_sums(numbers, axis) + e) for small in EPSILONS),
     *map(lambda e: lambda scores, axis=-1: softmax_with_epsilon(scores, e, axis), EPSILONS),
     "logarithms: These are the logarithms of the weights: return the weights themselves.",
     lambda scores, axis=-1: np.log(softmax(scores, axis)),
