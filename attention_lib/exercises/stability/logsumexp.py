@@ -102,6 +102,9 @@ MISTAKES = known_mistakes(
     "one-maximum: You shift by the maximum of the whole array: a row far below it underflows to "
     "log(0). Take each row's own maximum.",
     log_of_sum(shift=lambda scores, axis: scores.max()),
+    "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
+    "begin at -inf, or with the first score.",
+    log_of_sum(shift=lambda scores, axis: np.maximum(maxima(scores, axis), 0)),
     "maximum-alone: This is the maximum alone: add log(sum of exp(s - m)).",
     lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
     "no-logarithm: This is the sum of the exponentials: return its logarithm.",

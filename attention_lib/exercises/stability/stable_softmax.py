@@ -86,6 +86,11 @@ MISTAKES = known_mistakes(
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
     in_rows_of_memory(stable_softmax),
+    "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
+    "begin at -inf, or with the first score.",
+    lambda scores, axis=-1: shifted_softmax(
+        scores, np.maximum(scores.max(axis=axis, keepdims=True), 0), axis
+    ),
     "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
     lambda scores, axis=-1: shifted_softmax(scores, scores.mean(axis=axis, keepdims=True), axis),
     "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
