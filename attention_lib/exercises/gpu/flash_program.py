@@ -60,7 +60,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     # Off CUDA each tile takes milliseconds: as few as show what a case is for.
     yield Case(*draw_heads(rng, 2, 32, 32, 16), is_causal=True, tile=(16, 16))
     yield Case(*draw_heads(rng, 2, 40, 40, 16), is_causal=True, tile=(32, 16))
-    yield Case(*draw_heads(rng, 2, 30, 21, 32), is_causal=True, tile=(16, 32))
+    yield Case(*draw_heads(rng, 2, 40, 21, 32), is_causal=True, tile=(16, 16))  # rows past the keys
     yield Case(*draw_heads(rng, 1, 18, 50, 16, "float16"), is_causal=True, tile=(16, 16))
 
 
@@ -194,6 +194,9 @@ MISTAKES = known_mistakes(
     "future-unmasked: Blocks that reach into the future of some rows go without a mask: every row "
     "of the tile sees the keys up to its first row's own, tile * ROWS, and no more.",
     Edited(changed(SEEN, "tile * ROWS + 1", "tile * ROWS + ROWS")),
+    "whole-past-end: With more queries than keys the blocks without a mask go beyond the last key: the "
+    "keys that every row of the tile sees are at most key_length.",
+    Edited(changed(SEEN, "tl.minimum(key_length, tile * ROWS + 1)", "tile * ROWS + 1")),
     "stops-too-early: The keys stop too early: the last row of the tile sees the keys up to tile "
     "* ROWS + ROWS - 1.",
     Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS")),
