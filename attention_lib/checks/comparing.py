@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -13,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.observation import Observation
-from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.cases import SLACK, Expected, Trial
+from attention_lib.checks.calls.tensors import as_numbers, is_tensor, precision_of, short_dtype
+from attention_lib.checks.cases import EXACT, SLACK, Expected, Trial
 from attention_lib.checks.wording import described, distinguished
 
 NUMERIC = (np.ndarray, np.generic, int, float)
@@ -143,6 +144,26 @@ class Comparison:
         if case.verify:
             return self.problem is not None
         return self.parts is None or any(part.is_wrong for part in self.parts)
+
+
+def in_own_dtype(one: Comparison) -> Comparison:
+    """Compare a result of a narrower dtype than asked for by the tolerance of its own."""
+    values = [part.value for part in one.parts or () if hasattr(part.value, "dtype")]
+    own = [precision_of(value) if is_tensor(value) else _limits_of(value) for value in values]
+    coarsest = max(filter(None, own), key=lambda limits: float(limits.eps), default=EXACT)
+    factor = float(coarsest.eps) / float(one.trial.precision.eps)
+    if factor <= 1 or not one.about_dtype:
+        return one
+    allowed = one.trial.allowed
+    scaled = (
+        tuple(factor * each for each in allowed) if isinstance(allowed, tuple) else factor * allowed
+    )
+    trial = dataclasses.replace(one.trial, allowed=scaled, precision=coarsest)
+    return dataclasses.replace(one, trial=trial)
+
+
+def _limits_of(value: Any) -> Any:
+    return np.finfo(value.dtype) if value.dtype.kind == "f" else None
 
 
 def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str | None:

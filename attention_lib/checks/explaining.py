@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.chance import leaves, share_a_size
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.comparing import Comparison, in_own_dtype
 from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
 from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
@@ -46,7 +46,13 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
         return ""
     if "Besides" in first.sentence or first.comparison.seen.refused_call:
         return ""
-    kinds = {_kind_of(first.comparison), "raises"}  # `problems.beside` tells of missing errors
+    if not first.mistake and not first.edit:  # there may be wrong numbers behind the dtype
+        comparisons = [in_own_dtype(one) for one in attempt.comparisons]
+        attempt = dataclasses.replace(attempt, comparisons=comparisons)
+    kinds = {
+        _kind_of(in_own_dtype(first.comparison)),
+        "raises",
+    }  # `problems.beside` tells of missing errors
     if not report and not first.comparison.stopped:
         kinds.add("spoiled")  # next to wrong numbers, NaN in another call misleads
     rest = [

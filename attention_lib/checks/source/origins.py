@@ -201,8 +201,14 @@ class _Run:
         return result
 
     def _index(self, number: int, value: Any) -> Any:
-        if isinstance(value, int | np.integer) and value < 0:
-            words = f"{self._place(number)} is {value}: a negative index counts from the end."
+        is_negated = isinstance(self._nodes[number], ast.UnaryOp)
+        if isinstance(value, int | np.integer) and (not value if is_negated else value < 0):
+            rule = (
+                "-0 counts from the beginning, not from the end"
+                if is_negated
+                else "a negative index counts from the end"
+            )
+            words = f"{self._place(number)} is {value}: {rule}."
             self._events.setdefault((number, "index"), words)
         return value
 
@@ -334,6 +340,12 @@ class _Watched(ast.NodeTransformer):
             return node
         result = self._watched("__operation__", own, [node.left, node.right])
         return self._watched("__index__", own, [result]) if is_index else result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        own, is_index = copy.deepcopy(node), id(node) in self._indices
+        self.generic_visit(node)
+        is_negated = is_index and isinstance(node.op, ast.USub)
+        return self._watched("__index__", own, [node]) if is_negated else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         own = copy.deepcopy(node)

@@ -28,9 +28,14 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Leave out one statement."""
     for index, statement in enumerate(block):
         if isinstance(statement, (ast.Assign, ast.AugAssign, ast.If)) and len(block) > 1:
-            what = _quoted(statement)
+            what, rank = _quoted(statement), 5
             fault = f"{what} does not belong there"
-            yield 5, block[:index] + block[index + 1 :], f"leave out {what}", fault
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+                rank, fault = (
+                    1,
+                    f"what is returned below {what} is wrong, and what follows is right there",
+                )
+            yield rank, block[:index] + block[index + 1 :], f"leave out {what}", fault
 
 
 def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
@@ -41,12 +46,7 @@ def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             fault = (
                 f"the condition {what} does not belong there: what stands below it is right always"
             )
-            yield (
-                1,
-                [*block[:index], *statement.body, *block[index + 1 :]],
-                f"leave out {what}",
-                fault,
-            )
+            yield 1, block[:index] + statement.body + block[index + 1 :], f"leave out {what}", fault
 
 
 def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:

@@ -57,6 +57,11 @@ def first_to_last(documents: NDArray) -> NDArray:
     return mask
 
 
+def stretches(documents: NDArray) -> NDArray:
+    stretch = np.cumsum(np.diff(documents, prepend=documents[:1]) != 0)
+    return stretch[:, None] == stretch
+
+
 MISTAKES = known_mistakes(
     "causal: The future is forbidden as well: here the document alone decides, before or after. "
     "causal_mask is joined later.",
@@ -68,32 +73,30 @@ MISTAKES = known_mistakes(
     "inverted: The mask is inverted: True is where query and key are of one document.",
     lambda documents: ~document_mask(documents),
     "neighbors-alone: Only neighbors are compared: each position is compared with every other.",
-    lambda documents: document_mask(documents) & (np.abs(distances(documents.size)) <= 1),
+    joined(allowed=lambda distance: np.abs(distance) <= 1),
     "diagonal-alone: Each position sees itself alone: all positions of its document are allowed.",
     lambda documents: np.eye(documents.size, dtype=bool),
     "diagonal-missing: The diagonal is missing: a position is of its own document.",
-    lambda documents: document_mask(documents) & (distances(documents.size) != 0),
+    joined(allowed=lambda distance: distance != 0),
     "earlier-documents-allowed: Documents with smaller numbers are allowed as well: the numbers only "
     "tell documents apart, so compare with ==.",
-    lambda documents: documents[:, None] >= documents,
-    lambda documents: documents[:, None] <= documents,
+    joined(same=lambda documents: documents[:, None] >= documents),
+    joined(same=lambda documents: documents[:, None] <= documents),
     "neighboring-documents-allowed: Numbers that differ by 1 are allowed as well: compare with ==.",
-    lambda documents: np.abs(documents[:, None] - documents) <= 1,
+    joined(same=lambda documents: np.abs(documents[:, None] - documents) <= 1),
     "nothing-forbidden: Nothing is forbidden: keys of other documents must be False.",
     lambda documents: np.ones((documents.size,) * 2, bool),
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
     lambda documents: documents == documents[0],
     lambda documents: documents == documents,
     "products: Numbers are multiplied: two of them are of one document where they are equal.",
-    lambda documents: np.outer(documents, documents) > 0,
+    joined(same=lambda documents: np.outer(documents, documents) > 0),
     "first-to-last: All from a document's first position to its last is allowed, and others may lie "
     "between: compare the numbers with ==.",
-    first_to_last,
+    joined(same=first_to_last),
     "stretches: Stretches are numbered, so a document that comes again counts as a new one: compare "
     "the numbers themselves, documents[:, None] == documents.",
-    lambda documents: (
-        (part := np.cumsum(np.diff(documents, prepend=documents[:1]) != 0))[:, None] == part
-    ),
+    joined(same=stretches),
     "sorted: The documents are taken in the order of their numbers, as np.unique returns them: compare "
     "the numbers where they stand.",
     joined(same=lambda documents: document_mask(np.sort(documents))),

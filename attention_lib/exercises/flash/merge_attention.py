@@ -109,16 +109,22 @@ def merging(
 
 
 def mixing_by(
-    share: Callable[[NDArray], NDArray], join: Callable[[NDArray, NDArray], NDArray]
+    share: Callable[[NDArray], NDArray],
+    join: Callable[[NDArray, NDArray], NDArray],
+    whole: Callable[[NDArray], NDArray] = np.positive,
 ) -> Answer:
-    """Make an answer that mixes by shares of the single log-sum-exps, and not of the joined one."""
+    """Make an answer that mixes by shares of the single log-sum-exps, and of a whole of these."""
 
     def answer(left: Pair, right: Pair) -> Pair:
         with np.errstate(all="ignore"):
             a, b = (share(part[1])[..., None] for part in (left, right))
-            return (a * left[0] + b * right[0]) / (a + b), join(left[1], right[1])
+            return (a * left[0] + b * right[0]) / whole(a + b), join(left[1], right[1])
 
     return answer
+
+
+def never_zero(total: NDArray) -> NDArray:
+    return np.where(total == 0, 1, total)
 
 
 def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
@@ -177,11 +183,13 @@ MISTAKES = known_mistakes(
     "logsumexp - the joined one).",
     mixing_by(np.positive, np.logaddexp),
     "exp-overflows-and-empty: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp "
-    "does. And -inf - (-inf), without keys on both sides, is NaN: subtract 0 there.",
+    "does. And without keys on both sides the output is NaN, of -inf - (-inf) or of 0 / 0: it is 0 there.",
     merging(join=overflowing_join, anchor=no_anchor),
-    "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
     mixing_by(np.exp, overflowing_join),
     mixing_by(np.exp, np.logaddexp),
+    "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
+    mixing_by(np.exp, overflowing_join, never_zero),
+    mixing_by(np.exp, np.logaddexp, never_zero),
     merging(join=overflowing_join),
     "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",

@@ -115,6 +115,9 @@ def synchronize(device: Any) -> None:
 MISTAKES = known_mistakes(
     "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
     timer(warm=0),
+    "one-call-short: The call that warms up is one of the repeats, and one time is missing: call fn() "
+    "once more, untimed, before them.",
+    timer(warm=0, of=lambda times: statistics.median(times[1:] or [0.0])),
     "mean: This is the mean, which one slow call drags away: take the median.",
     timer(of=statistics.mean),
     "fastest: This is the fastest call: take the median.",

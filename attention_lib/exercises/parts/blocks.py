@@ -171,6 +171,10 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
         {"weigh": lambda scores, old, new: np.exp(scores - np.where(np.isinf(old), new, old))},
         {"weigh": lambda scores, old, new: np.exp(scores - old), "first": 0.0},
     ),
+    "own-maximum: A block's exponentials are taken with the maximum of that block alone, and the sums "
+    "so far have another one: take exp(score − maximum) with the larger of the two.": (
+        {"weigh": lambda scores, old, new: np.exp(scores - row_maximum(scores))},
+    ),
     "softmax-in-every-block: The weights of each block are divided by its own sum: take exp(score − "
     "maximum) alone, and divide once, at the very end.": (
         {"weigh": lambda scores, old, new: plain_softmax(scores - new)},
