@@ -75,16 +75,12 @@ def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake
 
 def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
     """Mark a maker of wrong answers, so that two of its mistakes can be made in one answer."""
-    signature = inspect.signature(make)
+    names = tuple(inspect.signature(make).parameters)
 
     @functools.wraps(make)
     def made(*args: Any, **named: Any) -> Answer:
         answer: Any = make(*args, **named)
-        parts = dict(signature.bind(*args, **named).arguments)
-        for name, parameter in signature.parameters.items():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                parts |= parts.pop(name, {})
-        answer.composed = made, parts
+        answer.composed = made, dict(zip(names, args, strict=False)) | named
         return answer
 
     return made
