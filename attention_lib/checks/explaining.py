@@ -133,7 +133,7 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
         found = problem if np.shape(one.seen.value) not in shapes else None
     sentence = found.sentence.removeprefix(TOGETHER) if found else ""
     if problem.sentence in report.sentence:
-        sentence = sentence.removeprefix(problem.sentence).lstrip()
+        sentence = sentence.removeprefix(problem.sentence).lstrip(". ")
     if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
         return ""  # probably one fault that fails in two ways
     return sentence

@@ -18,6 +18,8 @@ REMEDIES = {
     "boolean index did not match": "A mask of another shape is broadcast first, as np.where does.",
     "except for the concatenation axis must match": "np.concatenate joins along the axis that "
     "grows, axis=-2 for rows: all other axes must be equal, also those before it.",
+    "'tuple' object does not support item assignment": "A tuple cannot be changed, and an argument "
+    "should not be: make a new tuple.",
     "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
     "two axes with np.swapaxes, counted from the end.",
     "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "

@@ -54,7 +54,7 @@ class FailingLine:
         if not isinstance(node, ast.expr) or not self._is_pure(node):
             return UNKNOWN
         try:
-            code = compile(ast.Expression(node), "<operand>", "eval")
+            code = compile(ast.unparse(node), "<operand>", "eval")  # also what is stored
             with np.errstate(all="ignore"):
                 return eval(code, self.frame.f_globals, dict(self.frame.f_locals))
         except Exception:

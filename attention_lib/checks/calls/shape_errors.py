@@ -202,7 +202,7 @@ def _mended_broadcast(
     places = [
         place
         for place in range(len(shape) + 1)
-        if _joined(target, (*shape[:place], 1, *shape[place:])) == target
+        if _joined(target, (*shape[:place], 1, *shape[place:])) is not None
     ]
     if len(places) != 1:
         return ""
@@ -259,6 +259,8 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
     """Say that a reduction has to keep its axis, if the shapes fit then."""
     made: Any = line.origin(operand.id) if isinstance(operand, ast.Name) else None
     call = made.value if made is not None else operand
+    if is_moved := getattr(getattr(call, "func", None), "attr", "") == "expand_dims":
+        call = call.args[0]
     name = getattr(getattr(call, "func", None), "attr", "")
     if not isinstance(call, ast.Call) or name not in REDUCTIONS:
         return ""
@@ -276,6 +278,8 @@ def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...
         return ""
     if given:
         return f" Whatever {ast.unparse(given[0])} is, this {name} has to keep its axis, with length 1."
+    if is_moved:
+        return f" The {name} loses its axis, and expand_dims puts it elsewhere: {keyword} keeps it in its place."
     return f" The {name} loses its axis: {keyword} keeps it, with length 1."
 
 

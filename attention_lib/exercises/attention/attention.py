@@ -28,7 +28,6 @@ from attention_lib.exercises.parts.attention import (
     as_numbers,
     attention_magnitude,
     attention_with,
-    dot_products,
     filled_by,
     inverse_root,
     inverted,
@@ -161,13 +160,6 @@ def scaled_by(number: float) -> Answer:
 
 
 @by_name(attention)
-def mask_scaled(query, key, value, mask, scale):
-    by = inverse_root(query, key, value) if scale is None else scale
-    weights = softmax_or_zeros(masked_scores(dot_products(query, key), mask) * by)
-    return weights @ value, weights
-
-
-@by_name(attention)
 def weights_scaled(query, key, value, mask, scale):
     _, weights = attention(query, key, value, mask, 1.0)
     weights = weights * (inverse_root(query, key, value) if scale is None else scale)
@@ -289,7 +281,7 @@ MISTAKES = known_mistakes(
     "scaled-after-softmax: The weights are scaled after softmax: scale the scores before it.",
     weights_scaled,
     "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",
-    mask_scaled,
+    attention_with(scaled_last=True),
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
     attention_with(masked=lambda scores, mask: scores),
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",

@@ -54,6 +54,7 @@ def attention_with(
     ),
     dot: Callable[[NDArray, NDArray], NDArray] = dot_products,
     masked: Masked = masked_scores,
+    scaled_last: bool = False,
     weigh: Callable[[NDArray], NDArray] = softmax_or_zeros,
     after_softmax: Callable[[NDArray, NDArray | None], NDArray] = lambda weights, mask: weights,
     mix: Callable[[NDArray, NDArray], NDArray] = np.matmul,
@@ -71,7 +72,8 @@ def attention_with(
     @by_name(attention)
     def answer(query, key, value, mask, scale):
         by = choose_scale(default_scale(query, key, value), scale if is_given(scale) else None)
-        scores = masked(dot(query, key) * by, mask)
+        scores = dot(query, key)
+        scores = masked(scores, mask) * by if scaled_last else masked(scores * by, mask)
         weights = after_softmax(weigh(scores), mask)
         return result(mix(weights, value), weights, scores)
 

@@ -114,6 +114,11 @@ MISTAKES = known_mistakes(
     "powers-of-weights: Weights at temperature 1 are raised to the power 1/T: those that "
     "underflowed to 0 stay 0. Divide the scores first.",
     checked(lambda scores, t, axis: divided_by_sum(softmax(scores, axis) ** (1 / t), axis)),
+    checked(
+        lambda s, t, axis: divided_by_sum(
+            np.exp(s - s.max(axis=axis, keepdims=True)) ** (1 / t), axis
+        )
+    ),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
     "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",

@@ -143,6 +143,7 @@ MISTAKES = known_mistakes(
     "order-for-its-inverse: The weights are put in order, and the same order does not bring them back: "
     "its inverse does, np.argsort(order), or np.put_along_axis with order.",
     taken_twice,
+    lambda weights, p: taken_twice(weights, p) if p < 1 else top_p(weights, p),
     lambda weights, p: normalized(np.where(taken_twice(weights, p) > 0, weights, 0)),
     "softmax-again: Softmax is taken of the weights kept: divide them by their sum.",
     lambda weights, p: softmax(np.where(top_p(weights, p) > 0, weights, -np.inf)),

@@ -60,6 +60,8 @@ def always(dtype: type) -> Answer:
 MISTAKES = known_mistakes(
     "whole-number: A whole number is not near enough: take the logarithm of np.finfo(dtype).max.",
     exponent(cut=math.floor),
+    "one-decimal: One decimal is not near enough: take the logarithm of np.finfo(dtype).max.",
+    exponent(cut=lambda x: math.floor(10 * x) / 10),
     "largest-number: This is the largest number itself: the x you look for has exp(x) equal to it.",
     exponent(log=float),
     "powers-of-2: This counts powers of 2, and exp those of e: take the natural logarithm of the "

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
 from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
@@ -39,6 +40,20 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.5e307, -8.9e307]]))
 
 
+@composable
+def shifted(
+    outside: float = 1.0, sum_axis: Answer = lambda axis: axis, log: Answer = np.log
+) -> Answer:
+    """Subtract the maximum and the logarithm of the sum, with a step replaced by a wrong one."""
+
+    def answer(scores: NDArray, axis: int = -1) -> NDArray:
+        top = scores.max(axis=axis, keepdims=True)
+        total = np.exp(scores - top).sum(axis=sum_axis(axis), keepdims=True)
+        return scores - outside * top - log(total)
+
+    return answer
+
+
 MISTAKES = known_mistakes(
     "log-of-zero: This is the logarithm of the computed weights: a weight that underflows to 0 "
     "has logarithm -inf. Subtract logsumexp from the scores instead.",
@@ -64,12 +79,12 @@ MISTAKES = known_mistakes(
     "weights: These are the weights: return their logarithms.",
     lambda scores, axis=-1: stable_softmax(scores, axis),
     "maximum-inside-exp-only: The maximum is subtracted in exp only: subtract it outside as well.",
-    lambda scores, axis=-1: (
-        scores
-        - np.log(
-            np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True)
-        )
-    ),
+    shifted(outside=0),
+    "maximum-twice: The maximum is subtracted twice: the scores less the maximum go with the logarithm "
+    "of the sum alone.",
+    shifted(outside=2),
+    "sum-along-last-axis: The exponentials are added up along the last axis: use the axis you are given.",
+    shifted(sum_axis=lambda axis: -1),
     "maximum-outside-exp-only: The maximum is subtracted outside of exp only: subtract it inside as "
     "well, where exp overflows.",
     lambda scores, axis=-1: (
@@ -84,13 +99,9 @@ MISTAKES = known_mistakes(
         scores - scores.max() - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
     ),
     "logarithm-missing: The sum of the exponentials is subtracted: subtract its logarithm.",
-    lambda scores, axis=-1: (
-        scores
-        - scores.max(axis=axis, keepdims=True)
-        - 1 / stable_softmax(scores, axis).max(axis=axis, keepdims=True)
-    ),
+    shifted(log=np.positive),
     "only-maximum: Only the maximum is subtracted: the logarithm of the sum is missing.",
-    lambda scores, axis=-1: scores - scores.max(axis=axis, keepdims=True),
+    shifted(log=np.zeros_like),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     lambda scores, axis=-1: log_softmax(scores, -1),
     "whole-array: You take the whole array as one row: use the axis you are given.",
