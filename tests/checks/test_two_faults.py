@@ -259,6 +259,23 @@ def test_one_fault_that_fails_in_two_ways_is_named_once():
     assert "Besides" not in sentence_of(answer)
 
 
+def test_numbers_behind_a_narrow_dtype_are_explained_besides():
+    torch = pytest.importorskip("torch")
+
+    def answer(query, key, value, is_causal=False):
+        query, key, value = query.float(), key.float(), value.float()
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        if is_causal:
+            later = scores.shape[-1] - scores.shape[-2]
+            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
+            scores = scores.masked_fill(~ones.tril(later), -torch.inf)
+        return scores.softmax(dim=-1) @ value
+
+    told, besides = sentence_of(answer, "torch_attention").split(" Besides: ")
+    assert "returned dtype float32" in told
+    assert "aligned at the bottom right" in besides
+
+
 def test_a_tensor_on_another_device_is_named_besides():
     torch = pytest.importorskip("torch")
 

@@ -117,6 +117,15 @@ def _misspelt(values):
     return np.exp(value)  # noqa: F821
 
 
+def _maximum_put_last(x, axis=0):
+    x -= np.expand_dims(x.max(axis=axis), -1)
+    return x
+
+
+def _queries_without_an_axis(weights, values):
+    return weights[..., None] * values
+
+
 def _too_early(values):
     total = total + values.sum()  # noqa: F821
     return total
@@ -136,6 +145,16 @@ def _too_early(values):
             _sum_without_its_axis,
             (ROWS,),
             "The sum loses its axis: keepdims keeps it, with length 1.",
+        ),
+        (
+            _maximum_put_last,
+            (ROWS.copy(),),
+            "The max loses its axis, and expand_dims puts it elsewhere: keepdims keeps it in its place.",
+        ),
+        (
+            _queries_without_an_axis,
+            (np.ones((2, 3, 5)), np.ones((2, 5, 6))),
+            "`values` lacks an axis of length 1 before its last 2 axes.",
         ),
         (
             _row_that_lost_an_axis,

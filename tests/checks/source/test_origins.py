@@ -41,6 +41,14 @@ def _column_before_the_first(length, window):
     return mask
 
 
+def _last_none(lengths, max_length):
+    mask = np.ones((len(lengths), max_length), dtype=bool)
+    for row, length in zip(mask, lengths, strict=True):
+        padding = max_length - length
+        row[-padding:] = False
+    return mask
+
+
 def _nan_is_left_out(scores, axis=-1):
     exps = np.exp(scores)
     shares = np.where(np.isfinite(exps), exps / exps, 0)
@@ -79,6 +87,7 @@ def _overflow_and_0_by_0_in_torch(query, key, value):
             "sliding_window_mask",
             "`i - back` is -1: a negative index counts",
         ),
+        (_last_none, "padding_mask", "`-padding` is 0: -0 counts from the beginning, not from"),
     ],
 )
 def test_line_is_named(answer, exercise, origin, monkeypatch):
