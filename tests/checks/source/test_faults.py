@@ -41,7 +41,7 @@ def _faults(line, repaired):
         ("x = y", "x += y", "forgets the value from before"),
         ("x = x.shape[1]", "x = x.shape[-1]", "`1` counts the axis from the front"),
         ("if y: x = y", "x = y", "condition `if y:` (line 2) does not belong there"),
-        ("if y: return y\n    x = y", "x = y", "what is returned below `if y:` (line 2) is wrong"),
+        ("if y: return y\n    x = y", "x = y", "is returned below `if y:` (line 2) is wrong"),
         ("np.exp(x)", "x = np.exp(x)", "computes a value and does not keep it"),
     ],
 )
