@@ -149,8 +149,7 @@ class Comparison:
 def in_own_dtype(one: Comparison) -> Comparison:
     """Compare a result of a narrower dtype than asked for by the tolerance of its own."""
     values = [part.value for part in one.parts or () if hasattr(part.value, "dtype")]
-    own = [precision_of(value) if is_tensor(value) else _limits_of(value) for value in values]
-    coarsest = max(filter(None, own), key=lambda limits: float(limits.eps), default=EXACT)
+    coarsest = max(map(_limits_of, values), key=lambda limits: float(limits.eps), default=EXACT)
     factor = float(coarsest.eps) / float(one.trial.precision.eps)
     if factor <= 1 or not one.about_dtype:
         return one
@@ -163,7 +162,9 @@ def in_own_dtype(one: Comparison) -> Comparison:
 
 
 def _limits_of(value: Any) -> Any:
-    return np.finfo(value.dtype) if value.dtype.kind == "f" else None
+    if is_tensor(value):
+        return precision_of(value) or EXACT
+    return np.finfo(value.dtype) if value.dtype.kind == "f" else EXACT
 
 
 def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str | None:

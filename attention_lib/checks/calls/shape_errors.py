@@ -153,9 +153,18 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Compare):
         return [node.left, *node.comparators]
     name = getattr(getattr(node, "func", None), "attr", "")
-    if isinstance(node, ast.Call) and name in ("where", "maximum", "minimum", "multiply", "add"):
-        return list(node.args)
-    if isinstance(node, ast.Call) and name in ("subtract", "divide", "power", "logaddexp"):
+    names = [
+        "where",
+        "maximum",
+        "minimum",
+        "multiply",
+        "add",
+        "subtract",
+        "divide",
+        "power",
+        "logaddexp",
+    ]
+    if isinstance(node, ast.Call) and name in names:
         return list(node.args)
     if isinstance(node, ast.Call) and name == "masked_fill":
         return [node.func.value, node.args[0]]  # type: ignore[attr-defined]

@@ -146,14 +146,8 @@ MISTAKES = known_mistakes(
     merging(anchor=no_anchor),
     "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
     "parts is (0, -inf).",
-    lambda left, right: (
-        merge_attention(left, right)[0],
-        np.nan_to_num(merge_attention(left, right)[1], neginf=0.0),
-    ),
-    lambda left, right: (
-        merge_attention(left, right)[0],
-        np.nan_to_num(merge_attention(left, right)[1]),
-    ),
+    merging(told=lambda left, right: np.nan_to_num(np.logaddexp(left, right), neginf=0.0)),
+    merging(told=lambda left, right: np.nan_to_num(np.logaddexp(left, right))),
     "outputs-averaged: The two outputs are averaged as if both sides had the same weight: the "
     "share of a side is exp(its logsumexp - the joined one).",
     merging(mix=lambda a, b, left, right: (left + right) / 2),

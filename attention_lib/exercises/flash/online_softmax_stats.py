@@ -151,9 +151,12 @@ def from_a_list(blocks: Blocks) -> Pair:
     return maximum, sum(np.exp(block - maximum[..., None]).sum(axis=-1) for block in blocks)
 
 
-def merged(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
-    m = np.maximum(m1, m2)
-    return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
+def totaled(rule: Callable[..., NDArray]) -> Callable[..., Pair]:
+    """Join by a rule for the totals, given both and how far both maxima lie below the joint one."""
+    return lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), rule(t1, t2, m1 - m, m2 - m))
+
+
+merged = totaled(lambda t1, t2, d1, d2: t1 * np.exp(d1) + t2 * np.exp(d2))
 
 
 def replaced_together(ask: Callable[[NDArray], Any]) -> Callable[..., Pair]:
@@ -187,14 +190,6 @@ def one_by_one(
     return answer
 
 
-def without_the_first_total(blocks: Blocks) -> Pair:
-    first, *others = blocks
-    pair = first.max(axis=-1), np.zeros_like(first.max(axis=-1))
-    for block in others:
-        pair = merged(*pair, *stats(block))
-    return pair
-
-
 def of_rows(compute: Callable[[NDArray], Any]) -> Answer:
     """Make an answer that joins all blocks, and computes its result from the whole rows."""
     return lambda blocks: compute(joined(blocks))
@@ -218,25 +213,19 @@ MISTAKES = known_mistakes(
     from_a_list,
     "old-total-uncorrected: The total so far is not corrected: when the maximum grows, it must be "
     "multiplied by exp(old maximum − new maximum).",
-    one_by_one(merge=lambda m1, t1, m2, t2: (np.maximum(m1, m2), t1 + t2)),
-    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 + t2 * np.exp(m2 - m))),
+    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2)),
+    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2 * np.exp(d2))),
     "new-total-uncorrected: The new block's total is not corrected: it must be taken under the "
     "maximum of all blocks so far, which may lie in an earlier one.",
-    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t1 * np.exp(m1 - m) + t2)),
+    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 * np.exp(d1) + t2)),
     "correction-reversed: The correction is reversed: multiply the old total by exp(old maximum − "
     "new maximum), never above 1.",
     one_by_one(
-        merge=lambda m1, t1, m2, t2: (
-            m := np.maximum(m1, m2),
-            np.where(t1 == 0, 0, t1 * np.exp(m - m1)) + t2 * np.exp(m2 - m),
+        merge=totaled(
+            lambda t1, t2, d1, d2: np.where(t1 == 0, 0, t1 * np.exp(-d1)) + t2 * np.exp(d2)
         )
     ),
-    one_by_one(
-        merge=lambda m1, t1, m2, t2: (
-            m := np.maximum(m1, m2),
-            t1 * np.exp(m - m1) + t2 * np.exp(m2 - m),
-        )
-    ),
+    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 * np.exp(-d1) + t2 * np.exp(d2))),
     "all-rows-at-once: The maxima of all rows are replaced, or none: each row keeps the larger of its "
     "own two, np.maximum(old, new).",
     one_by_one(merge=replaced_together(np.any)),
@@ -244,19 +233,18 @@ MISTAKES = known_mistakes(
     "corrected-late: The new block is corrected with the rest: correct the total so far, and add the "
     "block's exponentials after it.",
     one_by_one(
-        merge=lambda m1, t1, m2, t2: (
-            m := np.maximum(m1, m2),
-            (t1 + t2 * np.exp(m2 - m)) * np.where(t1 == 0, 1, np.exp(m1 - m)),
+        merge=totaled(
+            lambda t1, t2, d1, d2: (t1 + t2 * np.exp(d2)) * np.where(t1 == 0, 1, np.exp(d1))
         )
     ),
     "last-maximum: The maximum is that of the last block: keep the larger of the old and the new.",
     one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
     one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
     "last-total: The total is that of the last block: add to what the blocks before it have left.",
-    one_by_one(merge=lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), t2 * np.exp(m2 - m))),
+    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t2 * np.exp(d2))),
     "first-total-lost: The total of the first block is lost: start it with the sum of that "
     "block's exponentials.",
-    without_the_first_total,
+    one_by_one(merge=lambda m1, t1, m2, t2: merged(m1, t1, m2, t2 * np.isfinite(m1))),
     "maximum-starts-at-zero: The maximum starts at 0, which is wrong where all scores are below "
     "0: start at -inf, or with the first block.",
     one_by_one(first=0.0),
