@@ -74,7 +74,7 @@ def _parts(value: Any, expected: Any, allowed: Any, name: str) -> Iterator[Part]
         yield from _parts(one, right, size, inner)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """An answer's call on one case, compared with the expected result; cached."""
 

@@ -116,7 +116,7 @@ def _missing_error(attempt: Attempt) -> Report | None:
 
 def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> str:
     """Explain calls that a report does not explain; empty if nothing is found."""
-    known = [one for one in attempt.comparisons if report.mistake and not _is_among(one, calls)]
+    known = [one for one in attempt.comparisons if report.mistake and one not in calls]
     rest = dataclasses.replace(attempt, comparisons=calls, is_rest=True, known=known)
     problem = rest.problem
     if attempt.is_rest or problem is None or problem.comparison is None:
@@ -330,7 +330,7 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         return None
     table, mistake = attempt.table, cover.hypothesis.mistake
     sentence, shown = cover.hypothesis.sentences[0], cover.shown
-    count, others = len(table.wrong), [one for one in table.wrong if not _is_among(one, shown)]
+    count, others = len(table.wrong), [one for one in table.wrong if one not in shown]
     in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
     report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
     if len(cover.hypothesis.sentences) > 1:
@@ -363,10 +363,6 @@ def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> 
         for one in table.changed
         if not contradict(sentence, one.sentences[0])  # else both say the same
     )
-
-
-def _is_among(one: Comparison, others: Sequence[Comparison]) -> bool:
-    return any(one is other for other in others)
 
 
 def _both(first: str, second: str) -> str:

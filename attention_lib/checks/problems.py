@@ -27,7 +27,7 @@ from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.origins import unrefused, widening
-from attention_lib.checks.source.search import Search, search
+from attention_lib.checks.source.search import Search, Tried, search
 from attention_lib.checks.source.writing import written_line
 from attention_lib.checks.table import Table
 from attention_lib.checks.verdict import Report
@@ -48,6 +48,9 @@ class Attempt:
     reads_source: bool = False  # the answer lives in this process, so its source may be read
     is_rest: bool = False  # some calls are left out, as their fault is explained already
     known: Sequence[Comparison] = ()  # those of them that a known mistake explains
+    tried: Tried = dataclasses.field(
+        default_factory=dict
+    )  # kept for attempts on a part of the calls
 
     @functools.cached_property
     def table(self) -> Table:
@@ -57,7 +60,7 @@ class Attempt:
     @functools.cached_property
     def search(self) -> Search | None:
         """The search for small changes of the answer's source."""
-        return search(self.exercise, self.answer, self.comparisons)
+        return search(self.exercise, self.answer, self.comparisons, self.tried)
 
     @functools.cached_property
     def problem(self) -> Report | None:

@@ -70,7 +70,7 @@ class Table:
     ) -> None:
         self.exercise, self.comparisons = exercise, tuple(comparisons)
         self._like = like  # a table of the same exercise, with cached predictions
-        self._fits: dict[tuple[Hypothesis, int], Fit] = {}
+        self._fits: dict[tuple[Hypothesis, Comparison], Fit] = {}
 
     @cached_property
     def wrong(self) -> list[Comparison]:
@@ -104,7 +104,7 @@ class Table:
 
     def fit(self, hypothesis: Hypothesis, one: Comparison) -> Fit:
         """Compare a hypothesis with one call; cached."""
-        key = hypothesis, id(one)
+        key = hypothesis, one
         if key not in self._fits:
             self._fits[key] = _fit(hypothesis, one)
         return self._fits[key]
@@ -280,7 +280,7 @@ class Table:
         telling = [
             cell
             for cell in self._cells
-            if any(self.wrong[cell[0]] is one for one in cover.shown)
+            if self.wrong[cell[0]] in cover.shown
             and self._is_telling(cell)
             and self.shows(cover.hypothesis.mistake, self.wrong[cell[0]])
         ]

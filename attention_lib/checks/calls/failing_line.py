@@ -7,6 +7,7 @@ with names and shapes.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import types
 from dataclasses import dataclass
@@ -127,10 +128,13 @@ def is_learners(frame: types.FrameType) -> bool:
 def parsed(file: str) -> ast.Module | None:
     """Parse a cell or file; None if its text is missing, too long or malformed."""
     lines = linecache.getlines(file)
-    if not 0 < len(lines) <= 4000:
-        return None
+    return _parsed("".join(lines)) if 0 < len(lines) <= 4000 else None
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module | None:
     try:
-        return ast.parse("".join(lines))
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -172,7 +173,8 @@ def _text_of(node: ast.AST, lines: Sequence[str]) -> str | None:
 Edits = tuple[Edit, ...]  # applied together
 
 
-def edits_of(functions: Sequence[ast.FunctionDef], is_torch: bool) -> list[Edits]:
+@functools.lru_cache(maxsize=1)  # of the answer in hand, which is searched for several faults
+def edits_of(functions: tuple[ast.FunctionDef, ...], is_torch: bool) -> list[Edits]:
     """List the small edits of functions, the likeliest first.
 
     Code that occurs several times, up to variables' names, is also edited in all places at once.

@@ -45,7 +45,7 @@ def origin(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -
         return ""
     spoiled = [one for one in comparisons if is_spoiled(one)]
     marked = spoiled or [one for one in comparisons if one.failed and not one.stopped]
-    free = [one for one in comparisons if not one.stopped and id(one) not in map(id, marked)]
+    free = [one for one in comparisons if not one.stopped and one not in marked]
     if not marked:
         return ""
     run, until = _Run(source), thread_time() + SECONDS

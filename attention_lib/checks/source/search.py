@@ -47,14 +47,21 @@ class Mend:
     answer: Answer
 
 
-def search(exercise: Exercise, answer: Any, comparisons: Sequence[Comparison]) -> Search | None:
+Tried = dict[
+    tuple[Edits, Comparison], bool
+]  # whether a call is right after edits, for all searches of one answer
+
+
+def search(
+    exercise: Exercise, answer: Any, comparisons: Sequence[Comparison], tried: Tried
+) -> Search | None:
     """Start a search; None if there is no source, or no time limit in this thread."""
     source = source_of(answer)
     if source is None or is_kernel(source.function):  # a kernel runs too long
         return None
     if threading.current_thread() is not threading.main_thread():
         return None
-    return Search(exercise, source, comparisons)
+    return Search(exercise, source, comparisons, tried)
 
 
 class _BudgetSpent(Exception):
@@ -65,9 +72,9 @@ class Search:
     """A search among small edits, within a budget of time."""
 
     def __init__(
-        self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison]
+        self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison], tried: Tried
     ) -> None:
-        self._exercise, self._source = exercise, source
+        self._exercise, self._source, self._tried = exercise, source, tried
         failing = [one for one in comparisons if one.failed]
         passing = [one for one in comparisons if not one.failed]
         # The first failing call rules out most edits.
@@ -137,16 +144,20 @@ class Search:
         self._trials += 1
         if self._trials > MOST_TRIALS:
             raise _BudgetSpent
-        answer = self._edited(edits)
-        if answer is None:
-            return 0
-        function, count = self._exercise.on_cases(answer), 0
+        answer, count = None, 0
         for number, one in enumerate(self._calls):
             seconds = min(self._call_seconds, self._seconds_left())
-            seen = _called(function, one.trial.case, seconds)
-            if not seen.out_of_time and _is_right(dataclasses.replace(one, seen=seen)):
+            if (edits, one) not in self._tried:
+                answer = answer or self._edited(edits)
+                if answer is None:
+                    return 0
+                seen = _called(self._exercise.on_cases(answer), one.trial.case, seconds)
+                if seen.out_of_time:
+                    return count
+                self._tried[edits, one] = _is_right(dataclasses.replace(one, seen=seen))
+            if self._tried[edits, one]:
                 count += 1
-            elif number < self._kept or seen.out_of_time:
+            elif number < self._kept:
                 return count
         return count
 

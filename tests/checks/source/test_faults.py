@@ -12,7 +12,7 @@ def _faults(line, repaired):
     source = f"def answer(x, y, axis=-1):\n    {line}\n    return x\n"
     function = ast.parse(source).body[0]
     wanted = ast.dump(ast.parse(source.replace(line, repaired)).body[0])
-    for edits in edits_of([function], is_torch=False):
+    for edits in edits_of((function,), is_torch=False):
         (edit, *others) = edits
         with edit.applied():
             is_wanted = not others and ast.dump(function) == wanted
@@ -75,4 +75,4 @@ def test_assignment_to_itself_does_nothing():
 
 def test_length_of_a_reshape_is_not_negated():
     function = ast.parse("def f(x, n):\n    return x.reshape(n, 2 * n)").body[0]
-    assert "-(2 * n)" not in {ast.unparse(edit.new) for edit, *_ in edits_of([function], False)}
+    assert "-(2 * n)" not in {ast.unparse(edit.new) for edit, *_ in edits_of((function,), False)}
