@@ -60,8 +60,8 @@ def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
     A time-out is raised, so that it is not cached: it may be due to a busy machine.
     """
-    args, kwargs = copy.deepcopy((case.args, case.kwargs))
-    return _observed(exercise, variant, Case(*args, **kwargs))
+    with time_limit(MISTAKE_SECONDS):
+        return called_once(exercise, variant, case)
 
 
 def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
@@ -70,8 +70,18 @@ def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
         return called(exercise, variant, case)
 
 
+@functools.lru_cache(maxsize=8192)  # some ten megabytes
+def called_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
+    """Call a function on copies of the arguments, cached for all wrong answers.
+
+    There is no time limit, whose cost exceeds most calls'.
+    """
+    args, kwargs = copy.deepcopy((case.args, case.kwargs))
+    return called(exercise, variant, Case(*args, **kwargs))
+
+
 def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Call a function of this library without a time limit, whose cost exceeds most calls'."""
+    """Call a function of this library."""
     try:
         return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
     except Exception as error:
@@ -114,13 +124,15 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
 
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
     """Combine two known mistakes in one answer; None if their maker or parts rule that out."""
-    if not hasattr(one.variant, "composed") or not hasattr(other.variant, "composed"):
-        return None
-    (make, parts), (other_make, other_parts) = one.variant.composed, other.variant.composed
-    if make is not other_make or parts.keys() & other_parts.keys():
-        return None
-    sentences = (*one.sentences, *other.sentences)
-    return Hypothesis(one.exercise, sentences, make(**parts, **other_parts))
+    variant = _made_together(one.variant, other.variant)
+    return variant and Hypothesis(one.exercise, (*one.sentences, *other.sentences), variant)
+
+
+@functools.lru_cache(maxsize=8192)
+def _made_together(one: Any, other: Any) -> Any:
+    (make, parts), (other_make, other_parts) = one.composed, other.composed
+    is_possible = make is other_make and not parts.keys() & other_parts.keys()
+    return make(**parts, **other_parts) if is_possible else None
 
 
 # Two faults about one topic may cancel: then the answer has neither.

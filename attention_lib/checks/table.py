@@ -8,7 +8,6 @@ accuses none.
 from __future__ import annotations
 
 import contextlib
-import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
-from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.chance import has_different_axes, is_telling, leaves, numbers_in
 from attention_lib.checks.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import (
     Hypothesis,
-    called,
+    called_once,
     changed_calls,
     joined,
     known_mistakes,
@@ -211,11 +209,10 @@ class Table:
             and one.mistake is not other.mistake
             and (both := together(one, other))
         ]
-        found, (args, kwargs) = list[Hypothesis](), (first.trial.case.args, first.trial.case.kwargs)
+        found = list[Hypothesis]()
         with contextlib.suppress(OutOfTime), time_limit(PAIRS_SECONDS):
             for both in pairs:
-                case = Case(*copy.deepcopy(args), **copy.deepcopy(kwargs))
-                other = called(self.exercise, both.variant, case)
+                other = called_once(self.exercise, both.variant, first.trial.case)
                 if alike(first.seen.value, other.value, first.trial.allowed, first.trial.precision):
                     found.append(both)
         return found
