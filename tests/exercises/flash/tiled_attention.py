@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 
 import numpy as np
 
@@ -96,20 +97,18 @@ def right_in_pure_python(query, key, value, block_size):
     dtype, d_k = np.result_type(query, np.float32), query.shape[-1]
     output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
     for index in np.ndindex(query.shape[:-2]):
-        keys, values = key[index].tolist(), value[index].tolist()
-        for i, q in enumerate(query[index].tolist()):
+        q_rows, keys, values = (one[index].astype(float).tolist() for one in (query, key, value))
+        for i, q in enumerate(q_rows):
             maximum, total, mixed = -math.inf, 0.0, [0.0] * value.shape[-1]
             for start in range(0, len(keys), block_size):
-                block = keys[start : start + block_size]
-                scores = [sum(map(float.__mul__, map(float, q), map(float, k))) for k in block]
-                scores = [score / math.sqrt(d_k) for score in scores]
+                block = slice(start, start + block_size)
+                scores = [sum(map(operator.mul, q, k)) / math.sqrt(d_k) for k in keys[block]]
                 new = max(maximum, *scores)
                 correction = math.exp(maximum - new)
                 powers = [math.exp(score - new) for score in scores]
                 total = total * correction + sum(powers)
-                for c in range(len(mixed)):
-                    added = sum(p * v[c] for p, v in zip(powers, values[start:], strict=False))
-                    mixed[c] = mixed[c] * correction + added
+                for c, column in enumerate(zip(*values[block], strict=True)):
+                    mixed[c] = mixed[c] * correction + sum(map(operator.mul, powers, column))
                 maximum = new
             output[index][i] = [entry / total for entry in mixed]
     return output
