@@ -243,6 +243,18 @@ def test_variables_of_the_notebook_stay_as_they_are():
 SCALE = 2.0
 
 
+def test_a_second_search_of_an_answer_calls_no_edit_again(unhurried, monkeypatch):
+    exercise, real = EXERCISES["softmax"], searching._called
+    trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, _two_faults)]
+    calls, tried = [], {}
+    monkeypatch.setattr(searching, "_called", lambda *given: calls.append(given) or real(*given))
+    first = [mend.words for mend in search(exercise, _two_faults, trials, tried).wholes()]
+    assert len(calls) > 100
+    calls.clear()
+    assert [one.words for one in search(exercise, _two_faults, trials, tried).wholes()] == first
+    assert len(calls) == 1  # of the answer itself, for its time
+
+
 def test_a_function_without_its_text_is_left_alone():
     names = {"np": np}
     exec("def softmax(scores, axis=-1):\n    return np.exp(scores)", names)
