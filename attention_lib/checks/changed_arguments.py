@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,6 @@ class ArgumentChange:
     text: str  # to follow the words "a call"
     advice: str
     apply: Callable[[Arguments], Arguments | None]  # None where it changes nothing
-    common: bool = False  # whether it often comes with another fault
 
     @property
     def sentence(self) -> str:
@@ -71,7 +69,6 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
     for name in ("w_q", "query"):
         if name in arrays and len(parameters) > 2:  # with two arrays alone nothing is scaled
             yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
-            yield from (_scaled_by(name, *size) for size in _OTHER_SIZES if size[0] in arrays)
     if {"key", "value"} <= set(arguments):
         yield from _without_rows("key", "value")
     matrices = [name for name in arrays if name.startswith("w_")]
@@ -80,15 +77,6 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
             f"with {', '.join(matrices[:-1])} and {matrices[-1]} transposed",
             "the matrices multiply from the right as they are, x @ w",
             lambda arguments: {name: arguments[name].mT for name in matrices},
-            common=True,
-        )
-    if {"x", "context"} <= set(arrays):
-        yield ArgumentChange(
-            "with x and context joined for context",
-            "x attends to context alone, not to itself as well",
-            lambda arguments: {
-                "context": np.concatenate([arguments["x"], arguments["context"]], axis=-2)
-            },
         )
     for name in parameters:
         yield from _of_one(name, arguments.get(name))
@@ -103,63 +91,32 @@ def _left_out(name: str, default: Any) -> ArgumentChange:
         return {name: default} if arguments.get(name, default) is not default else None
 
     advice = f"use {name} when it is given"
-    return ArgumentChange(f"without {name}", advice, apply, common=True)
+    return ArgumentChange(f"without {name}", advice, apply)
 
 
 def _along(axis: int | None) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {"axis": axis} if arguments.get("axis", -1) != axis else None
 
-    return ArgumentChange(
-        f"with axis={axis}", "use the axis that is given, in every line", apply, common=True
-    )
+    return ArgumentChange(f"with axis={axis}", "use the axis that is given, in every line", apply)
 
 
 def _exchanged(one: str, other: str) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {one: arguments[other], other: arguments[one]}
 
-    return ArgumentChange(
-        f"with {one} and {other} exchanged",
-        "each stands where the other belongs",
-        apply,
-        common=True,
-    )
+    advice = "each stands where the other belongs"
+    return ArgumentChange(f"with {one} and {other} exchanged", advice, apply)
 
 
 def _scales(name: str, d_k: str) -> Iterator[ArgumentChange]:
     def scaled(power: float) -> Callable[[Arguments], Arguments | None]:
         return lambda arguments: {name: arguments[name] * arguments[name].shape[-1] ** power}
 
-    yield ArgumentChange(
-        "without the scale",
-        f"multiply the scores by 1/√{d_k} once",
-        scaled(0.5),
-        common=True,
-    )
-    yield ArgumentChange(
-        "with the scale taken twice",
-        f"multiply the scores by 1/√{d_k} once, and not by its square",
-        scaled(-0.5),
-        common=True,
-    )
-
-
-_OTHER_SIZES = (("query", -2), ("key", -2), ("value", -1), ("x", -1), ("x", -2), ("context", -2))
-
-
-def _scaled_by(name: str, other: str, axis: int) -> ArgumentChange:
-    """Divide the scores by the root of another size than the width of the queries."""
-
-    def apply(arguments: Arguments) -> Arguments | None:
-        wrong, right = arguments[other].shape[axis], arguments[name].shape[-1]
-        return None if wrong == right else {name: arguments[name] * math.sqrt(right / wrong)}
-
-    return ArgumentChange(
-        f"with √{other}.shape[{axis}] in place of √d_k",
-        f"d_k is the width of a query, {name}.shape[-1]",
-        apply,
-    )
+    once = f"multiply the scores by 1/√{d_k} once"
+    yield ArgumentChange("without the scale", once, scaled(0.5))
+    twice = f"{once}, and not by its square"
+    yield ArgumentChange("with the scale taken twice", twice, scaled(-0.5))
 
 
 def _without_rows(*names: str) -> Iterator[ArgumentChange]:
@@ -168,14 +125,8 @@ def _without_rows(*names: str) -> Iterator[ArgumentChange]:
         def apply(arguments: Arguments, kept: slice = kept) -> Arguments | None:
             return {name: arguments[name][..., kept, :] for name in names}
 
-        yield ArgumentChange(
-            f"without the {text} row of {' and '.join(names)}",
-            f"take the {text} one too",
-            apply,
-        )
-
-
-COMMON = ("~{}", "{}.mT", "{} + 1", "{} - 1", "np.arange({}.shape[-1])", "the softmax of {}")
+        rows = f"without the {text} row of {' and '.join(names)}"
+        yield ArgumentChange(rows, f"take the {text} one too", apply)
 
 
 def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
@@ -188,23 +139,15 @@ def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
         operations = (
             ("{} + 1", lambda x: x + 1),
             ("{} - 1", lambda x: x - 1),
-            ("{}[..., ::-1]", lambda x: x[..., ::-1]),
             ("np.arange({}.shape[-1])", lambda x: np.broadcast_to(np.arange(x.shape[-1]), x.shape)),
         )
     elif _is_array(value):
-        operations = (
-            ("{}.mT", lambda x: x.mT),
-            ("the softmax of {}", softmax),
-        )
+        operations = (("{}.mT", lambda x: x.mT), ("the softmax of {}", softmax))
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and name != "axis":
-        operations = (
-            ("the square of {}", lambda x: x * x),
-            ("{} + 1", lambda x: x + 1),
-            ("{} - 1", lambda x: x - 1),
-        )
+        operations = (("{} + 1", lambda x: x + 1), ("{} - 1", lambda x: x - 1))
     for text, operation in operations:
         used = f"with {text.format(name)} in place of {name}"
-        yield ArgumentChange(used, advice, _applied(name, operation), text in COMMON)
+        yield ArgumentChange(used, advice, _applied(name, operation))
 
 
 def _applied(name: str, operation: Callable[[Any], Any]) -> Callable[[Arguments], Arguments | None]:

@@ -210,9 +210,10 @@ def _with_leading_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
     """Say that a result has an axis too many in front, or a single one for several."""
     if right and got == (1, *right):
         return " The axis of length 1 in front is one too many."
-    for count in range(2, len(right)):
+    for count in range(2, len(right) + 1):
         if got == (math.prod(right[:count]), *right[count:]):
-            return f" The leading axes, {right[:count]}, have become one: reshape the result."
+            which = f"leading axes, {right[:count]}," if right[count:] else "axes"
+            return f" The {which} have become one: reshape the result."
     return ""
 
 

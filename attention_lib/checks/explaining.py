@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -287,14 +286,9 @@ def changed_and_known(attempt: Attempt) -> Report | None:
 def result_fault_and_known(attempt: Attempt) -> Report | None:
     """Name a fault of the whole result, and the known mistake that is left once it is undone."""
     exercise, table = attempt.exercise, attempt.table
-    unexplained = set[bytes]()  # results without a fault, as equal sizes lead to the same result
-    for sentence, undone in faults_of_result(exercise, table.wrong[0]):
+    for sentence, undone in faults_of_result(table.wrong[0]):
         first = undone(table.wrong[0])
-        numbers = _as_bytes(first.seen.value)
-        if numbers in unexplained:
-            continue
         if first.wrong_in_numbers and not any(table.explains(one, first) for one in table.known):
-            unexplained.add(numbers)
             continue
         rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
         cover = rest.one(rest.known) if rest.wrong else None
@@ -302,13 +296,6 @@ def result_fault_and_known(attempt: Attempt) -> Report | None:
             two = _both(cover.hypothesis.sentences[0], sentence)
             return Report(exercise, "wrong", two, table.wrong[0])
     return None
-
-
-def _as_bytes(value: Any) -> bytes:
-    """Convert a result to bytes that are equal for equal numbers."""
-    if isinstance(value, (tuple, list)):
-        return b"".join(map(_as_bytes, value))
-    return repr(np.shape(value)).encode() + np.asarray(value).tobytes()
 
 
 # A part of the wrong calls

@@ -168,8 +168,6 @@ class Table:
         first = self.wrong[0]
         known = [one for one in self.known if one.predict(first.trial.case).error is None]
         for changed in self.changed:
-            if not changed.change or not changed.change.common:
-                continue
             if changed.predict(first.trial.case).error is not None:
                 continue
             if all(self.is_right(changed, one) for one in self.wrong):

@@ -248,27 +248,9 @@ def test_one_known_mistake_among_results_is_not_joined_with_an_unknown_one():
     assert "Two faults" not in said_of_numbers(answer, "attention_layer_backward")
 
 
-def ignoring_positions(x, positions, base=10000.0):
-    from attention_lib import rotary_embedding
-
-    return rotary_embedding(x, positions[::-1], base)
-
-
-def scaled_by_length(x, w_q, w_k, w_v, mask=None):
-    return attention(x @ w_q, x @ w_k, x @ w_v, mask, 1 / np.sqrt(x.shape[-2]))[0]
-
-
-@pytest.mark.parametrize(
-    ("exercise", "answer", "words"),
-    [
-        ("rotary_embedding", ignoring_positions, "positions[..., ::-1] in place of positions"),
-        ("self_attention", scaled_by_length, "with √x.shape[-2] in place of √d_k"),
-    ],
-)
-def test_call_whose_right_numbers_these_are_is_named(exercise, answer, words):
-    sentence = said_of_numbers(answer, exercise)
-    assert sentence.startswith("Your numbers are the right ones for a call ")
-    assert words in sentence
+def test_call_whose_right_numbers_these_are_is_named():
+    sentence = said_of_numbers(lambda d_k, std=1.0: (d_k - 1) ** 0.5 * std**2, "score_std")
+    assert "the right ones for a call with d_k - 1 in place of d_k" in sentence
 
 
 # Answers that look alike and are not

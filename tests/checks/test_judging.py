@@ -130,13 +130,8 @@ def test_a_forbidden_call_does_not_make_wrong_values_right():
     def along_the_whole(scores, axis=-1):
         return scipy.special.softmax(scores, axis=None)
 
-    def reversed_(scores, axis=-1):
-        return scipy.special.softmax(scores, axis)[..., ::-1]
-
     report = judge(find("softmax"), along_the_whole, 0, policy=GRADER)
     assert "the sum must run along axis only" in report.sentence
-    report = judge(find("softmax"), reversed_, 0, policy=GRADER)
-    assert "for a call with scores[..., ::-1]" in report.sentence
     assert report.advice == ()
 
 

@@ -202,7 +202,7 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             "The axis of length 1 in front is one too many",
         ),
         ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
-        ("largest_exponent", _whole_and_called, "A whole number", "object is not callable"),
+        ("largest_exponent", _whole_and_called, "A whole number", "np.dtype(dtype).type makes"),
         (
             "tiled_attention",
             _float64_without_the_last_block,

@@ -267,9 +267,9 @@ def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
     """Say that a reduction has to keep its axis, if the shapes fit then."""
     made: Any = line.origin(operand.id) if isinstance(operand, ast.Name) else None
-    call = made.value if made is not None else operand
-    if is_moved := getattr(getattr(call, "func", None), "attr", "") == "expand_dims":
-        call = call.args[0]
+    call: Any = made.value if made is not None else operand
+    is_moved = getattr(getattr(call, "func", None), "attr", "") == "expand_dims"
+    call = call.args[0] if is_moved else call
     name = getattr(getattr(call, "func", None), "attr", "")
     if not isinstance(call, ast.Call) or name not in REDUCTIONS:
         return ""

@@ -211,8 +211,8 @@ MISTAKES = known_mistakes(
     f"all-blocks-kept: {ALL_KEPT}",
     all_at_once,
     from_a_list,
-    "old-total-uncorrected: The total so far is not corrected: when the maximum grows, it must be "
-    "multiplied by exp(old maximum − new maximum).",
+    "old-total-uncorrected: The total so far is not corrected: when the maximum grows, multiply it by "
+    "exp(old maximum − new maximum), with the old one as it was before the new one took its place.",
     one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2)),
     one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2 * np.exp(d2))),
     "new-total-uncorrected: The new block's total is not corrected: it must be taken under the "

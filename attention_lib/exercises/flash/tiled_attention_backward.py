@@ -306,6 +306,10 @@ MISTAKES = known_mistakes(
     backward(scale_back=lambda scale: (scale, 1.0)),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
     backward(scale_back=lambda scale: (scale**2, scale**2)),
+    "scale-twice-on-one: grad_query or grad_key carries the factor 1/√d_k twice: a query or key that was "
+    "scaled has it already.",
+    backward(scale_back=lambda scale: (scale, scale**2)),
+    backward(scale_back=lambda scale: (scale**2, scale)),
     "scale-missing-forward: The scores lack 1/√d_k, so exp(score - logsumexp) is not a weight: "
     "scale them as on the way forward.",
     backward(scale=lambda query, value: 1.0, scale_back=lambda scale: (1.0, 1.0)),

@@ -236,6 +236,10 @@ MISTAKES = known_mistakes(
     times_power_of_d_k(2, power=-0.5),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
     lambda *args, **mask: backward(*args, **mask, scale_back=1 / args[0].shape[-1]),
+    "scale-twice-on-one: grad_query or grad_key carries the factor 1/√d_k twice: a query or key that was "
+    "scaled has it already.",
+    times_power_of_d_k(0, power=-0.5),
+    times_power_of_d_k(1, power=-0.5),
     "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
     "grad_weights), not grad_weights itself.",
     with_step(through_softmax=lambda p, g: g),

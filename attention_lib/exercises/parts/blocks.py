@@ -150,7 +150,7 @@ def mistakes_of(wrong: dict[str, tuple[Changes, ...]], make: Callable[..., Answe
 # Mistakes in the step from block to block, in the order in which they are recognized.
 WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     "nothing-corrected: Nothing is corrected when the maximum grows: multiply the total and the "
-    "output so far by exp(old maximum − new maximum).": (
+    "output so far by exp(old maximum − new maximum), while the old one is there.": (
         {"correct_total": no_correction, "correct_output": no_correction},
     ),
     "output-uncorrected: The output so far is not corrected when the maximum grows: multiply it by "
@@ -158,7 +158,9 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
         {"correct_output": no_correction},
     ),
     "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
-    "exp(old maximum − new maximum), like the output.": ({"correct_total": no_correction},),
+    "exp(old maximum − new maximum), like the output, while the old one is there.": (
+        {"correct_total": no_correction},
+    ),
     "corrected-late: The new block is corrected with the rest: correct what was there before, and add "
     "the block's part after it.": (
         {"weigh": lambda scores, old, new: np.exp(scores - new) * np.exp(old - new)},

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.lessons.scaling import dot_product_scores
@@ -48,32 +48,39 @@ def square_distances(query: NDArray, key: NDArray) -> NDArray:
     return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
 
 
+@composable
+def scored(
+    product: Answer = dot_product_scores, end: Answer = lambda scores, d_k: scores
+) -> Answer:
+    return lambda query, key: end(product(query, key), query.shape[-1])
+
+
 MISTAKES = known_mistakes(
     "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
     "query @ np.swapaxes(key, -1, -2).",
-    lambda query, key: query @ key,
+    scored(lambda query, key: query @ key),
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
-    lambda query, key: query @ key.T,
+    scored(lambda query, key: query @ key.T),
     "transposed: The result is transposed: queries are its rows and keys its columns, (..., L, S).",
-    lambda query, key: key @ query.mT,
+    scored(lambda query, key: key @ query.mT),
     "queries-transposed: The queries are transposed: keep them as they are and transpose the keys.",
     lambda query, key: query.mT @ key,
     "np-dot: Every batch item of the queries meets every one of the keys: @ keeps each with its own.",
-    lambda query, key: np.dot(query, key.mT),
+    scored(lambda query, key: np.dot(query, key.mT)),
     "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product sums over d_k.",
     lambda query, key: query * key,
     "matching-pairs-only: Query i meets key i only: each query needs a dot product with each key.",
     lambda query, key: (query * key).sum(axis=-1),
     "already-scaled: The scores are already divided by √d_k: that is the next exercise. Here they "
     "are plain dot products.",
-    lambda query, key: query @ key.mT / math.sqrt(query.shape[-1]),
+    scored(end=lambda scores, d_k: scores / math.sqrt(d_k)),
     "means: These are means over the d_k products: a dot product is their sum.",
-    lambda query, key: query @ key.mT / query.shape[-1],
+    scored(end=lambda scores, d_k: scores / d_k),
     "cosines: These are cosines: dot products keep the lengths of the vectors.",
     cosines,
     "softmax-weights: These are softmax weights: return the scores themselves.",
-    lambda query, key: softmax(query @ key.mT),
+    scored(end=lambda scores, d_k: softmax(scores)),
     "distances: These are distances between vectors: a score is their dot product.",
     square_distances,
     lambda query, key: -square_distances(query, key),

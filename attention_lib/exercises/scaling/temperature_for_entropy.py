@@ -90,13 +90,15 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
             return f"{measured}: {reason}"
     if abs(reached / math.log(2) - target) <= 1e-5:
         return f"{measured}: your entropy is in bits. Count it in nats, with np.log."
+    low_or_high, other = ("low", "high") if reached < target else ("high", "low")
+    if math.isclose(temperature, 1.0):
+        return f"{measured}: the search ends at 1, and {other}er temperatures are needed here."
     if abs(reached - target) <= 0.05:
         return (
             f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached: an "
             "interval that is halved gets there, fixed steps do not."
         )
     spread = float(np.ptp(scores))
-    low_or_high, other = ("low", "high") if reached < target else ("high", "low")
     sentence = f"{measured}: the temperature is too {low_or_high}, and entropy rises with it."
     if not 1e-2 <= spread <= 1e2:
         # Only scores of an unusual size give reason to ask how far the search goes.

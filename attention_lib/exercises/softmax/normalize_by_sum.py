@@ -51,6 +51,9 @@ MISTAKES = known_mistakes(
     lambda scores: scores / scores.sum(),
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     divided(keepdims=False),
+    "items-of-first-axis: Each item along the first axis is divided by its own sum: that is a row in a "
+    "table alone. Rows lie along the last axis.",
+    lambda scores: np.stack([item / item.sum() for item in scores]),
     "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
     divided(axis=0),
     "divided-by-largest: You divide by the largest score: divide by the sum of the row.",

@@ -111,8 +111,8 @@ MISTAKES = known_mistakes(
     joined(as_it_is),
     "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
     merged,
-    "both-empty-not-empty: Two empty parts do not give an empty one: their join is (-inf, 0), and "
-    "nothing else.",
+    "both-empty-not-empty: Two empty parts do not give an empty one: the maximum -inf has become a "
+    "number together with the NaN of the total. Replace the NaN alone.",
     lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
     "stand-in-returned: Two empty parts give the maximum 0: shift by 0 there, and return the true "
     "maximum, -inf.",
