@@ -323,7 +323,13 @@ ODD = {
 
 
 @pytest.mark.parametrize(
-    "exercise", ["softmax", "attention", "decode_step", "online_softmax_stats"]
+    "exercise",
+    [
+        "softmax",
+        "online_softmax_stats",
+        pytest.param("attention", marks=pytest.mark.slow),
+        pytest.param("decode_step", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 def test_odd_values_are_explained_or_left_alone(exercise, change, monkeypatch):

@@ -146,6 +146,7 @@ def middle_of_all(fn, device, repeats=10):
     return times_of_all(fn, device, repeats)[repeats // 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exercise", "answer", "told"),
     [

@@ -180,6 +180,7 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
     return out / total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
