@@ -74,10 +74,9 @@ def share_a_size(
 
 def _sizes_in(exercise: Exercise, one: Comparison) -> set[tuple[str, float]]:
     named = {size.text: size.value for size in sizes(exercise.arguments_of(one.trial.case))}
-    plain = [text for text in named if "root" not in text]
     neighbors = {
         (f"{first} - {second}", named[first] - named[second])
-        for first, second in itertools.combinations(plain, 2)
+        for first, second in itertools.combinations(named, 2)
         if abs(named[first] - named[second]) <= 1
     }
     return {*named.items(), *neighbors}

@@ -19,7 +19,6 @@ CONSTANTS = {
     "1000": 1000.0,
     "1024": 1024.0,
     "ln 2, the factor between logarithms to base 2 and natural ones": math.log(2),
-    "1/ln 2, the factor between logarithms to base 2 and natural ones": 1 / math.log(2),
     "ln 10, the factor between logarithms to base 10 and natural ones": math.log(10),
     "√2": math.sqrt(2),
     "π": math.pi,
@@ -36,7 +35,7 @@ class Named(NamedTuple):
 
 def named_numbers(arguments: dict[str, Any]) -> Iterator[Named]:
     """Yield the numbers that a factor may be, the simplest first."""
-    atoms = [*_given(arguments), *_sizes(arguments)]
+    atoms = [*_given(arguments), *sizes(arguments)]
     for text, value in atoms:
         yield Named(text, value)
         if value > 0:
@@ -50,13 +49,6 @@ def named_numbers(arguments: dict[str, Any]) -> Iterator[Named]:
         yield Named(text, value)
 
 
-def sizes(arguments: dict[str, Any]) -> Iterator[Named]:
-    """Yield the sizes of a call's arrays and their roots."""
-    for text, value in _sizes(arguments):
-        yield Named(text, value)
-        yield Named(f"the square root of {text}", math.sqrt(value))
-
-
 def _given(arguments: dict[str, Any]) -> Iterator[Named]:
     for name, value in arguments.items():
         plain = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -64,7 +56,8 @@ def _given(arguments: dict[str, Any]) -> Iterator[Named]:
             yield Named(name, float(value))
 
 
-def _sizes(arguments: dict[str, Any]) -> Iterator[Named]:
+def sizes(arguments: dict[str, Any]) -> Iterator[Named]:
+    """Yield the sizes of a call's arrays."""
     arrays = {
         name: value
         for name, value in arguments.items()
@@ -84,11 +77,6 @@ def _sizes(arguments: dict[str, Any]) -> Iterator[Named]:
                 size = value.shape[-1] / arguments[heads]
                 if size > 1:
                     yield Named(f"{name}.shape[-1] / {heads}", size)
-        block = arguments.get("block_size")
-        if isinstance(block, int) and value.ndim > 1 and value.shape[-2] % block > 1:
-            yield Named(
-                f"the rows of {name} in the last, short block", float(value.shape[-2] % block)
-            )
         if value.ndim > 2:
             items = float(np.prod(tuple(value.shape[:-2])))
             if items > 1:

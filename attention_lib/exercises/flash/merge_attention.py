@@ -131,10 +131,6 @@ def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
     return np.log(np.exp(left) + np.exp(right))
 
 
-def below_maximum(left: NDArray, right: NDArray) -> NDArray:
-    return np.logaddexp(left, right) - finite(np.maximum(left, right))
-
-
 def cut_to_integers(left: Pair, right: Pair) -> Pair:
     output, joined = merge_attention(left, right)
     return output.astype(left[0].dtype), joined
@@ -172,7 +168,7 @@ MISTAKES = known_mistakes(
     merging(told=np.logaddexp2),
     "maximum-not-added: The maximum that was subtracted is not added again: the joined logsumexp is "
     "the maximum plus log(sum).",
-    merging(told=below_maximum),
+    merging(told=lambda left, right: np.logaddexp(left, right) - finite(np.maximum(left, right))),
     "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
     "logsumexp - the joined one).",
     mixing_by(np.positive, np.logaddexp),

@@ -157,10 +157,8 @@ WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
     "exp(old maximum − new maximum), like the total, while the old one is there.": (
         {"correct_output": no_correction},
     ),
-    "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it by "
-    "exp(old maximum − new maximum), like the output, while the old one is there.": (
-        {"correct_total": no_correction},
-    ),
+    "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it, while "
+    "the old one is there, by exp(old maximum − new maximum).": ({"correct_total": no_correction},),
     "corrected-late: The new block is corrected with the rest: correct what was there before, and add "
     "the block's part after it.": (
         {"weigh": lambda scores, old, new: np.exp(scores - new) * np.exp(old - new)},

@@ -78,10 +78,10 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
     )
     if math.isclose(temperature, target, abs_tol=1e-5):
         return f"{measured}: you returned an entropy. Return the temperature that leads to it."
+    spread = float(np.ptp(scores))
     misses = {
         1 / temperature: "you returned 1/T: return what the scores are divided by.",
-        temperature
-        * np.ptp(scores): "the scores were divided by their range: multiply by it again.",
+        temperature * spread: "the scores were divided by their range: multiply by it again.",
         temperature
         * np.std(scores): "the scores were divided by their spread: multiply by it again.",
     }
@@ -94,11 +94,8 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
     if math.isclose(temperature, 1.0):
         return f"{measured}: the search ends at 1, and {other}er temperatures are needed here."
     if abs(reached - target) <= 0.05:
-        return (
-            f"{measured}: close, but 1e-6 nats are asked for. Go on until they are reached: an "
-            "interval that is halved gets there, fixed steps do not."
-        )
-    spread = float(np.ptp(scores))
+        nearer = "go on until the entropy itself, and not the temperature, is as near"
+        return f"{measured}: close, but 1e-6 nats are asked for: {nearer}."
     sentence = f"{measured}: the temperature is too {low_or_high}, and entropy rises with it."
     if not 1e-2 <= spread <= 1e2:
         # Only scores of an unusual size give reason to ask how far the search goes.
