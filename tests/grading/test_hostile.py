@@ -42,12 +42,15 @@ from tests.grading.hostile.corpus import CORPUS, FILES, Submission
 from tests.grading.sample_class import Classroom, make_course, quietly, without_figures
 
 CELL_SECONDS = 10.0
-ENDLESS_CELL_SECONDS = 1.0  # where one has to be stopped
+ENDLESS_CELL_SECONDS = 0.5  # where one has to be stopped
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 0.5  # for each call, with a process that does not answer any more
+ENDLESS_PATIENCE_SECONDS = 0.1  # where that is meant
+PIECE_SECONDS = 0.25  # to render what one cell shows
+MEMORY_BYTES = 512 << 20
 PROCESSES = 8  # of a fork bomb, which all keep a core busy
 LARGEST_PAGE = 20 << 20
-HOSTILE_IN_A_ROW = 10  # submissions, between two honest ones
+HOSTILE_IN_A_ROW = 20  # submissions, between two honest ones
 WITH_CELLS = ("04_gradients",)  # where a submission rests on the lesson's own cells
 pytestmark = [pytest.mark.sandbox, pytest.mark.hostile]
 # Of a lesson as it is written: what stands above it, its code, and its exercises.
@@ -115,6 +118,8 @@ def graded(tmp_path_factory):
         patch.setattr(timeouts, "CALL_SECONDS", ANSWER_SECONDS)
         patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.5)
         patch.setattr(limits, "SUBMISSION_PROCESSES", PROCESSES)
+        patch.setattr(limits, "SUBMISSION_MEMORY_BYTES", MEMORY_BYTES)
+        patch.setattr(limits, "PIECE_CPU_SECONDS", PIECE_SECONDS)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
 
@@ -233,12 +238,13 @@ def lost_by_an_honest_one(honest_secret: str) -> Callable[[NotebookNode, Ran], b
 
 
 def task_with_little_time_for_the_endless(students: dict[str, Submission | None]) -> Callable:
-    """Return a `_Run._task` that stops cells soon where a submission has some that never end."""
+    """Return a `_Run._task` that stops cells and calls soon where a submission has endless ones."""
     task_of = batch._Run._task
 
     def task(run: batch._Run, work: PreparedWork) -> Task:
         submission, task = students[work.student], task_of(run, work)
         is_endless = submission is not None and submission.ENDLESS
+        stand_in.PATIENCE_SECONDS = ENDLESS_PATIENCE_SECONDS if is_endless else PATIENCE_SECONDS
         return replace(task, cell_seconds=ENDLESS_CELL_SECONDS) if is_endless else task
 
     return task

@@ -11,14 +11,14 @@ DESERVES = "full"
 
 def change(notebook):
     texts = (
-        "-" * 100_000 + "1",
-        "not " * 50_000 + "1",
+        "-" * 30_000 + "1",
+        "not " * 20_000 + "1",
         "lambda: " * 5_000 + "0",
-        "(" * 100_000,
-        "x" + ".x" * 100_000,
+        "(" * 30_000,
+        "x" + ".x" * 30_000,
         "x = 1\0",
         "if x: pass\n" + "elif x: pass\n" * 5_000,
-        "1" + " if x else 1" * 20_000,
+        "1" + " if x else 1" * 10_000,
         "'\\" + "d' is 'x'",
     )
     notebook.cells += [new_code_cell(text) for text in texts]

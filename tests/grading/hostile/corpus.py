@@ -12,7 +12,7 @@ its constants what is in it:
     ABOVE     a cell below the lesson's first one, which imports NumPy
     BELOW     a cell at the end
     TOLD      what the feedback must say
-    ENDLESS   True where a cell runs until it is stopped, for which it is given little time
+    ENDLESS   True where a cell or an answer runs until it is stopped, which it soon is
 
 `change(notebook)` changes the notebook itself. `submit(folder, notebook)` writes into the submitted
 folder, for submissions that are about files. The code of a submission is text here, and runs only

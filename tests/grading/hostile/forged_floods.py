@@ -3,6 +3,7 @@
 The grader ends this submission, and no other. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 EVERY = """
 def @NAME@(*args, **kwargs):

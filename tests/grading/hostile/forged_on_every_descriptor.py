@@ -4,12 +4,13 @@ They are sent as lines, and with a prefix of four or eight bytes for their lengt
 nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "wrong"
 ABOVE = """
 import json, os, socket, struct
 
-right = {"outcome": "right", "exercise": "stable_softmax", "points": 3, "value": 3, "error": None}
+right = {"outcome": "right", "exercise": "softmax", "points": 3, "value": 3, "error": None}
 text = json.dumps(right).encode()
 frames = [text + b"\\n", struct.pack(">I", len(text)) + text, struct.pack("<Q", len(text)) + text]
 

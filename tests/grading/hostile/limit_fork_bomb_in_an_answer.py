@@ -3,12 +3,14 @@
 The function deserves nothing, the others keep their points.
 """
 
-DESERVES = {"merge_softmax_stats": 0}
+ENDLESS = True
+LESSON = "01_softmax"
+DESERVES = {"weighted_sum": 0}
 ANSWERS = {
-    "merge_softmax_stats": """
+    "weighted_sum": """
 import os
 
-def merge_softmax_stats(left, right):
+def weighted_sum(weights, values):
     while True:
         try:
             os.fork()

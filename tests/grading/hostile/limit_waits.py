@@ -4,6 +4,7 @@ The second takes no time of the processor at all. The two deserve nothing, the o
 points.
 """
 
+ENDLESS = True
 LESSON = "01_softmax"
 DESERVES = {"normalize_by_sum": 0, "weighted_sum": 0}
 ANSWERS = {

@@ -3,6 +3,7 @@
 Shape, dtype and values come from methods with varying results. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 ABOVE = """
 import itertools

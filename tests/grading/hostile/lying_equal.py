@@ -3,6 +3,7 @@
 Every comparison with them says yes, or is masked. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 ABOVE = """
 class Yes(np.ndarray):

@@ -3,6 +3,7 @@
 The command would leave a file in the course. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 ABOVE = """
 import os

@@ -3,6 +3,7 @@
 The answers are wrong throughout. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "wrong"
 ABOVE = """

@@ -3,6 +3,7 @@
 Both the modules already there and the finders are replaced. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "wrong"
 ABOVE = """

@@ -3,6 +3,7 @@
 The answers are wrong throughout, and the values it sends are still its own. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "wrong"
 ABOVE = """
@@ -12,7 +13,7 @@ from attention_lib.checks.calls import calling
 class Spotless:
     value, error, out_of_time, refused_call, changed, warnings = None, None, False, False, [], []
     printed, read_again, forbidden, frames, outcome = "", False, "", [], "right"
-    exercise, sentence, trials = "stable_softmax", "Right.", 18
+    exercise, sentence, trials = "softmax", "Right.", 18
 
 def observe(*args, **kwargs):
     return Spotless()

@@ -4,6 +4,7 @@ Every run reports success; every name gives an object that compares as equal to 
 deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "blank"
 ABOVE = """

@@ -3,6 +3,7 @@
 Wherever a frame holds an outcome, it becomes "right". The answers are wrong. It deserves nothing.
 """
 
+LESSON = "01_softmax"
 DESERVES = "nothing"
 START = "wrong"
 ABOVE = """

@@ -20,4 +20,4 @@ for folder, folders, files in os.walk("/"):
                 except Exception as error:
                     print(error)
 """
-EVERY = "@NAME@ = namespace['@NAME@']"
+EVERY = "@NAME@ = namespace.get('@NAME@')"

@@ -28,4 +28,4 @@ for place in places:
         for block in re.findall("```python.*?\\n(def .*?)```", text, re.DOTALL):
             exec(block, namespace)
 """
-EVERY = "@NAME@ = namespace['@NAME@']"
+EVERY = "@NAME@ = namespace.get('@NAME@')"
