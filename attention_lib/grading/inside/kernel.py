@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import errno
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,7 @@ class Mount(enum.IntFlag):
 
 
 _LINUX_CAPABILITY_VERSION_3 = 0x20080522  # <linux/capability.h>
+_c_library = functools.cache(lambda: ctypes.CDLL(None, use_errno=True))
 
 
 def prctl(option: Prctl, *arguments: Any) -> int:
@@ -117,8 +119,7 @@ def _call(function: str, what: str, *arguments: Any) -> int:
 def _libc(function: str, *arguments: Any) -> tuple[int, int]:
     """Call a function of the C library and return its result and errno."""
     ctypes.set_errno(0)
-    result = getattr(ctypes.CDLL(None, use_errno=True), function)(*arguments)
-    return result, ctypes.get_errno()
+    return getattr(_c_library(), function)(*arguments), ctypes.get_errno()
 
 
 def _as_long(value: Any) -> Any:

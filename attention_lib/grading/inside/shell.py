@@ -75,7 +75,6 @@ def make_shell() -> Shell:
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    config.InteractiveShell.banner1 = ""
     shell = Shell.instance(config=config, display_pub_class=_Publisher, displayhook_class=_Hook)
     with contextlib.suppress(ImportError):
         shell.enable_matplotlib("inline")
