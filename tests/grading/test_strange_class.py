@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell
 
+from attention_lib.grading import limits
 from attention_lib.grading.intake.rebuild import rebuild
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course
 
@@ -32,7 +33,9 @@ def room(tmp_path_factory) -> Classroom:
     room.seat("foreign", new_notebook(cells=[new_code_cell("1 + 1")]), room.nothing)
     room.seat("picture", b"\x89PNG\xff", room.nothing)
     room.seat("zz_last", room.key(), room.most)
-    room.grade()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.5)
+        room.grade()
     return room
 
 
