@@ -47,9 +47,10 @@ def sandbox():
 
 
 @pytest.fixture
-def sooner(monkeypatch):
-    """Let sandboxes start without the modules that lessons use."""
+def sooner(monkeypatch, change_inside):
+    """Let sandboxes start without the modules that lessons use, and without figures."""
     monkeypatch.setattr(host, "IMPORTED_MODULES", [])
+    change_inside("shell", "Shell.enable_matplotlib = lambda *_: None\n")
 
 
 @pytest.fixture
@@ -384,6 +385,7 @@ def test_session_ends_with_its_sandbox():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 def test_torch_works_without_proc():
     """It asks once, and its conversions from float16 fail without an answer."""
     with contextlib.closing(Sandbox("09_gpu", ["torch"])) as other:
@@ -482,7 +484,7 @@ def checked(name, function, *arguments):
 
 
 @pytest.fixture
-def change_inside(monkeypatch, sooner):
+def change_inside(monkeypatch):
     """Add code to a module of the grader's as the sandbox shows it."""
 
     def change(module, code):
@@ -498,6 +500,7 @@ def change_inside(monkeypatch, sooner):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside):
     calls = [*RESTRICTIONS, *CHECKED_CALLS]
     change_inside("kernel", f"CALLS = {calls}\n{REFUSE}")
@@ -511,6 +514,7 @@ def test_restriction_that_fails_is_named_and_nothing_is_run(change_inside):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
 def test_processor_without_filter_is_named_and_submissions_are_graded(monkeypatch, change_inside):
     assert missing_protection() == ""
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
@@ -530,6 +534,7 @@ def test_processor_without_filter_is_named_and_submissions_are_graded(monkeypatc
         ("serve = lambda *_: None", "The sandbox for students' code could not be started."),
     ],
 )
+@pytest.mark.usefixtures("sooner")
 def test_server_that_does_not_start_says_why(change_inside, code, reason):
     change_inside("fork_server", code)
     with pytest.raises(NoSandbox) as failure:
@@ -547,6 +552,7 @@ def test_refusal_by_bubblewrap_says_where_to_read_what_helps(tmp_path, monkeypat
         Sandbox("01_softmax")
 
 
+@pytest.mark.usefixtures("sooner")
 def test_process_that_ends_before_it_is_ready_is_no_empty_submission(change_inside):
     change_inside("fork_server", "def live(*_): os._exit(1)\n")
     with (
