@@ -136,7 +136,14 @@ def _made_together(one: Any, other: Any) -> Any:
 
 
 # Two faults about one topic may cancel: then the answer has neither.
-TOPICS = (("scale", "√"), ("positions",), ("mask",), ("axis",), ("once more", "mean", "divide"))
+TOPICS = (
+    ("scale", "√"),
+    ("reverse",),
+    ("positions",),
+    ("mask",),
+    ("axis",),
+    ("once more", "mean", "divide"),
+)
 
 
 def contradict(first: str, second: str) -> bool:

@@ -85,8 +85,8 @@ def uphill_one_step_ahead(
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
-        ("entropy", positive_sum_of_everything, "The minus is missing", "axis=None"),
-        ("weighted_sum", softmax_of_weights_and_dot, "np.dot pairs every", "softmax of weights"),
+        ("entropy", positive_sum_of_everything, "The minus is missing", "one number for the whole array"),
+        ("weighted_sum", softmax_of_weights_and_dot, "np.dot pairs every", "softmax again"),
         (
             "cross_entropy_grad",
             softmax_down_the_columns_over_all_classes,

@@ -141,7 +141,15 @@ def broadcast(error: BaseException, line: FailingLine) -> str:
                     f"Shapes are compared from the last axis on, and {axis} differ: neither is 1."
                 )
                 mend = _mended_broadcast(line, pair, (one, known[place]))
-                return f"{met}. {rule}{_on_t(line, *pair) or mend}"
+                return f"{met}. {rule}{_on_dot(line, *pair) or _on_t(line, *pair) or mend}"
+    return ""
+
+
+def _on_dot(line: FailingLine, *operands: ast.expr) -> str:
+    for one in operands:
+        shape = shape_of(line.value(one)) or ()
+        if getattr(getattr(one, "func", None), "attr", "") == "dot" and len(shape) > 2:
+            return " np.dot pairs every matrix of one array with every one of the other: write @."
     return ""
 
 

@@ -7,14 +7,14 @@ causal mask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.masks import as_float_masks, distances
 from attention_lib.lessons.attention import causal_mask, sliding_window_mask
 
@@ -44,21 +44,31 @@ def from_index(length: int, first: NDArray) -> NDArray:
     return (np.arange(length) >= first[:, None]) & (distances(length) >= 0)
 
 
+@composable
+def between(
+    low: Callable[..., NDArray] = lambda distance, window: distance >= 0,
+    high: Callable[..., NDArray] = np.less,
+) -> Answer:
+    """Allow the distances between two ends, of which one is replaced by a wrong one."""
+    return lambda length, window: low(distances(length), window) & high(distances(length), window)
+
+
 MISTAKES = known_mistakes(
     "one-too-many: Each position sees one position too many: the window counts the position itself, "
     "so the distance stays below window.",
-    lambda length, window: (distances(length) >= 0) & (distances(length) <= window),
+    between(high=np.less_equal),
     "one-too-few: Each position sees one position too few: the window counts the position itself and "
     "window − 1 before it.",
-    lambda length, window: (distances(length) >= 0) & (distances(length) < window - 1),
+    between(high=lambda distance, window: distance < window - 1),
     "diagonal-missing: The diagonal is missing: a position sees itself, at the distance 0.",
-    lambda length, window: (distances(length) > 0) & (distances(length) < window),
+    between(low=lambda distance, window: distance > 0),
     lambda length, window: (distances(length) > 0) & (distances(length) <= window),
     "future-allowed: The window reaches into the future as well: a key after the query is forbidden.",
-    lambda length, window: np.abs(distances(length)) < window,
-    lambda length, window: distances(length) < window,
+    between(low=lambda distance, window: distance > -window),
+    between(low=lambda distance, window: distance >= -window),
+    between(low=lambda distance, window: distance == distance),
     "window-ignored: This is the causal mask: keys window or more places back are forbidden too.",
-    lambda length, window: causal_mask(length),
+    between(high=lambda distance, window: distance == distance),
     "only-far-keys: The window is inverted: these are the keys of the past that lie outside it.",
     lambda length, window: distances(length) >= window,
     "inverted: The mask is inverted: True is where attention is allowed.",

@@ -60,6 +60,7 @@ def counted(
     passes: int = 2,
     tiles: Callable[[int, int | None], float] = tiles_of,
     number: Callable[[int], int] = lambda itemsize: itemsize,
+    of_table: Callable[[int], int] | None = None,  # of a score or weight, if not as elsewhere
 ) -> Answer:
     """Make an answer from how many n × d and n × n arrays are moved.
 
@@ -69,7 +70,8 @@ def counted(
     def answer(
         length: int, head_dim: int, itemsize: int, block_rows: int | None = None
     ) -> tuple[int, int]:
-        vectors, squares = length * head_dim * number(itemsize), length**2 * number(itemsize)
+        vectors = length * head_dim * number(itemsize)
+        squares = length**2 * (of_table or number)(itemsize)
         again = passes * (tiles(length, block_rows) - 1)
         return (
             naive[0] * vectors + naive[1] * squares,
@@ -82,6 +84,8 @@ def counted(
 MISTAKES = known_mistakes(
     "itemsize-missing: The bytes of a number are missing: multiply by itemsize.",
     counted(number=lambda itemsize: 1),
+    "itemsize-missing-in-table: Scores and weights are counted in numbers: multiply them by itemsize too.",
+    counted(of_table=lambda itemsize: 1),
     "bits: These are bits: multiply by itemsize, which is in bytes already.",
     counted(number=lambda itemsize: 8 * itemsize),
     "itemsize-squared: The bytes of a number are counted twice: multiply by itemsize once.",

@@ -234,7 +234,7 @@ MISTAKES = known_mistakes(
     "block's exponentials after it.",
     one_by_one(
         merge=totaled(
-            lambda t1, t2, d1, d2: (t1 + t2 * np.exp(d2)) * np.where(t1 == 0, 1, np.exp(d1))
+            lambda t1, t2, d1, d2: (t1 + t2 * np.exp(d2)) * np.where(np.isneginf(d1), 1, np.exp(d1))
         )
     ),
     "last-maximum: The maximum is that of the last block: keep the larger of the old and the new.",

@@ -191,12 +191,11 @@ def afterward(change: Callable[[Gradients, NDArray], tuple[NDArray, ...]]) -> An
     return lambda *args, **mask: change(backward(*args, **mask), args[0])
 
 
-def times_power_of_d_k(which: int, power: float = 0.5) -> Answer:
-    """Multiply one of the three gradients by a power of d_k."""
-    return afterward(
-        lambda gradients, query: tuple(
-            g * (query.shape[-1] ** power if i == which else 1.0) for i, g in enumerate(gradients)
-        )
+def one_rescaled(power: float) -> tuple[Answer, Answer]:
+    """Multiply grad_query by a power of d_k, or grad_key."""
+    return (
+        with_step(to_query=lambda grad, query, key: grad @ key * query.shape[-1] ** power),
+        with_step(to_key=lambda grad, query, key: grad.mT @ query * query.shape[-1] ** power),
     )
 
 
@@ -230,16 +229,14 @@ MISTAKES = known_mistakes(
     "multiplied-by-root: You multiply by √d_k: divide by it.",
     with_scale(lambda query, key, value: math.sqrt(query.shape[-1])),
     "scale-on-one: grad_query and grad_key both carry the factor 1/√d_k: here only one does.",
-    times_power_of_d_k(0),
-    times_power_of_d_k(1),
+    *one_rescaled(0.5),
     "value-scaled: grad_value is divided by √d_k too: forward, the values were not scaled.",
-    times_power_of_d_k(2, power=-0.5),
+    afterward(lambda gradients, query: (*gradients[:2], gradients[2] / query.shape[-1] ** 0.5)),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
     lambda *args, **mask: backward(*args, **mask, scale_back=1 / args[0].shape[-1]),
     "scale-twice-on-one: grad_query or grad_key carries the factor 1/√d_k twice: a query or key that was "
     "scaled has it already.",
-    times_power_of_d_k(0, power=-0.5),
-    times_power_of_d_k(1, power=-0.5),
+    *one_rescaled(-0.5),
     "no-softmax-step: The step through softmax is missing: grad_scores is softmax_vjp(weights, "
     "grad_weights), not grad_weights itself.",
     with_step(through_softmax=lambda p, g: g),

@@ -118,14 +118,14 @@ MISTAKES = known_mistakes(
     ),
     "every-target-in-row: gradient[:, targets] takes every target in every row: use "
     "gradient[np.arange(N), targets].",
-    one_subtracted(lambda targets: (slice(None), targets)),
+    subtracted(hot=lambda scores, targets: np.isin(np.arange(scores.shape[1]), targets)),
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
     one_subtracted(lambda targets: targets),
     "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
     subtracted(hot=lambda scores, targets: targets[:, None]),
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
-    one_subtracted(lambda targets: slice(None)),
+    subtracted(hot=lambda scores, targets: 1),
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
     subtracted(weigh=lambda scores: softmax(scores, 0)),
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",

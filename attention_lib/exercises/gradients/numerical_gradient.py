@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.staging import on_strided_arrays
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.gradients import numerical_gradient
 
 HINTS = (
@@ -120,10 +120,19 @@ def magnitude(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return size / eps
 
 
+def central(f: Answer, here: float | NDArray, eps: float = 1e-6) -> float:
+    return (f(here + eps) - f(here - eps)) / (2 * eps)
+
+
+@composable
 def differences(
-    quotient: Callable[[Callable[[float], float], float, float], float],
+    quotient: Callable[[Callable[[float], float], float, float], float] = central,
+    moves: Callable[[NDArray], bool] = lambda x: True,
 ) -> Answer:
-    """Make an answer from a rule for one entry: given f along it, where it is, and eps."""
+    """Make an answer from a rule for one entry: given f along it, where it is, and eps.
+
+    `moves` says whether what is written for an array reaches it.
+    """
 
     def answer(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
         result = np.zeros(x.shape)
@@ -131,7 +140,7 @@ def differences(
 
             def along(value: float, index: tuple[int, ...] = index) -> float:
                 moved = x.copy()
-                moved[index] = value
+                moved[index] = value if moves(x) else x[index]
                 return float(f(moved))
 
             result[index] = quotient(along, float(x[index]), eps)
@@ -185,10 +194,6 @@ def through_flat_array_in_memory_order(f: Answer, x: NDArray, eps: float = 1e-6)
     return result.T if turned else result
 
 
-def central(f: Answer, here: float | NDArray, eps: float = 1e-6) -> float:
-    return (f(here + eps) - f(here - eps)) / (2 * eps)
-
-
 OTHER_STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
 
 MISTAKES = known_mistakes(
@@ -226,9 +231,9 @@ MISTAKES = known_mistakes(
     "whole-rows-moved: x[i] is a whole row when x has two axes: move one entry, such as x[index] "
     "for index in np.ndindex(x.shape).",
     whole_rows,
-    "flat-copy-moved: The flat array of a transposed x is a copy, and moving its entries leaves x "
-    "as it is: move x[index], for index in np.ndindex(x.shape).",
-    through_flat_array,
+    "flat-copy-moved: The flat array of a transposed array is a copy, of x and of a gradient shaped like "
+    "it: what is written there never arrives. Write at [index], for index in np.ndindex(x.shape).",
+    differences(moves=lambda x: x.flags.c_contiguous),
     "orders-mixed: The entries are counted row by row in one place and column by column in another, so "
     "derivatives stand at the wrong entries: use one order.",
     lambda f, x, eps=1e-6: numerical_gradient(f, x, eps).ravel("F").reshape(x.shape),

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.lessons.gradients import softmax_jacobian
 from attention_lib.lessons.softmax import softmax
 
@@ -59,6 +59,18 @@ def filled_diagonal(weights: NDArray) -> NDArray:
     return jacobian
 
 
+@composable
+def jacobian(
+    delta: Answer = diagonal, product: Answer = outer, weigh: Answer = lambda weights: weights
+) -> Answer:
+    """Subtract p_i p_k from p_i on the diagonal, with a step replaced by a wrong one."""
+    return lambda weights: delta(weigh(weights)) - product(weigh(weights))
+
+
+def identity(weights: NDArray) -> NDArray:
+    return np.eye(weights.shape[-1], dtype=weights.dtype)
+
+
 MISTAKES = known_mistakes(
     "only-diagonal: Only the diagonal is filled: raising a score lowers other weights, by p_i p_k.",
     lambda weights: diagonal(weights * (1 - weights)),
@@ -68,28 +80,28 @@ MISTAKES = known_mistakes(
     "sign-reversed: The sign is reversed: a score raises its own weight, and lowers the others.",
     lambda weights: outer(weights) - diagonal(weights),
     "off-diagonal-sign: Off the diagonal the sign is wrong: raising a score lowers other weights.",
-    lambda weights: diagonal(weights) + outer(weights),
+    jacobian(product=lambda weights: -outer(weights)),
     lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
     "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal, where δ_ik is 1, add p_i.",
-    lambda weights: -outer(weights),
+    jacobian(delta=lambda weights: 0),
     "diagonal-replaced: On the diagonal p_i takes the place of −p_i p_i: add it, for p_i (1 − p_i).",
-    lambda weights: diagonal(weights + weights**2) - outer(weights),
+    jacobian(delta=lambda weights: diagonal(weights + weights**2)),
     "delta-missing: These are p_i p_k: the formula is p_i (δ_ik − p_k).",
     outer,
     "weight-missing: This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",
-    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :],
-    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., :, None],
+    jacobian(identity, lambda weights: weights[..., None, :]),
+    jacobian(identity, lambda weights: weights[..., :, None]),
     "delta-without-weight: This is δ_ik − p_i p_k: the δ_ik is multiplied by p_i as well.",
-    lambda weights: np.eye(weights.shape[-1], dtype=weights.dtype) - outer(weights),
+    jacobian(delta=identity),
     "product-missing: These are the weights on a diagonal: p_i p_k is still to be subtracted.",
-    diagonal,
+    jacobian(product=lambda weights: 0),
     "one-for-delta: This is p_i (1 − p_k): off the diagonal δ_ik is 0, and 1 stands in its place.",
     lambda weights: weights[..., :, None] * (1 - weights[..., None, :]),
     lambda weights: weights[..., None, :] * (1 - weights[..., :, None]),
     "squared-weight: A square stands in place of a product of two weights: subtract p_i p_k, one "
     "weight along each axis.",
-    lambda weights: diagonal(weights) - weights[..., None, :] ** 2,
-    lambda weights: diagonal(weights) - weights[..., :, None] ** 2,
+    jacobian(product=lambda weights: weights[..., None, :] ** 2),
+    jacobian(product=lambda weights: weights[..., :, None] ** 2),
     "no-batch-dimensions: np.diag and np.outer know no batch dimensions: use weights[..., :, "
     "None] and weights[..., None, :].",
     lambda weights: np.diag(weights) - np.outer(weights, weights),
@@ -99,7 +111,7 @@ MISTAKES = known_mistakes(
     "diagonals are weights[..., None] * np.eye(n).",
     filled_diagonal,
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
-    lambda weights: softmax_jacobian(softmax(weights)),
+    jacobian(weigh=softmax),
 )
 
 EXERCISE = Exercise(

@@ -141,6 +141,7 @@ MISTAKES = known_mistakes(
     lambda p, g: p * (1 - p) * g,
     "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
     vjp(mean=lambda g, p: np.sum(p * g)),
+    vjp(mean=lambda g, p: np.average(g, weights=p)),
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     vjp(mean=lambda g, p: np.sum(p * g, axis=-1)),
     "axis-0: The sum runs along axis 0: each row has its own, axis=-1.",

@@ -111,6 +111,7 @@ def backward(
     scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
     scale_back: float | None = None,
     allowed: Callable[[NDArray], NDArray] | None = past,
+    is_masked_back: bool = True,
     weigh: Callable[[NDArray], NDArray] = stable_softmax,
     into_mixture: Callable[[NDArray, NDArray], NDArray] = lambda g, w_o: g @ w_o.T,
     through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
@@ -135,6 +136,7 @@ def backward(
             scores = np.where(allowed(scores), scores, -np.inf)
         weights = weigh(scores)
         mixture = weights @ value
+        weights = weights if is_masked_back else weigh(query @ key.mT * factor)
         grad_mixture = into_mixture(grad_output, w_o)
         grad_scores = through_softmax(weights, grad_mixture @ value.mT)
         grad_scores = grad_scores * (factor if scale_back is None else scale_back)
@@ -201,7 +203,7 @@ MISTAKES = known_mistakes(
     backward(allowed=None),
     "mask-missing-backward: The mask is missing on the way back alone: attention_backward takes it, "
     "as attention does.",
-    lambda *arguments: (*backward(allowed=None)(*arguments)[:4], backward()(*arguments)[4]),
+    backward(is_masked_back=False),
     "only-gradient-masked: The mask is put on grad_scores only: the weights themselves must be "
     "the causal ones.",
     backward(

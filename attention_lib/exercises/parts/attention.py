@@ -158,7 +158,7 @@ def mask_mistakes(
         "1. Mask the scores.",
         answer_with(masked=only_floats, after_softmax=zeroed),
         "large-number-for-inf: A large negative number is not -inf: where no score of a row lies above "
-        "it, forbidden keys take weight. Use -inf.",
+        "it, forbidden keys take weight. Use -inf, and give zeros to a row of nothing else.",
         *(
             answer_with(masked=filled_by(fill))
             for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.scaling import entropy
@@ -55,47 +55,65 @@ def magnitude(weights: NDArray, axis: int = -1) -> NDArray:
     return (weights * (1.0 + np.abs(logs))).sum(axis=axis)
 
 
-def as_they_are(weights: NDArray, epsilon: float) -> NDArray:
+def kept(weights: NDArray) -> NDArray:
     return weights
 
 
-def with_constant(
-    epsilon: float, factor: Callable[..., NDArray], inside: Callable[..., NDArray]
+def one_for_zero(weights: NDArray) -> NDArray:
+    return np.where(weights > 0, weights, 1.0)
+
+
+@composable
+def summed(
+    *,
+    factor: Answer = kept,
+    inside: Answer = one_for_zero,
+    log: Answer = np.log,
+    sign: int = -1,
+    along: Callable[[int], int | None] = lambda axis: axis,
+    add: Answer = np.sum,
 ) -> Answer:
-    """Change the weights with a small constant, as factors and inside the logarithm."""
+    """Sum −p log p, with a step replaced by a wrong one."""
     return lambda weights, axis=-1: (
-        -(factor(weights, epsilon) * np.log(inside(weights, epsilon))).sum(axis=axis)
+        sign * add(factor(weights) * log(inside(weights)), axis=along(axis))
     )
+
+
+def small(change: Callable[..., NDArray], epsilon: float) -> Answer:
+    return lambda weights: change(weights, epsilon)
 
 
 MISTAKES = known_mistakes(
     "zero-weight-nan: A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 "
     "in place of each 0 before the logarithm.",
-    lambda weights, axis=-1: -(weights * np.log(weights)).sum(axis=axis),
+    summed(inside=kept),
     "minus-missing: The minus is missing: logarithms of weights are negative, and so is their sum.",
-    lambda weights, axis=-1: -entropy(weights, axis),
+    summed(sign=1),
     "bits: This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
-    lambda weights, axis=-1: entropy(weights, axis) / math.log(2),
+    summed(log=np.log2),
     "base-10: This is the entropy with logarithms to base 10: use np.log, which gives nats.",
-    lambda weights, axis=-1: entropy(weights, axis) / math.log(10),
+    summed(log=np.log10),
     "whole-array: This is one number for the whole array: each row along axis has its own entropy.",
-    lambda weights, axis=-1: entropy(weights, None),
+    summed(along=lambda axis: None),
     "last-axis-only: You always sum along the last axis: use the axis you are given.",
-    lambda weights, axis=-1: entropy(weights, -1),
+    summed(along=lambda axis: -1),
     "axis-0-only: You always sum along axis 0: use the axis you are given.",
-    lambda weights, axis=-1: entropy(weights, 0),
+    summed(along=lambda axis: 0),
     "means: These are means of -p log p: entropy is their sum.",
-    lambda weights, axis=-1: entropy(weights, axis) / weights.shape[axis],
+    summed(add=np.mean),
     "terms-not-summed: These are the terms -p log p: add them up along axis.",
-    lambda weights, axis=-1: -weights * np.log(np.where(weights > 0, weights, 1.0)),
+    summed(add=lambda terms, axis: terms),
     "unweighted-logarithms: Unweighted logarithms are summed: each counts p times, -p log p.",
-    lambda weights, axis=-1: -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=axis),
-    lambda weights, axis=-1: -np.log(weights).sum(axis=axis),
+    summed(factor=np.ones_like),
+    summed(factor=np.ones_like, inside=kept),
     "small-constant: A small constant is added to the weights, or put in place of them: that "
     "changes the entropy. Treat a weight of exactly 0 apart.",
-    *(with_constant(epsilon, as_they_are, np.add) for epsilon in EPSILONS),
-    *(with_constant(epsilon, np.maximum, np.maximum) for epsilon in EPSILONS),
-    *(with_constant(epsilon, as_they_are, np.maximum) for epsilon in EPSILONS),
+    *(summed(inside=small(np.add, epsilon)) for epsilon in EPSILONS),
+    *(
+        summed(factor=limited, inside=limited)
+        for limited in (small(np.maximum, epsilon) for epsilon in EPSILONS)
+    ),
+    *(summed(inside=small(np.maximum, epsilon)) for epsilon in EPSILONS),
     "divided-by-log-n: The entropy is divided by log n: leave it in nats.",
     lambda weights, axis=-1: entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300),
     lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),

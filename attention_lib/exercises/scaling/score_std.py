@@ -61,6 +61,8 @@ MISTAKES = known_mistakes(
     "variance-under-root: component_std**4 is the variance of one product: under the square root it "
     "becomes component_std**2.",
     predicted(spread=lambda component_std: component_std**4),
+    "variance-twice: The variance of one product is counted twice: for means of 0 it is component_std**4.",
+    predicted(width=lambda d_k: math.sqrt(2 * d_k)),
     "component-std-squared: The variance of one product is component_std**4: take the root of d_k times that.",
     lambda d_k, component_std=1.0: math.sqrt(d_k * component_std),
     lambda d_k, component_std=1.0: math.sqrt(2 * d_k) * component_std,

@@ -62,21 +62,28 @@ def row_sums(numbers: NDArray, axis: int) -> NDArray:
     return numbers.sum(axis=axis, keepdims=True)
 
 
+def standardized(scores: NDArray) -> NDArray:
+    spread = scores.std(axis=-1, keepdims=True)
+    return np.exp((scores - scores.mean(axis=-1, keepdims=True)) / spread)
+
+
 @composable
-def divided(power: Answer = np.exp, by: Answer = row_sums) -> Answer:
+def divided(
+    power: Answer = np.exp, by: Answer = row_sums, along: Answer = lambda axis: axis
+) -> Answer:
     """Divide the exponentials by their sums, with a step replaced by a wrong one."""
-    return lambda scores, axis=-1: power(scores) / by(power(scores), axis)
+    return lambda scores, axis=-1: power(scores) / by(power(scores), along(axis))
 
 
 MISTAKES = known_mistakes(
     "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
-    lambda scores, axis=-1: plain_softmax(scores, None),
+    divided(along=lambda axis: None),
     "last-axis-only: You always take the last axis: use the axis given, sum(axis=axis, ...).",
-    lambda scores, axis=-1: plain_softmax(scores, -1),
+    divided(along=lambda axis: -1),
     "axis-0-only: You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
-    lambda scores, axis=-1: plain_softmax(scores, 0),
+    divided(along=lambda axis: 0),
     "axis-1-only: You always take axis 1: use the axis you are given, sum(axis=axis, ...).",
-    lambda scores, axis=-1: plain_softmax(scores, 1),
+    divided(along=lambda axis: 1),
     "keepdims-missing: The sums have lost their axis, so they do not line up with the scores: use "
     "keepdims=True.",
     divided(by=lambda numbers, axis: numbers.sum(axis=axis)),
@@ -94,9 +101,12 @@ MISTAKES = known_mistakes(
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     divided(power=np.positive),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
-    lambda scores, axis=-1: np.exp(scores),
+    divided(by=lambda numbers, axis: 1.0),
     "sign-wrong: The exponent has the wrong sign: a larger score gets a larger weight, exp(score).",
     divided(power=lambda scores: np.exp(-scores)),
+    "standardized: The scores are divided by their spread, which changes their differences, and with them "
+    "the weights: take the exponentials of the scores as they are.",
+    divided(power=standardized),
     "base-2: These are powers of 2: use np.exp, powers of e.",
     divided(power=np.exp2),
     "base-10: These are powers of 10: use np.exp, powers of e.",

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
+from attention_lib.exercises.parts.softmax import divided_by_sum
 from attention_lib.lessons.softmax import softmax, weighted_sum
 
 HINTS = (
@@ -39,6 +40,17 @@ def magnitude(weights: NDArray, values: NDArray) -> NDArray:
     return 2.0 * np.abs(weights) @ np.abs(values)
 
 
+@composable
+def mixed(
+    *,
+    weigh: Answer = lambda weights: weights,
+    product: Answer = np.matmul,
+    end: Answer = lambda mixture, values: mixture,
+) -> Answer:
+    """Mix the values by the weights, with a step replaced by a wrong one."""
+    return lambda weights, values: end(product(weigh(weights), values), values)
+
+
 MISTAKES = known_mistakes(
     "plain-average: These are plain averages of the values: every value must be weighted first.",
     lambda weights, values: np.broadcast_to(
@@ -49,30 +61,30 @@ MISTAKES = known_mistakes(
         values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
     "np-dot: np.dot pairs every batch item with every other: @ keeps batch dimensions together.",
-    lambda weights, values: np.dot(weights, values),
+    mixed(product=np.dot),
     "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
     "the S keys.",
-    lambda weights, values: weights * values,
+    mixed(product=np.multiply),
     "row-for-each-value: The result has a row for each value: give it one for each query, as weights has.",
     lambda weights, values: np.concatenate([weights @ values, 0 * values], axis=-2)[
         ..., : values.shape[-2], :
     ],
     "weights-transposed: The weights are transposed: row i of weights belongs to query i.",
-    lambda weights, values: np.swapaxes(weights, -1, -2) @ values,
+    mixed(weigh=lambda weights: weights.mT),
     "product-reversed: The order is reversed: weights come first, weights @ values.",
-    lambda weights, values: values @ weights,
+    mixed(product=lambda weights, values: values @ weights),
     "values-transposed: The values are transposed: keys are already their second-to-last axis.",
-    lambda weights, values: weights @ np.swapaxes(values, -1, -2),
+    mixed(product=lambda weights, values: weights @ values.mT),
     "t-reverses-batch: No transpose is needed here: the keys are the last axis of weights already, "
     "and the last but one of values.",
-    lambda weights, values: weights @ values.T,
-    lambda weights, values: weights.T @ values,
+    mixed(product=lambda weights, values: weights @ values.T),
+    mixed(weigh=np.transpose),
     "softmax-of-weights: The weights are put through softmax again: they are weights already.",
-    lambda weights, values: softmax(weights) @ values,
+    mixed(weigh=softmax),
     "divided-by-sum: The weights are divided by their sum again: use them as they are.",
-    lambda weights, values: (weights / weights.sum(axis=-1, keepdims=True)) @ values,
+    mixed(weigh=divided_by_sum),
     "divided-by-keys: The result is divided by the number of keys: weights say how much of each.",
-    lambda weights, values: weights @ values / values.shape[-2],
+    mixed(end=lambda mixture, values: mixture / values.shape[-2]),
     "only-largest: Only the value with the largest weight is returned: mix all of them.",
     lambda weights, values: np.take_along_axis(values, weights.argmax(axis=-1)[..., None], axis=-2),
     "first-item-only: Only the first batch item is mixed: leading dimensions must be kept.",

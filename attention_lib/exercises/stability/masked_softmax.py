@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_arrays
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import largest_finite
@@ -21,7 +21,6 @@ from attention_lib.exercises.parts.softmax import (
     EPSILONS,
     divided_by_sum,
     filled,
-    softmax_with_epsilon,
 )
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import logsumexp, masked_softmax, stable_softmax
@@ -91,9 +90,29 @@ def filled_with(fill: float) -> Answer:
     return lambda scores, mask, axis=-1: softmax(filled(scores, mask, fill), axis)
 
 
-def divided_by_sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
+def sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
     total = exponentials.sum(axis=axis, keepdims=True)
-    return exponentials / np.where(total == 0, 1, total)
+    return np.where(total == 0, 1, total)
+
+
+@composable
+def masked(
+    *,
+    seen: Answer = lambda mask: mask,
+    shift: Answer = lambda scores, visible, axis: np.maximum(
+        visible.max(axis=axis, keepdims=True), np.finfo(visible.dtype).min
+    ),
+    by: Answer = sum_or_one,
+    along: Answer = lambda axis: axis,
+) -> Answer:
+    """Divide the exponentials of what is seen by their sums, with a step replaced by a wrong one."""
+
+    def answer(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
+        visible = filled(scores, seen(mask), -np.inf)
+        exponentials = np.exp(visible - shift(scores, visible, along(axis)))
+        return exponentials / by(exponentials, along(axis))
+
+    return answer
 
 
 def divided_in_logarithms(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
@@ -133,21 +152,22 @@ MISTAKES = known_mistakes(
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
     "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
     "the mask is applied. Mask the scores first, then subtract the maximum.",
+    masked(shift=lambda scores, visible, axis: scores.max(axis=axis, keepdims=True)),
     lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
     *map(normalized_after, (0.0, *EPSILONS)),
     "one-maximum: The maximum of the whole array is subtracted: a row far below it underflows to "
     "zeros. Take each row's own.",
-    lambda scores, mask, axis=-1: divided_by_sum_or_one(
-        np.exp(filled(scores, mask, -np.inf) - filled(scores, mask, -np.inf).max()), axis
-    ),
+    masked(shift=lambda scores, visible, axis: visible.max()),
     "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
-    lambda scores, mask, axis=-1: masked_softmax(scores, ~mask, axis),
+    masked(seen=np.invert),
     "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
     lambda scores, mask, axis=-1: stable_softmax(scores, axis),
     "forbidden-scores-zero: Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
     filled_with(0.0),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    lambda scores, mask, axis=-1: masked_softmax(scores, mask, -1),
+    masked(along=lambda axis: -1),
+    "sum-of-last-axis: You always sum along the last axis: use the axis you are given.",
+    masked(by=lambda exponentials, axis: sum_or_one(exponentials, -1)),
     "mask-added: The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",
     lambda scores, mask, axis=-1: stable_softmax(scores + mask, axis),
     "exp-overflows: exp overflows: subtract each row's largest allowed score first.",
@@ -155,8 +175,8 @@ MISTAKES = known_mistakes(
     lambda scores, mask, axis=-1: np.nan_to_num(
         divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis)
     ),
-    lambda scores, mask, axis=-1: divided_by_sum_or_one(np.where(mask, np.exp(scores), 0), axis),
-    lambda scores, mask, axis=-1: divided_by_sum_or_one(np.exp(scores) * mask, axis),
+    masked(shift=lambda scores, visible, axis: 0.0),
+    lambda scores, mask, axis=-1: np.exp(scores) * mask / sum_or_one(np.exp(scores) * mask, axis),
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
@@ -166,9 +186,7 @@ MISTAKES = known_mistakes(
     "constant-in-sum: A small constant is added to every sum: rows with something allowed no "
     "longer sum to 1. Treat the empty row apart.",
     *(
-        lambda scores, mask, axis=-1, e=epsilon: softmax_with_epsilon(
-            np.where(mask, scores, -np.inf), e, axis
-        )
+        masked(by=lambda exponentials, axis, e=epsilon: exponentials.sum(axis, keepdims=True) + e)
         for epsilon in EPSILONS
     ),
 )

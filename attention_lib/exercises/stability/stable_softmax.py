@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.exercise import Exercise, composable, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
 from attention_lib.exercises.parts.softmax import (
@@ -20,9 +21,6 @@ from attention_lib.exercises.parts.softmax import (
     clipped_softmax,
     in_rows_of_memory,
     plain_softmax,
-    shifted_softmax,
-    softmax_with_epsilon,
-    softmax_with_one_maximum,
 )
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
@@ -63,43 +61,59 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[-1.6e38, 1.6e38], [-9e37, -1.6e38]], np.float32))
 
 
+def maxima(scores: NDArray, axis: int) -> NDArray:
+    return scores.max(axis=axis, keepdims=True)
+
+
+def sums(exponentials: NDArray, axis: int) -> NDArray:
+    return exponentials.sum(axis=axis, keepdims=True)
+
+
+@composable
+def shifted(
+    *, shift: Answer = maxima, by: Answer = sums, along: Answer = lambda axis: axis
+) -> Answer:
+    """Divide shifted exponentials by their sums, with a step replaced by a wrong one."""
+
+    def answer(scores: NDArray, axis: int = -1) -> NDArray:
+        exponentials = np.exp(scores - shift(scores, along(axis)))
+        return exponentials / by(exponentials, along(axis))
+
+    return answer
+
+
 MISTAKES = known_mistakes(
     "exp-overflows: exp overflows (or everything underflows) before the division: subtract each "
     "row's largest score first.",
-    lambda scores, axis=-1: plain_softmax(scores, axis),
+    shifted(shift=lambda scores, axis: 0.0),
     "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
     "0/0. Take each row's own maximum, along axis.",
-    softmax_with_one_maximum,
+    shifted(shift=lambda scores, axis: scores.max()),
     "maximum-of-last-axis: You always take the last axis's maximum: use the axis you are given.",
-    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), axis),
+    shifted(shift=lambda scores, axis: maxima(scores, -1)),
+    "sum-of-last-axis: You always sum along the last axis: use the axis you are given.",
+    shifted(by=lambda exponentials, axis: sums(exponentials, -1)),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=-1, keepdims=True), -1),
+    shifted(along=lambda axis: -1),
     "maximum-keepdims-missing: The maxima have lost their axis, so they do not line up with the "
     "scores: use keepdims=True.",
-    lambda scores, axis=-1: shifted_softmax(scores, scores.max(axis=axis), axis),
+    shifted(shift=lambda scores, axis: scores.max(axis=axis)),
     "sum-keepdims-missing: The sums have lost their axis, so they do not line up with the scores: "
     "use keepdims=True.",
-    lambda scores, axis=-1: (
-        np.exp(scores - scores.max(axis=axis, keepdims=True))
-        / np.exp(scores - scores.max(axis=axis, keepdims=True)).sum(axis=axis)
-    ),
+    shifted(by=lambda exponentials, axis: exponentials.sum(axis=axis)),
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
     in_rows_of_memory(stable_softmax),
     "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
     "begin at -inf, or with the first score.",
-    lambda scores, axis=-1: shifted_softmax(
-        scores, np.maximum(scores.max(axis=axis, keepdims=True), 0), axis
-    ),
+    shifted(shift=lambda scores, axis: np.maximum(maxima(scores, axis), 0)),
     "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
-    lambda scores, axis=-1: shifted_softmax(scores, scores.mean(axis=axis, keepdims=True), axis),
+    shifted(shift=lambda scores, axis: scores.mean(axis=axis, keepdims=True)),
     "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
-    lambda scores, axis=-1: shifted_softmax(scores, scores.min(axis=axis, keepdims=True), axis),
+    shifted(shift=lambda scores, axis: scores.min(axis=axis, keepdims=True)),
     "largest-size-subtracted: You subtract the largest absolute value: a row of large negative "
     "scores underflows to 0/0. Subtract the largest score.",
-    lambda scores, axis=-1: shifted_softmax(
-        scores, np.abs(scores).max(axis=axis, keepdims=True), axis
-    ),
+    shifted(shift=lambda scores, axis: maxima(np.abs(scores), axis)),
     "clipped: The scores are clipped, which changes the weights: subtracting the maximum does not.",
     *(
         lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
@@ -108,15 +122,15 @@ MISTAKES = known_mistakes(
     "divided-by-maximum: You divide by the largest score, which changes the weights: subtract it.",
     lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
     "not-divided: The exponentials of the shifted scores are not divided by their sum yet.",
-    lambda scores, axis=-1: np.exp(scores - scores.max(axis=axis, keepdims=True)),
+    shifted(by=lambda exponentials, axis: 1.0),
     "nan-replaced: NaN is replaced by 0 afterward, which hides the overflow and loses the "
     "weights: subtract each row's largest score first.",
     lambda scores, axis=-1: np.nan_to_num(plain_softmax(scores, axis)),
     "shift-sign-wrong: The shift has the wrong sign: subtract the maximum, do not add it.",
-    lambda scores, axis=-1: shifted_softmax(scores, -scores.max(axis=axis, keepdims=True), axis),
+    shifted(shift=lambda scores, axis: -maxima(scores, axis)),
     "constant-in-sum: A small constant is added to the sum: one exponential is exactly 1, so the "
     "sum is never 0. Leave it out.",
-    *map(lambda e: lambda scores, axis=-1: softmax_with_epsilon(scores, e, axis), EPSILONS),
+    *(shifted(by=lambda exps, axis, e=epsilon: sums(exps, axis) + e) for epsilon in EPSILONS),
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
