@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from attention_lib.checks.calls.case import Answer, Case
@@ -31,6 +32,7 @@ BUDGET_SECONDS = 0.25  # of CPU time, for all trials
 WALL_SECONDS = 2.0  # of real time, for all trials
 CALL_SECONDS = 0.1  # for one call of an edited answer
 LEAST_CALL_SECONDS = 0.01  # the same for a quick answer
+MOST_BYTES = 1 << 30  # that one call of an edited answer may add
 MUCH_SLOWER = 5  # an edited answer may take this many times as long
 MOST_RANK = 4  # of an edit that does not mend everything
 MOST_PROMISING = 4  # edits that are combined with every other one
@@ -190,7 +192,7 @@ def _called(function: Answer, case: Case, seconds: float) -> Observation:
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     try:
-        with time_limit(min(CALL_SECONDS, seconds)):
+        with time_limit(min(CALL_SECONDS, seconds)), _memory_limit():
             seen.value = function(*args, **kwargs)
     except OutOfTime:
         seen.out_of_time = True
@@ -199,6 +201,24 @@ def _called(function: Answer, case: Case, seconds: float) -> Observation:
     except BaseException as error:  # SystemExit among them
         seen.error = error
     return seen
+
+
+@contextlib.contextmanager
+def _memory_limit() -> Iterator[None]:
+    """Refuse huge arrays, as an axis too many may make, where there is a /proc (Linux)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        import resource
+    except (OSError, ImportError):
+        yield
+        return
+    soft, hard = limits = resource.getrlimit(resource.RLIMIT_AS)
+    most = pages * resource.getpagesize() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def _likeliest_pairs(every: Sequence[Edits]) -> Iterator[tuple[Edits, Edits]]:

@@ -1,12 +1,14 @@
 """A small change that makes an answer right is found, tried, and said; nothing else is said."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attention_lib.checks import explaining
 from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
@@ -259,3 +261,13 @@ def test_a_function_without_its_text_is_left_alone():
     names = {"np": np}
     exec("def softmax(scores, axis=-1):\n    return np.exp(scores)", names)
     assert search(EXERCISES["softmax"], names["softmax"], [], {}) is None
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="memory is limited on Linux alone"
+)
+def test_an_edit_gets_no_memory_for_a_huge_array():
+    case = Case(np.ones(20_000))
+    seen = searching._called(lambda x: x[:, None] * x[:, None, None], case, 60.0)  # 3 GB
+    assert isinstance(seen.error, MemoryError)
+    assert searching._called(lambda x: x[:30, None] * x, case, 60.0).error is None
