@@ -31,10 +31,6 @@ class ArgumentChange:
 
     @property
     def sentence(self) -> str:
-        return f"Your numbers are the right ones for a call {self.text}: {self.advice}."
-
-    @property
-    def sentence_beside(self) -> str:
         """The sentence beside that of another fault."""
         return f"The call is treated as one {self.text}: {self.advice}."
 
@@ -66,9 +62,6 @@ def changes_for(exercise: Exercise, case: Case) -> Iterator[ArgumentChange]:
     arrays = [name for name in parameters if _is_array(arguments.get(name))]
     for one, other in itertools.combinations(arrays, 2):
         yield _exchanged(one, other)
-    for name in ("w_q", "query"):
-        if name in arrays and len(parameters) > 2:  # with two arrays alone nothing is scaled
-            yield from _scales(name, "d_k" if name == "query" else "d_k, the width of w_q,")
     if {"key", "value"} <= set(arguments):
         yield from _without_rows("key", "value")
     matrices = [name for name in arrays if name.startswith("w_")]
@@ -107,16 +100,6 @@ def _exchanged(one: str, other: str) -> ArgumentChange:
 
     advice = "each stands where the other belongs"
     return ArgumentChange(f"with {one} and {other} exchanged", advice, apply)
-
-
-def _scales(name: str, d_k: str) -> Iterator[ArgumentChange]:
-    def scaled(power: float) -> Callable[[Arguments], Arguments | None]:
-        return lambda arguments: {name: arguments[name] * arguments[name].shape[-1] ** power}
-
-    once = f"multiply the scores by 1/√{d_k} once"
-    yield ArgumentChange("without the scale", once, scaled(0.5))
-    twice = f"{once}, and not by its square"
-    yield ArgumentChange("with the scale taken twice", twice, scaled(-0.5))
 
 
 def _without_rows(*names: str) -> Iterator[ArgumentChange]:

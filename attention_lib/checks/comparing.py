@@ -200,20 +200,23 @@ def _problem_with_part(name: str, value: Any, expected: Expected, allowed: Any) 
         return f"{name} returned values of dtype {got.dtype}; they should be real numbers."
     if got.shape != expected.values.shape:
         shapes = f"shape {got.shape}; it should be {expected.values.shape}"
-        about = _with_leading_axes(got.shape, expected.values.shape)
+        about = _with_other_axes(got.shape, expected.values.shape)
         return f"{name} returned {shapes}.{about or _in_another_order(got, expected, allowed)}"
     sentence = _problem_with_dtype(name, value, expected)
     return sentence or _problem_with_values(name, got, expected, allowed)
 
 
-def _with_leading_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Say that a result has an axis too many in front, or a single one for several."""
-    if right and got == (1, *right):
-        return " The axis of length 1 in front is one too many."
+def _with_other_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """Say that a result has an axis too many, lacks the leading axes, or a single one for several."""
+    for place in range(len(right) + 1):
+        if got == (*right[:place], 1, *right[place:]):
+            return f" Its axis {place}, of length 1, is one too many."
     for count in range(2, len(right) + 1):
         if got == (math.prod(right[:count]), *right[count:]):
             which = f"leading axes, {right[:count]}," if right[count:] else "axes"
             return f" The {which} have become one: reshape the result."
+    if got and got == right[-len(got) :]:
+        return f" The leading axes, {right[: -len(got)]}, are missing: there may be any number of them."
     return ""
 
 

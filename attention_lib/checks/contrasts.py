@@ -63,7 +63,7 @@ def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: in
         opposite = _telling([one for one in table if one.row == negated], right)
         if opposite:
             return f"Only the {right} calls {opposite} are right; the other {total} are wrong."
-    return _one_sided(table, wrong)
+    return ""
 
 
 def contrast_of(
@@ -81,24 +81,6 @@ def _telling(features: Sequence[Feature], count: int) -> str:
     if not features or len(texts) > MOST_FEATURES or (count == 1 and len(features) > MOST_FEATURES):
         return ""
     return " and ".join(texts)
-
-
-def _one_sided(table: Sequence[Feature], wrong: list[bool]) -> str:
-    """Name a feature that all wrong calls have, and only a few right ones."""
-    total = sum(wrong)
-    best, share = None, 0.6
-    for one in table:
-        within = sum(one.row)
-        covers = all(has for has, failed in zip(one.row, wrong, strict=True) if failed)
-        if covers and total > 1 and len(wrong) - within > FEW and total / within > share:
-            best, share = one, total / within
-    if best is None or best.rank == NUMBERS:
-        return ""
-    within = sum(best.row)
-    return (
-        f"Of the {within} calls {best.words}, {total} are wrong; the {len(wrong) - within} others "
-        "are all right."
-    )
 
 
 def _are(count: int) -> str:

@@ -116,7 +116,7 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
     """Combine a known mistake with changed arguments; None if both are about the same topic."""
     change = changed.change
     assert change is not None
-    sentences = (*known.sentences, change.sentence_beside)
+    sentences = (*known.sentences, change.sentence)
     if contradict(*sentences):
         return None
     return Hypothesis(known.exercise, sentences, known.variant, change)

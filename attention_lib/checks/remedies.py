@@ -20,6 +20,8 @@ REMEDIES = {
     "grows, axis=-2 for rows: all other axes must be equal, also those before it.",
     "'tuple' object does not support item assignment": "A tuple cannot be changed, and an argument "
     "should not be: make a new tuple.",
+    "array split does not result": "A number of parts makes equal ones: parts of other widths are cut at "
+    "places, np.split(x, [first, second], axis=-1).",
     "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
     "two axes with np.swapaxes, counted from the end.",
     "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "

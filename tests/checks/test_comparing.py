@@ -46,7 +46,7 @@ def jacobians_of_all_rows(weights):
 
 def test_an_axis_too_many_in_front_is_named():
     sentence = sentence_of(jacobians_of_all_rows, "softmax_jacobian")
-    assert "The axis of length 1 in front is one too many." in sentence
+    assert "Its axis 0, of length 1, is one too many." in sentence
     assert "does not return it" not in sentence  # `return np.diag(...)` is right for one row
 
 

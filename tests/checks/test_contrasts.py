@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import attention_lib
-from attention_lib.checks.contrasts import GIVEN, KIND, Feature, _one_sided
 from tests.checks.judged import right, said_of_numbers
 
 
@@ -78,17 +77,3 @@ def test_small_numbers_that_are_dropped_are_not_put_down_to_a_size():
         return np.maximum(weights, weights.dtype.type(1e-12))
 
     assert "row" not in said_of_numbers(floored)
-
-
-def _feature(rank, text, *row):
-    return Feature(rank, text, ("mask",), [bool(one) for one in row])
-
-
-def test_the_plainer_of_two_features_is_named_and_none_that_few_right_calls_lack():
-    wrong = [True, True, False, False, False, False]
-    given = _feature(GIVEN, "that give {}", 1, 1, 1, 0, 0, 0)
-    booleans = _feature(KIND, "with booleans in {}", 1, 1, 0, 1, 0, 0)
-    assert _one_sided([given, booleans], wrong) == (
-        "Of the 3 calls that give mask, 2 are wrong; the 3 others are all right."
-    )
-    assert _one_sided([_feature(GIVEN, "that give {}", 1, 1, 1, 0, 0)], wrong[:5]) == ""

@@ -85,8 +85,13 @@ def uphill_one_step_ahead(
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
-        ("entropy", positive_sum_of_everything, "The minus is missing", "one number for the whole array"),
-        ("weighted_sum", softmax_of_weights_and_dot, "np.dot pairs every", "softmax again"),
+        (
+            "entropy",
+            positive_sum_of_everything,
+            "The minus is missing",
+            "one number for the whole array",
+        ),
+        ("weighted_sum", softmax_of_weights_and_dot, "Every batch item", "softmax again"),
         (
             "cross_entropy_grad",
             softmax_down_the_columns_over_all_classes,
@@ -248,11 +253,6 @@ def test_one_known_mistake_among_results_is_not_joined_with_an_unknown_one():
     assert "Two faults" not in said_of_numbers(answer, "attention_layer_backward")
 
 
-def test_call_whose_right_numbers_these_are_is_named():
-    sentence = said_of_numbers(lambda d_k, std=1.0: (d_k - 1) ** 0.5 * std**2, "score_std")
-    assert "the right ones for a call with d_k - 1 in place of d_k" in sentence
-
-
 # Answers that look alike and are not
 
 
@@ -295,7 +295,7 @@ def one_loss_in_an_array(scores, targets):
 
 def test_calls_of_size_1_are_not_enough_to_name_a_mistake():
     sentence = said_of_numbers(one_loss_in_an_array, "cross_entropy")
-    assert sentence == "cross_entropy returned shape (1,); it should be ()."
+    assert sentence.startswith("cross_entropy returned shape (1,); it should be (). Its axis 0")
 
 
 def no_part_as_wide_as_the_queries(query, key, value):

@@ -1,7 +1,5 @@
 """What is said of how wrong numbers come from the right ones, and of answers that look alike."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,11 +7,7 @@ import attention_lib
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.relations import (
-    Pair,
-    common_factor,
-    related,
-)
+from attention_lib.checks.relations import related
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import said_of_numbers
 
@@ -98,28 +92,6 @@ def test_relation_that_only_seems_to_hold_is_not_named(exercise, answer, words):
         sentence = said_of_numbers(answer, exercise)
     for word in words:
         assert word not in sentence
-
-
-def test_sizes_that_are_one_number_in_all_wrong_calls_are_both_named():
-    pair = Pair(
-        np.array([1.0, 2.0, 5.0]) * np.sqrt(2),
-        np.array([1.0, 2.0, 5.0]),
-        1e-12,
-        np.finfo(np.float64),
-        {"query": np.zeros((3, 2)), "value": np.zeros((2, 5)), "block_size": 2},
-    )
-    clause = common_factor([pair]).clause
-    assert (
-        "the square root of query.shape[-1], and here the square root of value.shape[-2] too"
-        in clause
-    )
-    assert "block_size" not in clause
-    other = replace(
-        pair, arguments={"query": np.zeros((3, 2)), "value": np.zeros((4, 5)), "block_size": 5}
-    )
-    clause = common_factor([pair, other]).clause
-    assert "shape[-2]" not in clause
-    assert "is the square root of query.shape[-1]: divide" in clause
 
 
 def test_factor_that_two_calls_disagree_on_is_not_named():

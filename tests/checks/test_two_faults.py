@@ -200,7 +200,7 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             "softmax_jacobian",
             _diagonals_replaced_in_a_row,
             "On the diagonal p_i takes the place",
-            "The axis of length 1 in front is one too many",
+            "Its axis 0, of length 1, is one too many",
         ),
         ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
         ("largest_exponent", _whole_and_called, "A whole number", "np.dtype(dtype).type makes"),

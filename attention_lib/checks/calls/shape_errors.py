@@ -20,6 +20,7 @@ from attention_lib.checks.calls.failing_line import (
     shape_of,
 )
 
+ELEMENTWISE = "where|maximum|minimum|multiply|add|subtract|divide|power|logaddexp"
 REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
 
 
@@ -161,18 +162,7 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Compare):
         return [node.left, *node.comparators]
     name = getattr(getattr(node, "func", None), "attr", "")
-    names = [
-        "where",
-        "maximum",
-        "minimum",
-        "multiply",
-        "add",
-        "subtract",
-        "divide",
-        "power",
-        "logaddexp",
-    ]
-    if isinstance(node, ast.Call) and name in names:
+    if isinstance(node, ast.Call) and re.fullmatch(ELEMENTWISE, name):
         return list(node.args)
     if isinstance(node, ast.Call) and name == "masked_fill":
         return [node.func.value, node.args[0]]  # type: ignore[attr-defined]
@@ -207,7 +197,10 @@ def _mended_broadcast(
         if is_mask and shapes[one][-2:] == shapes[other][-2:-1] * 2:
             scores = shapes[other][-2:]
             return f" A mask has a row for each query and a column for each key: here {scores}."
-    if moved := _new_axis_in_front(pair[0], *shapes) or _new_axis_in_front(pair[1], *shapes[::-1]):
+    texts = [ast.unparse(one) for one in pair]
+    both = all(re.search("None|newaxis", text) and "..." not in text for text in texts)
+    moved = _new_axis_in_front(pair[0], *shapes) or _new_axis_in_front(pair[1], *shapes[::-1])
+    if moved and not both:  # with two new axes, either may stand in the wrong place
         return moved
     if len(target) == len(shape):
         return _with_axis_kept(line, operand, target) or _with_axis_kept(line, pair[big], shape)

@@ -248,7 +248,7 @@ def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         elif len(others) == 1 and isinstance(node.op, ast.Or):
             yield 3, made("B if A is None else A", A=first, B=others[0])
     if field == "test" and isinstance(parent, (ast.If, ast.IfExp, ast.While)):
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
             yield 3, made("X is None", X=node.operand)
         elif isinstance(node, ast.Name):
             yield 3, made("X is not None", X=node)

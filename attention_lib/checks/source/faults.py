@@ -10,6 +10,7 @@ from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of
 
 KEPT = ("keepdims", "keepdim")
 AXES = ("axis", "dim", "swapaxes", "moveaxis")  # keywords and functions that take axes
+ALONG = ("swapaxes", "moveaxis", "take_along_axis", "concatenate", "cumsum", "argsort", "argmax")
 TURNED = ({ast.Lt, ast.Gt}, {ast.LtE, ast.GtE}, {ast.Lt, ast.GtE}, {ast.LtE, ast.Gt})
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -33,14 +34,14 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
     match old, new:
         case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
             return _axis_fault(old, new, own)
-        case ast.BinOp(), ast.BinOp():
-            return _operation_fault(old, new, own, wrong)
         case ast.BinOp(left=left, right=right), _ if _is_one_of(new, (left, right)):
             surplus = right if _same(new, left) else left
             sign = SIGNS.get(type(old.op), "")
             return (
                 f"`{sign} {ast.unparse(surplus)}` does not belong{where or ' there'}: leave it out"
             )
+        case ast.BinOp(), ast.BinOp():
+            return _operation_fault(old, new, own, wrong)
         case ast.BinOp(left=ast.Call(func=func)), ast.Call() if _same(func, new.func):
             outside = f"`{SIGNS[type(old.op)]} {ast.unparse(old.right)}`"
             return f"{outside} stands outside `{ast.unparse(func)}(...)`{where}: it belongs inside"
@@ -237,8 +238,10 @@ def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
         return f"{own} is e to a few digits alone{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
-    if getattr(parent, "arg", "") in AXES or name_of_call(parent) in ("swapaxes", "moveaxis"):
+    if getattr(parent, "arg", "") in AXES or name_of_call(parent) in ALONG:
         return f"{own} is the wrong axis{where}"
+    if _reads_shape(parent):
+        return f"`{ast.unparse(parent)}` is the length of another axis than the one meant{where}"
     return f"{own} is the wrong value{where}"
 
 

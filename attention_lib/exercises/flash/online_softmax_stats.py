@@ -183,7 +183,7 @@ def one_by_one(
         for block in blocks:
             maximum, total = own(block)
             if pair is None:
-                pair = np.full_like(maximum, first, dtype=float), np.zeros_like(total)
+                pair = np.full_like(maximum, first, dtype=total.dtype), np.zeros_like(total)
             pair = merge(*pair, maximum, total)
         return pair
 

@@ -139,7 +139,7 @@ UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
 
 MISTAKES = known_mistakes(
     "nothing-rescaled: What earlier blocks left is not brought to the new maximum: multiply total "
-    "and output by tl.exp2(maximum - larger).",
+    "and output by tl.exp2(old maximum - new one), while maximum is the old one.",
     Edited(SAME_TOTAL, SAME_OUTPUT),
     "output-not-rescaled: total is rescaled to the new maximum, and output is not: multiply "
     "output by shrink[:, None] as well.",

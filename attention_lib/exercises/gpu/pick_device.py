@@ -67,11 +67,11 @@ MISTAKES = known_mistakes(
     lambda: torch_device(first_of("mps", "cuda", "cpu")),
     "always-cpu: It is always the CPU: ask torch.cuda.is_available() first.",
     lambda: torch_device("cpu"),
-    "always-cuda: It is always CUDA, also where there is none: ask torch.cuda.is_available(), "
-    "with its parentheses.",
+    "always-cuda: It is always CUDA, also where there is none: ask what "
+    "torch.cuda.is_available() returns.",
     lambda: torch_device("cuda"),
-    "always-mps: MPS is taken where there is none: ask torch.backends.mps.is_available(), with "
-    "its parentheses; the CPU comes last.",
+    "always-mps: MPS is taken where there is none: ask what "
+    "torch.backends.mps.is_available() returns; the CPU comes last.",
     lambda: torch_device("cuda" if cuda_is_available() else "mps"),
 )
 

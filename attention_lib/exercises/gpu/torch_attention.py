@@ -98,8 +98,8 @@ def problem_with_gradients(answer: Answer, rng: Generator) -> str | None:
 
 
 WRONG_DEVICE = (
-    "A tensor inside torch_attention is on the CPU whatever device the inputs are on: give "
-    "device=query.device where you make one, and leave .cpu() out."
+    "A tensor inside torch_attention is on the CPU whatever device the inputs are on: make each with "
+    "device=query.device, and move none."
 )
 
 

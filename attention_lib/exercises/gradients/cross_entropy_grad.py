@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -65,17 +64,6 @@ def subtracted(
     )
 
 
-def one_subtracted(where: Callable[[NDArray], Any]) -> Answer:
-    """Subtract 1 in places that depend on the targets, each place once."""
-
-    def answer(scores: NDArray, targets: NDArray) -> NDArray:
-        gradient = softmax(scores)
-        gradient[where(targets)] -= 1
-        return gradient / len(targets)
-
-    return answer
-
-
 MISTAKES = known_mistakes(
     "not-divided-by-n: The division by N is missing: the loss is the mean over the examples.",
     subtracted(count=lambda scores, targets: 1),
@@ -121,7 +109,7 @@ MISTAKES = known_mistakes(
     subtracted(hot=lambda scores, targets: np.isin(np.arange(scores.shape[1]), targets)),
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
-    one_subtracted(lambda targets: targets),
+    subtracted(hot=lambda scores, targets: np.isin(np.arange(len(scores)), targets)[:, None]),
     "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
     subtracted(hot=lambda scores, targets: targets[:, None]),
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",

@@ -174,31 +174,11 @@ def whole_rows(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
     return result
 
 
-def through_flat_array(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
-    flat, result = x.reshape(-1), np.zeros(x.size)
-    for i, here in enumerate(flat.tolist()):
-        flat[i] = here + eps
-        above = f(x)
-        flat[i] = here - eps
-        below = f(x)
-        flat[i] = here
-        result[i] = (above - below) / (2 * eps)
-    return result.reshape(x.shape)
-
-
-def through_flat_array_in_memory_order(f: Answer, x: NDArray, eps: float = 1e-6) -> NDArray:
-    turned = x.flags.f_contiguous and not x.flags.c_contiguous
-    result = through_flat_array(
-        lambda point: f(point.T if turned else point), x.T if turned else x, eps
-    )
-    return result.T if turned else result
-
-
 OTHER_STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-7, 1e-8)
 
 MISTAKES = known_mistakes(
     f"strided-array: {STRIDED_ARRAY}",
-    through_flat_array_in_memory_order,
+    differences(moves=lambda x: x.flags.c_contiguous or x.flags.f_contiguous),
     "one-sided: This difference is one-sided, from x to x + eps or to x − eps: take f at both x + "
     "eps and x − eps.",
     differences(lambda f, here, eps: (f(here + eps) - f(here)) / eps),

@@ -130,6 +130,9 @@ MISTAKES = known_mistakes(
     lambda p, g: p * g,
     "plain-mean: The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
     vjp(mean=lambda g, p: g.mean(axis=-1, keepdims=True)),
+    "divided-again: The weighted mean is divided by n once more: Σ p_i g_i is a mean already, as the weights "
+    "sum to 1.",
+    vjp(mean=lambda g, p: np.mean(p * g, axis=-1, keepdims=True)),
     "plain-sum: The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
     vjp(mean=lambda g, p: g.sum(axis=-1, keepdims=True)),
     "weight-missing: This is g_k − Σ p_i g_i: it lacks the factor p_k.",

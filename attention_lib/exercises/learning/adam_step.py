@@ -120,8 +120,8 @@ MISTAKES = known_mistakes(
     "mean-uncorrected: mean is not corrected for its start at 0: divide it by 1 − beta1**step "
     "before the step.",
     stepped(is_corrected=(False, True)),
-    "corrected-returned: The corrected mean and square are returned: they serve this step only. "
-    "Return the running means as they are.",
+    "corrected-returned: A corrected mean is returned: it serves this step only. Return the running means "
+    "as they are.",
     stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v_hat)),
     stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m_hat, v)),
     stepped(end=lambda theta, m, v, m_hat, v_hat: (theta, m, v_hat)),

@@ -85,8 +85,8 @@ def softmax_of(circuit: NDArray) -> NDArray:
 
 
 MISTAKES = known_mistakes(
-    "columns: The largest entry of each column is looked for: row i of embedding @ w_v @ w_o @ unembedding "
-    "says what attending to word i adds, so argmax runs along its rows, axis=1.",
+    "columns: The largest entry of each column of embedding @ w_v @ w_o @ unembedding is looked for: row i "
+    "of it, and not of its transpose, says what attending to word i adds.",
     share(copied=lambda circuit: own(circuit.argmax(axis=0))),
     "smallest: The smallest entry of each row is looked for: the word that is copied has the largest.",
     share(copied=lambda circuit: own(circuit.argmin(axis=1))),

@@ -358,7 +358,7 @@ MISTAKES = known_mistakes(
         keep=lambda new: (new.key, new.value),
     ),
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
-    "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
+    "heads share one (0, 0, 1, 1).",
     layer_with(share=tiled),
     "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
     "h // (H // G).",

@@ -156,7 +156,7 @@ def mask_without_groups(
 
 MISTAKES = known_mistakes(
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
-    "heads share one (0, 0, 1, 1). np.repeat does that, np.tile does not.",
+    "heads share one (0, 0, 1, 1).",
     groups_with(tiled),
     "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
     "h // (H // G).",

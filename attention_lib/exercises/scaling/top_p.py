@@ -70,15 +70,15 @@ def kept(
     enough: Callable[[NDArray, float], NDArray],
     axis: int = -1,
     smallest_first: bool = False,
+    order_again: bool = False,
 ) -> NDArray:
     """Keep the weights for which `enough` is not yet true of the sum of those before them."""
     if not 0 < p <= 1:
         raise ValueError("p must be above 0 and at most 1")
     order = np.argsort(weights if smallest_first else -weights, axis=axis)
     ranked = np.take_along_axis(weights, order, axis=axis)
-    mask = np.zeros(weights.shape, bool)
-    np.put_along_axis(mask, order, ~enough(ranked, p), axis=axis)
-    return np.where(mask, weights, 0)
+    back = order if order_again else np.argsort(order, axis=axis)
+    return np.where(np.take_along_axis(~enough(ranked, p), back, axis=axis), weights, 0)
 
 
 def reached_before(ranked: NDArray, p: float) -> NDArray:
@@ -100,7 +100,9 @@ def normalized(weights: NDArray) -> NDArray:
 
 
 @composable
-def with_rule(enough: Callable[[NDArray, float], NDArray], **changes: bool | int) -> Answer:
+def with_rule(
+    enough: Callable[[NDArray, float], NDArray] = reached_before, **changes: bool | int
+) -> Answer:
     return lambda weights, p: normalized(kept(weights, p, enough, **changes))
 
 
@@ -135,7 +137,7 @@ MISTAKES = known_mistakes(
     with_rule(lambda ranked, p: ranked < p),
     lambda weights, p: np.nan_to_num(with_rule(lambda ranked, p: ranked < p)(weights, p)),
     "smallest-first: The smallest weights are kept: sort in falling order.",
-    with_rule(reached_before, smallest_first=True),
+    with_rule(smallest_first=True),
     "not-sorted: The weights are added up in the order in which they stand: begin with the largest.",
     in_order,
     "in-falling-order: The result is in falling order: every weight stays in its place.",
@@ -144,7 +146,7 @@ MISTAKES = known_mistakes(
     "its inverse does, np.argsort(order), or np.put_along_axis with order.",
     taken_twice,
     lambda weights, p: taken_twice(weights, p) if p < 1 else top_p(weights, p),
-    lambda weights, p: normalized(np.where(taken_twice(weights, p) > 0, weights, 0)),
+    with_rule(order_again=True),
     "softmax-again: Softmax is taken of the weights kept: divide them by their sum.",
     lambda weights, p: softmax(np.where(top_p(weights, p) > 0, weights, -np.inf)),
     "only-largest: The largest weight alone is kept: go on until the sum is at least p.",

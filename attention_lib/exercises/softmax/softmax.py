@@ -62,11 +62,6 @@ def row_sums(numbers: NDArray, axis: int) -> NDArray:
     return numbers.sum(axis=axis, keepdims=True)
 
 
-def standardized(scores: NDArray) -> NDArray:
-    spread = scores.std(axis=-1, keepdims=True)
-    return np.exp((scores - scores.mean(axis=-1, keepdims=True)) / spread)
-
-
 @composable
 def divided(
     power: Answer = np.exp, by: Answer = row_sums, along: Answer = lambda axis: axis
@@ -104,9 +99,6 @@ MISTAKES = known_mistakes(
     divided(by=lambda numbers, axis: 1.0),
     "sign-wrong: The exponent has the wrong sign: a larger score gets a larger weight, exp(score).",
     divided(power=lambda scores: np.exp(-scores)),
-    "standardized: The scores are divided by their spread, which changes their differences, and with them "
-    "the weights: take the exponentials of the scores as they are.",
-    divided(power=standardized),
     "base-2: These are powers of 2: use np.exp, powers of e.",
     divided(power=np.exp2),
     "base-10: These are powers of 10: use np.exp, powers of e.",

@@ -60,7 +60,7 @@ MISTAKES = known_mistakes(
     lambda weights, values: np.broadcast_to(
         values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
     ),
-    "np-dot: np.dot pairs every batch item with every other: @ keeps batch dimensions together.",
+    "np-dot: Every batch item of the weights meets every one of the values: @ keeps each with its own.",
     mixed(product=np.dot),
     "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
     "the S keys.",

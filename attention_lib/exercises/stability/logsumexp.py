@@ -5,7 +5,7 @@ It is finite whenever the true value is. A row of `-inf` gives `-inf`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -70,6 +70,7 @@ def log_of_sum(
     back: float = 1.0,  # times the shift is added back
     kept: bool | None = None,  # the axis; None as asked for
     along: int | None = None,  # which axis; None as asked for
+    drop: Callable[..., NDArray] = lambda result, low, axis: np.squeeze(result, axis=axis),
 ) -> Answer:
     """Compute the logarithm of the sum with a step replaced by a wrong one."""
 
@@ -78,7 +79,8 @@ def log_of_sum(
         low = shift(scores, axis)
         result = log(total(np.exp(scores - low), axis=axis, keepdims=True))
         result = result + low * back if back else result
-        return result if (keepdims if kept is None else kept) else np.squeeze(result, axis=axis)
+        kept_here = keepdims if kept is None else kept
+        return result if kept_here else drop(result, low * back, axis)
 
     return answer
 
@@ -97,6 +99,9 @@ MISTAKES = known_mistakes(
     log_of_sum(kept=False),
     "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
     log_of_sum(kept=True),
+    "maximum-keeps-axis: The maximum keeps the summed axis, and the logarithm has lost it: add both with "
+    "keepdims=True, and drop the axis after that.",
+    log_of_sum(drop=lambda result, low, axis: low + np.squeeze(result - low, axis=axis)),
     "last-axis-only: You always work along the last axis: use the axis you are given.",
     log_of_sum(along=-1),
     "one-maximum: You shift by the maximum of the whole array: a row far below it underflows to "

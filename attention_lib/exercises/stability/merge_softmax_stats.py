@@ -128,6 +128,12 @@ MISTAKES = known_mistakes(
     "one, the right total must be rescaled as well.",
     joined(rescaled, as_it_is),
     joined(rescaled_or_0, as_it_is),
+    "equal-maxima-lost: Where both maxima are equal, neither is the larger, and the totals are lost: the "
+    "joint total is their sum there.",
+    lambda left, right: (
+        (joint := merge_softmax_stats(left, right))[0],
+        np.where(np.equal(left[0], right[0]), 0.0, joint[1]),
+    ),
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
     joined(lambda total, old, new: total * np.exp(new - old)),
