@@ -5,6 +5,7 @@ Each edit is tried: the edited answer is called on the cases.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import dataclasses
@@ -14,25 +15,24 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.failing_line import is_kernel
-from attention_lib.checks.calls.measuring import thread_time
+from attention_lib.checks.calls.measuring import peak_bytes, thread_time
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
-from attention_lib.checks.source.edits import Edits, edits_of, faults_of, rank_of, sentence_of
+from attention_lib.checks.source.edits import Edit, Edits, edits_of, faults_of, rank_of, sentence_of
 
 MOST_TRIALS = 600  # of edits of one answer
 BUDGET_SECONDS = 0.25  # of CPU time, for all trials
 WALL_SECONDS = 2.0  # of real time, for all trials
 CALL_SECONDS = 0.1  # for one call of an edited answer
 LEAST_CALL_SECONDS = 0.01  # the same for a quick answer
-MOST_BYTES = 1 << 30  # that one call of an edited answer may add
+MOST_BYTES = 1 << 17  # of an answer whose arrays may get one more axis, which may square them
 MUCH_SLOWER = 5  # an edited answer may take this many times as long
 MOST_RANK = 4  # of an edit that does not mend everything
 MOST_PROMISING = 4  # edits that are combined with every other one
@@ -96,6 +96,8 @@ class Search:
 
     def _wholes(self) -> Iterator[Edits]:
         every = edits_of(self._source.functions, self._exercise.accelerated)
+        if self._is_large:
+            every = [edits for edits in every if not any(map(_adds_an_axis, edits))]
         for edits in every:
             right = self._calls_right(edits)
             if right == len(self._calls):
@@ -164,6 +166,15 @@ class Search:
         return count
 
     @functools.cached_property
+    def _is_large(self) -> bool:
+        """Whether the first call of the original holds large arrays."""
+        answer, case = self._edited(()), self._calls[0].trial.case
+        args, kwargs = copy.deepcopy((case.args, case.kwargs))
+        with contextlib.suppress(Exception):
+            return peak_bytes(self._exercise.on_cases(answer), *args, **kwargs) > MOST_BYTES
+        return False
+
+    @functools.cached_property
     def _call_seconds(self) -> float:
         """The time limit of one call of an edited answer, from the time of the original."""
         answer = self._edited(())
@@ -180,6 +191,12 @@ class Search:
         return left
 
 
+def _adds_an_axis(edit: Edit) -> bool:
+    if isinstance(edit.new, list):  # statements
+        return False
+    return ast.unparse(edit.new).count("None") > ast.unparse(edit.old).count("None")
+
+
 def _is_right(one: Comparison) -> bool:
     try:
         return not one.failed
@@ -192,7 +209,7 @@ def _called(function: Answer, case: Case, seconds: float) -> Observation:
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     seen = Observation()
     try:
-        with time_limit(min(CALL_SECONDS, seconds)), _memory_limit():
+        with time_limit(min(CALL_SECONDS, seconds)):
             seen.value = function(*args, **kwargs)
     except OutOfTime:
         seen.out_of_time = True
@@ -201,24 +218,6 @@ def _called(function: Answer, case: Case, seconds: float) -> Observation:
     except BaseException as error:  # SystemExit among them
         seen.error = error
     return seen
-
-
-@contextlib.contextmanager
-def _memory_limit() -> Iterator[None]:
-    """Refuse huge arrays, as an axis too many may make, where there is a /proc (Linux)."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        import resource
-    except (OSError, ImportError):
-        yield
-        return
-    soft, hard = limits = resource.getrlimit(resource.RLIMIT_AS)
-    most = pages * resource.getpagesize() + MOST_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def _likeliest_pairs(every: Sequence[Edits]) -> Iterator[tuple[Edits, Edits]]:

@@ -108,7 +108,7 @@ MISTAKES = known_mistakes(
     "begin at -inf, or with the first score.",
     shifted(shift=lambda scores, axis: np.maximum(maxima(scores, axis), 0)),
     "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
-    shifted(shift=lambda scores, axis: scores.mean(axis=axis, keepdims=True)),
+    shifted(shift=lambda scores, axis: np.mean(scores, axis, keepdims=True)),
     "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
     shifted(shift=lambda scores, axis: scores.min(axis=axis, keepdims=True)),
     "largest-size-subtracted: You subtract the largest absolute value: a row of large negative "

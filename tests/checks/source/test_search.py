@@ -1,14 +1,12 @@
 """A small change that makes an answer right is found, tried, and said; nothing else is said."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attention_lib.checks import explaining
 from attention_lib.checks.calls.calling import observe
-from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
@@ -263,11 +261,22 @@ def test_a_function_without_its_text_is_left_alone():
     assert search(EXERCISES["softmax"], names["softmax"], [], {}) is None
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="memory is limited on Linux alone"
-)
-def test_an_edit_gets_no_memory_for_a_huge_array():
-    case = Case(np.ones(20_000))
-    seen = searching._called(lambda x: x[:, None] * x[:, None, None], case, 60.0)  # 3 GB
-    assert isinstance(seen.error, MemoryError)
-    assert searching._called(lambda x: x[:30, None] * x, case, 60.0).error is None
+def _with_a_small_grid(scores, axis=-1):
+    grid = np.linspace(0.0, 1.0, 20)[:, None]
+    return scores * (grid / grid.sum(axis=0)).sum()
+
+
+def _with_a_large_grid(scores, axis=-1):
+    grid = np.linspace(0.0, 1.0, 20_000)[:, None]
+    return scores * (grid / grid.sum(axis=0)).sum()  # with an axis more, 3 GB
+
+
+def test_a_large_array_gets_no_axis_more(monkeypatch):
+    tried = []
+    explain_only_by(monkeypatch, edit_that_mends_all)
+    monkeypatch.setattr(searching.Search, "_calls_right", lambda self, edits: tried.extend(edits))
+    verdict(_with_a_large_grid)
+    assert tried
+    assert not any(map(searching._adds_an_axis, tried))
+    verdict(_with_a_small_grid)
+    assert any(map(searching._adds_an_axis, tried))
