@@ -82,9 +82,40 @@ def uphill_one_step_ahead(
     return parameter + rate * right[0] / (np.sqrt(right[1]) + epsilon), mean, square
 
 
+def window_on_both_sides_with_its_end(length, window):
+    return np.abs(np.subtract.outer(np.arange(length), np.arange(length))) <= window
+
+
+def hidden_where_allowed_and_summed_along_the_last(scores, mask, axis=-1):
+    seen = np.where(mask, -np.inf, scores)
+    top = seen.max(axis=axis, keepdims=True)
+    powers = np.exp(seen - np.where(np.isneginf(top), 0, top).astype(seen.dtype))
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def every_target_over_all_entries(scores, targets):
+    gradient = stable_softmax(scores)
+    gradient[:, targets] -= 1
+    return gradient / scores.size
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
+        (
+            "sliding_window_mask",
+            window_on_both_sides_with_its_end,
+            "one position too many",
+            "reaches into the future",
+        ),
+        (
+            "masked_softmax",
+            hidden_where_allowed_and_summed_along_the_last,
+            "the wrong way around",
+            "sum along the last axis",
+        ),
+        ("cross_entropy_grad", every_target_over_all_entries, "N × C", "gradient[np.arange(N)"),
         (
             "entropy",
             positive_sum_of_everything,
