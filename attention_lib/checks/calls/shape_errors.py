@@ -93,8 +93,8 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
                 shape = shape_of(line.value(node.value))
                 if shape is not None and len(shape) > 2:
                     return (
-                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}: only the last "
-                        "two are to be exchanged."
+                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}, and not the last "
+                        "two alone."
                     )
     return ""
 

@@ -189,7 +189,7 @@ def _too_early(values):
         (
             _product_with_every_axis_reversed,
             (BATCH,),
-            ".T reverses all 3 axes of `x`: only the last two are to be exchanged.",
+            ".T reverses all 3 axes of `x`, and not the last two alone.",
         ),
         (
             _cut_by_a_fraction,
