@@ -170,7 +170,7 @@ class Search:
         """Whether the first call of the original holds large arrays."""
         answer, case = self._edited(()), self._calls[0].trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception, SystemExit, OutOfTime), time_limit(CALL_SECONDS):
             return peak_bytes(self._exercise.on_cases(answer), *args, **kwargs) > MOST_BYTES
         return False
 
