@@ -31,7 +31,7 @@ class ArgumentChange:
 
     @property
     def sentence(self) -> str:
-        """The sentence beside that of another fault."""
+        """What is said of an answer that has the right numbers of the changed call."""
         return f"The call is treated as one {self.text}: {self.advice}."
 
     def changed(self, exercise: Exercise, case: Case) -> Case | None:

@@ -5,7 +5,6 @@ A sentence must hold on every wrong call, and enough numbers must show it.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -41,41 +40,42 @@ def related(exercise: Exercise, failing: Sequence[Comparison]) -> str:
 
 def _clause(exercise: Exercise, found: Sequence[tuple[Comparison, Part]]) -> str:
     """Say which factor all of these arrays have; empty if none, or too few numbers show it."""
-    factors = [_factor(one, part) for one, part in found]
-    numbers = sum(_distinct(part) for _, part in found)
-    first = factors[0]
-    if not first or None in factors or numbers < ENOUGH:
+    factors = [factor for one, part in found if (factor := _factor(one, part))]
+    if len(factors) < len(found) or sum(_distinct(part) for _, part in found) < ENOUGH:
         return ""
-    subject = "every number is" if np.size(found[0][1].value) > 1 else "the number is"
+    first, subject = factors[0], "every number is"
+    if np.size(found[0][1].value) == 1:
+        subject = "the number is"
     if all(factor == -1.0 for factor in factors):
         return f"{subject} right but for its sign: it is negative where it should be positive, or the reverse"
-    much = "large" if abs(first) > 1 else "small"
-    size = abs(first) if abs(first) > 1 else 1 / abs(first)
+    size, much = max(abs(first), 1 / abs(first)), "large" if abs(first) > 1 else "small"
     what = f"{subject} {size:.4g} times too {much}{', and has the wrong sign' if first < 0 else ''}"
-    for power, remedy in ((1, "divide by it once"), (-1, "multiply by it once")):
-        common = functools.reduce(
-            lambda names, more: {text: value for text, value in names.items() if text in more},
-            (
-                dict(_that_are(abs(factor) ** power, exercise, one))
-                for factor, (one, _) in zip(factors, found, strict=True)
-                if factor
-            ),
-        )
+    for power, remedy in ((1, "divide"), (-1, "multiply")):
+        named, *others = [
+            dict(_that_are(abs(factor) ** power, exercise, one))
+            for factor, (one, _) in zip(factors, found, strict=True)
+        ]
+        common = [text for text in named if all(text in other for other in others)]
         if common:
             text = min(common, key=_is_unlikely)
-            return f"{what}; {common[text]:.4g} is {text}: {remedy}"
+            value = f"{named[text]:.4g}"
+            return (
+                f"{what}: {remedy} by it once"
+                if text == value
+                else f"{what}; {value} is {text}: {remedy} by it once"
+            )
     return what if len({f"{factor:.5g}" for factor in factors}) == 1 else ""
 
 
 def _factor(one: Comparison, part: Part) -> float | None:
-    """Return the factor between an array and the right one; None if it is not constant."""
+    """Return the factor between an array and the right one; None if it is not constant, or 1."""
     got, off, right = part.numbers, part.off, np.asarray(part.expected.values, np.float64)
     if got is None or off is None or not right.size:
         return None
     size = np.where(np.isfinite(right), np.abs(right), -1.0)
     spot = np.unravel_index(np.argmax(size), size.shape)
     factor = float(got[spot] / right[spot])
-    if not math.isfinite(factor) or factor == 0:
+    if not math.isfinite(factor) or factor == 0 or abs(factor - 1) < 1e-3:
         return None
     scaled = factor * right
     rounding = 8 * SLACK * float(one.trial.precision.eps) * np.abs(scaled) + part.allowed

@@ -43,7 +43,7 @@ def rotated(query, key, value, grad_output):
 @pytest.mark.parametrize(
     ("exercise", "answer", "words"),
     [
-        ("cross_entropy_grad", lambda s, t: 2 * grad(s, t), "Every number is 2 times too large"),
+        ("cross_entropy_grad", lambda s, t: 2 * grad(s, t), "is 2 times too large: divide by it"),
         ("dot_product_scores", lambda q, k: -dot(q, k), "right but for its sign"),
         (
             "log_softmax",
@@ -83,6 +83,7 @@ def test_result_with_the_relation_is_named_where_others_are_right():
     [
         # In one call a single number is a multiple of any other.
         ("score_std", lambda d_k, component_std=1.0: 1.0 + d_k, ("times too",)),
+        ("cross_entropy_grad", lambda s, t: 1.0002 * grad(s, t), ("times too",)),
         # Gradients of a row add up to 0, but for rounding.
         ("cross_entropy_grad", lambda s, t: 0 * grad(s, t), ("the sum",)),
     ],

@@ -72,7 +72,10 @@ def kept(
     smallest_first: bool = False,
     order_again: bool = False,
 ) -> NDArray:
-    """Keep the weights for which `enough` is not yet true of the sum of those before them."""
+    """Keep the weights for which `enough` is not yet true of the sum of those before them.
+
+    `order_again` takes the sorting order for its inverse, on the way back.
+    """
     if not 0 < p <= 1:
         raise ValueError("p must be above 0 and at most 1")
     order = np.argsort(weights if smallest_first else -weights, axis=axis)
