@@ -46,7 +46,6 @@ ENDLESS_CELL_SECONDS = 0.5  # where one has to be stopped
 ANSWER_SECONDS = 0.5  # of one call
 PATIENCE_SECONDS = 0.5  # for each call, with a process that does not answer any more
 ENDLESS_PATIENCE_SECONDS = 0.1  # where that is meant
-PIECE_SECONDS = 0.25  # to render what one cell shows
 MEMORY_BYTES = 512 << 20
 PROCESSES = 8  # of a fork bomb, which all keep a core busy
 LARGEST_PAGE = 20 << 20
@@ -119,7 +118,6 @@ def graded(tmp_path_factory):
         patch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.5)
         patch.setattr(limits, "SUBMISSION_PROCESSES", PROCESSES)
         patch.setattr(limits, "SUBMISSION_MEMORY_BYTES", MEMORY_BYTES)
-        patch.setattr(limits, "PIECE_CPU_SECONDS", PIECE_SECONDS)
         patch.setattr(stand_in, "PATIENCE_SECONDS", PATIENCE_SECONDS)
         yield once
 
