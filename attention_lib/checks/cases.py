@@ -60,11 +60,12 @@ def _make_trial(exercise: Exercise, case: Case) -> Trial:
         return Trial(case, allowed=exercise.tolerance or None)
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     contract = exercise.reference(*args, **kwargs)
+    precision = _coarsest((case.args, case.kwargs))
     wide_args, wide_kwargs = widened_arguments(case.args), widened_arguments(case.kwargs)
-    expected = exercise.reference(*wide_args, **wide_kwargs)
+    is_wide = precision.eps == EXACT.eps
+    expected = contract if is_wide else exercise.reference(*wide_args, **wide_kwargs)
     with np.errstate(over="ignore"):
         size = exercise.magnitude(*wide_args, **wide_kwargs) if exercise.magnitude else None
-    precision = _coarsest((case.args, case.kwargs))
     allowed = _allowed(expected, size, precision)
     typed = _typed(expected, contract, not exercise.dtype_decides)
     return Trial(case, typed, allowed, precision)
