@@ -140,9 +140,9 @@ class Table:
 
         A mistake whose errors have the same text comes first.
         """
-        nearest, calls = None, sorted(self.comparisons, key=lambda one: not one.failed)
+        nearest, calls = None, sorted(self.comparisons, key=lambda one: one not in self.wrong)
         for hypothesis in self.known:
-            same_words = _same_words(hypothesis, calls)  # the failing ones rule out most
+            same_words = _same_words(hypothesis, calls)  # wrong ones rule out most
             if same_words:
                 return hypothesis.mistake
             if same_words is not None and nearest is None:

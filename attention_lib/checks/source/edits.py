@@ -31,17 +31,20 @@ class Edit:
     words: str = ""  # what to do; if empty, the code before and after is quoted
     fault: str = ""  # that the edit repairs; if empty, it is found from the two expressions
 
-    def __post_init__(self) -> None:
+    @functools.cached_property
+    def _located(self) -> Any:
+        """The new code with line numbers, which only an edit that is tried needs."""
         like = self.old[0] if isinstance(self.old, list) else self.old
         for new in self.new if isinstance(self.new, list) else [self.new]:
             if not hasattr(new, "lineno"):
                 ast.copy_location(new, like)
             ast.fix_missing_locations(new)
+        return self.new
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
         """Apply the edit to the tree in the body of a `with` statement."""
-        self._set(self.new)
+        self._set(self._located)
         try:
             yield
         finally:
@@ -56,8 +59,10 @@ class Edit:
     @property
     def does_nothing(self) -> bool:
         """Whether the edited code has no effect: ``x + 0``, ``x = x``."""
-        with self.applied():
-            return is_idle(self.new) or is_idle(self.parent)
+        self._set(self.new)
+        is_nothing = is_idle(self.new) or is_idle(self.parent)
+        self._set(self.old)
+        return is_nothing
 
     @property
     def statement(self) -> ast.AST | None:
@@ -182,10 +187,14 @@ def edits_of(functions: tuple[ast.FunctionDef, ...], is_torch: bool) -> list[Edi
     collected: list[tuple[Edit, str]] = []
     for function in functions:
         _collect(function, (), Scope.of(function, is_torch), collected)
+    places: dict[str, set[int]] = {}
+    for edit, kind in collected:
+        places.setdefault(kind, set()).add(id(edit.old))
     together: dict[str, list[Edit]] = {}
     for edit, kind in collected:
-        together.setdefault(kind, []).append(edit)
-    groups = [tuple(edits) for kind, edits in together.items() if kind and 1 < len(edits) <= 4]
+        if kind and len(places[kind]) > 1:
+            together.setdefault(f"{kind} > {_without_names(edit.new)}", []).append(edit)
+    groups = [tuple(edits) for edits in together.values() if 1 < len(edits) <= 4]
     return sorted([*((edit,) for edit, _ in collected), *groups], key=rank_of)
 
 
@@ -217,11 +226,11 @@ def _collect(
                     edit = Edit(rank, node, field, index, item, new, around, fault=fault)
                     if edit.does_nothing:  # `statements.left_out` leaves out the whole line
                         continue
-                    kind = f"{shape} > {_without_names(new)}" if shape else ""
+                    kind = shape
                     if isinstance(item, ast.Name) and (isinstance(new, ast.Name) or fault):
-                        kind = f"{item.id} > {ast.unparse(new)}"
+                        kind = f"{item.id} > {ast.dump(new)}"
                     elif _is_an_axis(item, node, field):
-                        kind = f"axis {ast.unparse(item)} > {ast.unparse(new)}"
+                        kind = f"axis {ast.unparse(item)} > {ast.dump(new)}"
                     edits.append((edit, kind))
             if isinstance(item, ast.AST):
                 _collect(item, around, scope, edits)

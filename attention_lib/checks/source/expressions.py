@@ -80,13 +80,16 @@ def changes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Change
 
 def made(template: str, **parts: ast.expr) -> ast.expr:
     """Parse a template, and replace its names by the given expressions."""
-
-    class Filled(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.expr:
-            return parts.get(name.id, name)
-
-    filled: Any = Filled().visit(ast.parse(template, mode="eval").body)
+    filled: Any = _Filled(parts).visit(ast.parse(template, mode="eval").body)
     return filled
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, parts: dict[str, ast.expr]) -> None:
+        self._parts = parts
+
+    def visit_Name(self, name: ast.Name) -> ast.expr:
+        return self._parts.get(name.id, name)
 
 
 def _swapped(node: ast.expr, scope: Scope) -> ast.expr:

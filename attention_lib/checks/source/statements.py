@@ -53,7 +53,7 @@ def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
     for index, statement in enumerate(block):
         for new, fault in _other_assignments(statement):
-            new = ast.fix_missing_locations(ast.copy_location(new, statement))
+            new = ast.copy_location(new, statement)
             words = (
                 f"in line {statement.lineno}, write `{ast.unparse(new)}` in place of "
                 f"`{ast.unparse(statement)}`"
@@ -125,7 +125,7 @@ def raised(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             fault = f"{_quoted(statement)} returns the error, and does not raise it"
         else:
             continue
-        new = ast.fix_missing_locations(ast.copy_location(new, statement))
+        new = ast.copy_location(new, statement)
         yield 1, [*block[:index], new, *block[index + 1 :]], words, fault
 
 
