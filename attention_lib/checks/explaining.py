@@ -16,7 +16,6 @@ from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
-from attention_lib.checks.sizes import sizes
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
 from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
@@ -34,7 +33,8 @@ def explain(attempt: Attempt) -> Report | None:
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             report = report or _of_one_kind(attempt)
-            return _with_advice(attempt, f"Besides: {besides}", report)
+            if report is None or besides not in report.sentence:
+                return _with_advice(attempt, f"Besides: {besides}", report)
     return report
 
 
@@ -407,29 +407,6 @@ def _related(attempt: Attempt, relation: str, plainest: int) -> Report | None:
     return Report(attempt.exercise, "wrong", sentence, first)
 
 
-def length_of_an_axis(attempt: Attempt) -> Report | None:
-    """Name the size that an axis of a result has in every call, if its length alone is wrong."""
-    first = _first_failing(attempt)
-    for number, part in enumerate(first.parts or () if first else ()):
-        got, right = np.shape(part.value), np.shape(part.expected.values)
-        axes = [
-            axis - len(right)
-            for axis in range(len(right))
-            if got[axis : axis + 1] != right[axis : axis + 1]
-        ]
-        if len(got) != len(right) or len(axes) != 1:
-            continue
-        named = []
-        for one in attempt.comparisons:
-            shapes = [np.shape(each.expected.values) for each in one.parts or ()]
-            if number < len(shapes) and (length := shapes[number][axes[0]]) > 1:
-                found = sizes(attempt.exercise.arguments_of(one.trial.case))
-                named.append({each.text for each in found if each.value == length})
-        if len(names := set.intersection(*named)) == 1:
-            return _with_advice(attempt, f"Axis {axes[0]} of it is as long as {names.pop()}.")
-    return None
-
-
 def lines_of_the_source(attempt: Attempt) -> Report | None:
     """Name the edit that makes most results right, or a misleading line."""
     problem = attempt.problem
@@ -466,7 +443,6 @@ STEPS: tuple[Step, ...] = (
     loop_over_one_axis,
     where_it_is_wrong,
     lines_of_the_source,
-    length_of_an_axis,
 )
 OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
@@ -476,4 +452,4 @@ OF_ALL_CALLS = (
     where_it_is_wrong,
 )
 # Steps that need wrong numbers in the first failing call.
-OF_NUMBERS = tuple(step for step in STEPS if step not in (*OF_SOURCE, length_of_an_axis))
+OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)

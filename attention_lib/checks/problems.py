@@ -162,6 +162,10 @@ def _error_report(exercise: Exercise, comparison: Comparison) -> Report:
         sentence = f"{_error_asked_for(exercise, comparison.trial.case)}it {stopped}"
         return Report(exercise, "wrong", sentence, comparison)
     advice = remedy(error, frames)
+    if not advice and frames and (frames[-1].line or "").startswith("raise"):  # of the learner
+        advice = (
+            f". The contract allows {_numbers_of(exercise, comparison.trial.case) or 'this call'}."
+        )
     stopped = stopped.rstrip(".") if advice else stopped
     return Report(exercise, "error", f"{name} {stopped}{advice}", comparison)
 
@@ -177,14 +181,18 @@ def _error_asked_for(exercise: Exercise, case: Case) -> str:
     """Say which error a case asks for, and for which numbers; empty if for none."""
     if not case.raises:
         return ""
-    arguments = exercise.arguments_of(case).items()
-    numbers = [
-        f"{name} = {x}" if isinstance(x, bool) else f"{name} = {x:g}"
-        for name, x in arguments
-        if isinstance(x, int | float)
-    ]
-    where = f"for {' and '.join(numbers)}" if numbers else "here"
+    numbers = _numbers_of(exercise, case)
+    where = f"for {numbers}" if numbers else "here"
     return f"{exercise.name} should raise {case.raises.__name__} {where}; "
+
+
+def _numbers_of(exercise: Exercise, case: Case) -> str:
+    """List the arguments of a call that are plain numbers: ``p = 1``."""
+    return " and ".join(
+        f"{name} = {x}" if isinstance(x, bool) else f"{name} = {x:g}"
+        for name, x in exercise.arguments_of(case).items()
+        if isinstance(x, int | float)
+    )
 
 
 def _text_of(error: BaseException) -> str:

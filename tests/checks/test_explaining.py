@@ -329,18 +329,6 @@ def test_calls_of_size_1_are_not_enough_to_name_a_mistake():
     assert sentence.startswith("cross_entropy returned shape (1,); it should be (). Its axis 0")
 
 
-def no_part_as_wide_as_the_queries(query, key, value):
-    if not key.shape[-2]:
-        return 0 * query, query.new_full(query.shape[:-1], -np.inf)
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    return scores.softmax(-1) @ value, scores.logsumexp(-1)
-
-
-def test_the_size_of_an_axis_with_another_length_is_named():
-    sentence = said_of_numbers(no_part_as_wide_as_the_queries, "decode_part")
-    assert "Axis -1 of it is as long as value.shape[-1]." in sentence
-
-
 def left_alone_at_position_0(x, positions, base=10000.0):
     from attention_lib import rotary_embedding
 

@@ -447,25 +447,8 @@ def signs(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         yield 3 if of_a_logarithm else 6, ast.UnaryOp(ast.USub(), node)
 
 
-def results(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
-    """Exchange results, return only one, or take the first entry of the last axis."""
-    if isinstance(node, ast.Tuple) and isinstance(parent, (ast.Return, ast.Assign)):
-        for one in range(len(node.elts)):
-            for other in range(one + 1, len(node.elts)):
-                elements = list(node.elts)
-                elements[one], elements[other] = elements[other], elements[one]
-                yield 3 if isinstance(parent, ast.Return) else 6, ast.Tuple(elements, ast.Load())
-        if isinstance(parent, ast.Return):
-            for element in node.elts:
-                yield 2, element
-    elif isinstance(parent, ast.Return) and isinstance(node, ast.Name):
-        for name in scope.variables:
-            yield 3, made("A, B", A=node, B=ast.Name(name, ast.Load()))
-    in_result = isinstance(parent, ast.Return) or (
-        isinstance(parent, ast.Tuple) and field == "elts"
-    )
-    if in_result and isinstance(node, (ast.Name, ast.BinOp)):
-        yield 3, made("X[..., 0]", X=node)
+def uncalled(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
+    """Call a method that is only named."""
     if isinstance(node, ast.Attribute) and field != "func":
         if isinstance(parent, (ast.Return, ast.Assign)):
             yield 3, made("X()", X=node)
@@ -500,7 +483,8 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         left = getattr(difference, "left", None)  # None for a -= b
         if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
             yield 4, copy.deepcopy(difference)
-    for rank, others in ((5, scope.arguments), (6, scope.variables)):
+    above = [name for name, line in scope.variables.items() if line < node.lineno]
+    for rank, others in ((5, scope.arguments), (6, above)):
         for other in others:
             if other != node.id and other not in ("axis", "keepdims"):
                 yield rank, ast.Name(other, ast.Load())
@@ -519,7 +503,7 @@ KINDS: tuple[Callable[[ast.expr, ast.AST, str, Scope], Changes], ...] = (
     subscripts,
     dtypes,
     signs,
-    results,
+    uncalled,
     arguments,
     names,
 )

@@ -13,7 +13,7 @@ class Scope:
     """A function's arguments and variables, and the keywords of its library."""
 
     arguments: tuple[str, ...]
-    variables: tuple[str, ...]  # local ones, without the arguments
+    variables: dict[str, int]  # local ones, without the arguments, and the first line of each
     unused: tuple[str, ...]  # arguments that are never read
     is_torch: bool
     takes_logarithms: bool = False
@@ -25,11 +25,10 @@ class Scope:
         """Collect the names of a function."""
         given = function.args
         arguments = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-        stored = {
-            node.id: None
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
+        stored = dict[str, int]()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                stored[node.id] = min(node.lineno, stored.get(node.id, node.lineno))
         loaded = {
             node.id
             for node in ast.walk(function)
@@ -42,7 +41,7 @@ class Scope:
         }
         return cls(
             tuple(arguments),
-            tuple(name for name in stored if name not in arguments),
+            {name: line for name, line in stored.items() if name not in arguments},
             tuple(name for name in arguments if not loaded & {name, "locals"}),
             is_torch,
             any(getattr(node, "attr", "").startswith("log") for node in ast.walk(function)),

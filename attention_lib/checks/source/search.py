@@ -27,7 +27,7 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.edits import Edit, Edits, edits_of, faults_of, rank_of, sentence_of
 
-MOST_TRIALS = 600  # of edits of one answer
+MOST_TRIALS = 450  # of edits of one answer
 BUDGET_SECONDS = 0.25  # of CPU time, for all trials
 WALL_SECONDS = 2.0  # of real time, for all trials
 CALL_SECONDS = 0.1  # for one call of an edited answer

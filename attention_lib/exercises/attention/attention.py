@@ -353,8 +353,8 @@ MISTAKES = known_mistakes(
     "share of the sum. Mask the scores.",
     *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
     attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
-    "masked-and-divided-again: The mask is applied after softmax, and the weights are divided by "
-    "their sum again: 0/0 where a far larger score was forbidden. Mask the scores.",
+    "masked-and-divided-again: Forbidden scores still take part in the maximum: under a far larger one, "
+    "all that the mask leaves underflows to 0. Mask the scores first.",
     attention_with(masked=only_floats, after_softmax=renormalized),
     attention_with(
         masked=only_floats,
@@ -377,10 +377,11 @@ MISTAKES = known_mistakes(
     attention_with(weigh=plain_softmax),
     attention_with(weigh=lambda scores: np.nan_to_num(plain_softmax(scores))),
     attention_with(weigh=plain_softmax_or_zeros),
-    "one-maximum: One maximum is subtracted from all rows: a row far below it comes to 0/0. Every "
+    "one-maximum: One maximum is subtracted from all rows: a row far below it underflows to 0. Every "
     "row needs its own.",
     attention_with(weigh=softmax_with_one_maximum),
     attention_with(weigh=lambda scores: np.nan_to_num(softmax_with_one_maximum(scores))),
+    attention_with(weigh=lambda scores: plain_softmax_or_zeros(scores - max(scores.max(), -1e30))),
     "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
     "score every allowed exponential underflows to 0. Mask the scores first.",
     attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),

@@ -302,8 +302,8 @@ MISTAKES = known_mistakes(
     tiled_over_queries(lambda start, stop, length: start),
     "own-block-only: A block of queries sees its own block of keys alone: earlier ones count too.",
     own_block_alone,
-    "positions-from-block: The positions in the mask are counted from the start of each block, so "
-    "blocks of the past are masked as well: compare positions in the whole sequence.",
+    "positions-from-block: Positions in the mask, of the rows, the columns or both, are counted from "
+    "the start of a block: compare positions in the whole sequence.",
     tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
     tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
     tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),

@@ -26,7 +26,7 @@ def plain_softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
     """Compute softmax without subtracting a maximum; zeros where the sum is 0."""
     exponentials = np.exp(scores)
     total = exponentials.sum(axis=axis, keepdims=True)
-    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total > 0)
+    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total != 0)
 
 
 def shifted_softmax(scores: NDArray, shift: ArrayLike, axis: int | None = -1) -> NDArray:

@@ -97,6 +97,11 @@ def reached_two_before(ranked: NDArray, p: float) -> NDArray:
     return np.concatenate([first, reached_before(ranked, p)[..., :-1]], axis=-1)
 
 
+def after_first_that_reaches(ranked: NDArray, p: float) -> NDArray:
+    first = np.argmax(np.cumsum(ranked, axis=-1) >= p, axis=-1)[..., None]
+    return np.arange(ranked.shape[-1]) > first
+
+
 def normalized(weights: NDArray) -> NDArray:
     total = weights.sum(axis=-1, keepdims=True)
     return weights / np.where(total == 0, np.nan, total)
@@ -150,6 +155,9 @@ MISTAKES = known_mistakes(
     taken_twice,
     lambda weights, p: taken_twice(weights, p) if p < 1 else top_p(weights, p),
     with_rule(order_again=True),
+    "p-of-1-by-rounding: With p = 1 the sums may end just below 1, by rounding: then none reaches p, and "
+    "np.argmax of nothing but False is 0. Keep the whole row there.",
+    with_rule(after_first_that_reaches),
     "softmax-again: Softmax is taken of the weights kept: divide them by their sum.",
     lambda weights, p: softmax(np.where(top_p(weights, p) > 0, weights, -np.inf)),
     "only-largest: The largest weight alone is kept: go on until the sum is at least p.",

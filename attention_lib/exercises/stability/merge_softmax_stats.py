@@ -134,6 +134,14 @@ MISTAKES = known_mistakes(
         (joint := merge_softmax_stats(left, right))[0],
         np.where(np.equal(left[0], right[0]), 0.0, joint[1]),
     ),
+    "smaller-total-rescaled: The smaller total is rescaled: it must be the one whose maximum is the "
+    "smaller, whichever total that is.",
+    lambda left, right: (
+        np.maximum(left[0], right[0]),
+        np.maximum(left[1], right[1])
+        + np.minimum(left[1], right[1])
+        * np.exp(-np.where(np.equal(left[0], right[0]), 0.0, np.abs(left[0] - right[0]))),
+    ),
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
     joined(lambda total, old, new: total * np.exp(new - old)),
