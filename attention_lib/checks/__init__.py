@@ -9,7 +9,7 @@ problems      errors, forbidden calls, side effects, probes
 hypotheses    what an answer with a certain fault would return
 table         hypotheses held against calls and results, and their covers
 source        edits that mend a wrong answer, and misleading lines
-explaining    why results are wrong: the smallest cover, or a relation, or where they are wrong
+explaining    why results are wrong: the smallest cover, or where they are wrong
 values        checking an answer that is a value
 verdict       the report; panel draws it, and places says which entries are wrong
 """

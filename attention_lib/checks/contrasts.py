@@ -35,10 +35,10 @@ class Feature(NamedTuple):
         return self.text.format(f"{', '.join(first)} and {last}" if first else last)
 
 
-def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: int = NUMBERS) -> str:
+def contrast(exercise: Exercise, comparisons: Sequence[Comparison]) -> str:
     """Say which calls are wrong, if a feature separates them from the right ones.
 
-    Features of a rank above `plainest` are not used. Calls that should raise do not count.
+    Calls that should raise do not count.
 
     Returns
     -------
@@ -52,8 +52,7 @@ def contrast(exercise: Exercise, comparisons: Sequence[Comparison], plainest: in
     total, right = sum(wrong), len(wrong) - sum(wrong)
     if not total or right < FEW:
         return ""
-    cases = [one.trial.case for one in compared]
-    table = [one for one in _table(exercise, cases) if one.rank <= plainest]
+    table = _table(exercise, [one.trial.case for one in compared])
     exact = _telling([one for one in table if one.row == wrong], total)
     if exact:
         who = "The one call" if total == 1 else f"All {total} calls"

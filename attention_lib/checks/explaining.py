@@ -11,10 +11,9 @@ import numpy as np
 
 from attention_lib.checks.chance import leaves, share_a_size
 from attention_lib.checks.comparing import Comparison, in_own_dtype
-from attention_lib.checks.contrasts import GIVEN, NUMBERS, contrast, contrast_of
+from attention_lib.checks.contrasts import contrast, contrast_of
 from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
-from attention_lib.checks.relations import related
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.first_axis import loop_over_first_axis
@@ -260,12 +259,6 @@ def known_beside_errors(attempt: Attempt) -> Report | None:
     return _covered(attempt, attempt.table.one(attempt.table.known))
 
 
-def relation_to_the_right(attempt: Attempt) -> Report | None:
-    """Say how all wrong numbers differ from the right ones, such as by a factor."""
-    relation = related(attempt.exercise, attempt.table.wrong)
-    return _related(attempt, relation, GIVEN) if relation else None
-
-
 def changed_call(attempt: Attempt) -> Report | None:
     """Name changed arguments for which all wrong numbers would be right."""
     return _covered(attempt, attempt.table.one(attempt.table.changed))
@@ -394,17 +387,11 @@ def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) ->
 
 def where_it_is_wrong(attempt: Attempt) -> Report | None:
     """Name a feature that tells the wrong calls from the right ones."""
-    return _related(attempt, "", NUMBERS)
-
-
-def _related(attempt: Attempt, relation: str, plainest: int) -> Report | None:
-    """Report the first wrong number, a relation, and a contrast of at most the given rank."""
     first = attempt.table.wrong[0]
-    explained = relation, contrast(attempt.exercise, attempt.comparisons, plainest)
-    if not first.problem or not any(explained):
+    words = contrast(attempt.exercise, attempt.comparisons)
+    if not first.problem or not words:
         return None
-    sentence = " ".join(filter(None, (first.problem, *explained)))
-    return Report(attempt.exercise, "wrong", sentence, first)
+    return Report(attempt.exercise, "wrong", f"{first.problem} {words}", first)
 
 
 def lines_of_the_source(attempt: Attempt) -> Report | None:
@@ -432,7 +419,6 @@ STEPS: tuple[Step, ...] = (
     edit_that_mends_all,
     known_on_every_call,
     known_beside_errors,
-    relation_to_the_right,
     changed_call,
     two_in_one_answer,
     changed_and_known,
@@ -446,7 +432,6 @@ STEPS: tuple[Step, ...] = (
 )
 OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
-    relation_to_the_right,
     known_in_most_calls,
     two_in_most_calls,
     where_it_is_wrong,

@@ -29,6 +29,7 @@ REMEDIES = {
     "c10::Half without overflow": "float16 ends at 65,504: float('-inf') exists in every dtype.",
     "which has no identity|an empty sequence|argument is empty|to have non-zero size": "Here it is "
     "empty, and nothing has no largest number: answer this case first.",
+    "<class 'numpy.": "A dtype may be given as a class, a name or an np.dtype: np.dtype(...) takes each.",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
@@ -66,6 +67,8 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
     if "casting rule 'same_kind'" in message and "out=" in line:
         return ". An integer array takes no fractions: without `out=` the result is a new array."
+    if "casting rule 'same_kind'" in message and (written := re.match(r"(\w+)\[.*\] *\W=", line)):
+        return f". An integer array takes no fractions: make `{written[1]}` an array of floats."
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
             return ". One head or sequence alone needs its own part of the mask alone."

@@ -7,6 +7,7 @@ the line is named only if the shapes fit then, and no other way of its kind make
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import Any
 
@@ -223,8 +224,17 @@ def _mended_broadcast(
         return (
             f" {described_operand(line, operand.value)}: more axes may come before those you count."
         )
+    made = line.origin(operand.id) if isinstance(operand, ast.Name) else None
+    loops = [node for node in ast.walk(line.function or operand) if isinstance(node, ast.For)]
+    if _names_in(made or operand) & _names_in(*(loop.target for loop in loops)):
+        return ""  # one of several that a loop goes through, with fewer axes on purpose
     where = _counted_from_the_end(len(shape) - places[0])
     return f" {quoted(operand)} lacks an axis of length 1 {where}."
+
+
+def _names_in(*nodes: ast.AST) -> set[str]:
+    every = itertools.chain.from_iterable(map(ast.walk, nodes))
+    return {node.id for node in every if isinstance(node, ast.Name)}
 
 
 def _counted_from_the_end(after: int) -> str:

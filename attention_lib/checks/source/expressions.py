@@ -465,10 +465,6 @@ def arguments(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
             loaded = ast.Name(name, ast.Load())
             yield 2, ast.Call(node.func, [*node.args, loaded], node.keywords)
             yield 2, ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, loaded)])
-    if isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and field == "elts"):
-        for name in scope.unused:
-            for operation in (ast.MatMult(), ast.Mult(), ast.Div(), ast.Add()):
-                yield 2, ast.BinOp(node, operation, ast.Name(name, ast.Load()))
 
 
 def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:

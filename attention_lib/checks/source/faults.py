@@ -52,6 +52,10 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
                 return f"The minus in {own} does not belong{where or ' there'}: leave it out"
             return f"{own} asks the opposite{where}"
         case ast.Constant(), _ if getattr(parent, "arg", name_of_call(parent)) in AXES:
+            if ast.unparse(new).startswith("-") and not own.startswith("`-"):
+                return (
+                    f"{own} counts the axis from the front{where}, where batch axes may come first"
+                )
             return f"{own} is the wrong axis{where}"
         case ast.Constant(), ast.UnaryOp() if _reads_shape(parent):
             return f"{own} counts the axis from the front{where}, where batch axes may come first"
@@ -94,18 +98,10 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.Call(), _ if _is_inside(new, old):
             name = ast.unparse(old.func) if of_a_module(old) else name_of_call(old)
             return f"`{name}` does not belong{where or f' to {own}'}: leave it out"
-        case ast.Tuple(), ast.Tuple():
-            return f"The results {own} stand in the wrong order"
-        case ast.Tuple(), _ if isinstance(parent, ast.Return):
-            return f"Too much is returned: {own} holds more than is asked for"
-        case ast.Name(), ast.Tuple():
-            return f"Too little is returned: {own} is one result of two"
         case _, ast.Call() if name_of_call(new) == "astype":
             return f"{own} has another dtype than the argument"
         case ast.Name(), ast.BinOp(op=ast.Sub(), left=left, right=right) if _same(old, left):
             return f"{own} stands without `- {ast.unparse(right)}`{where}"
-        case _, ast.BinOp(left=left, right=ast.Name(id=name)) if _same(old, left):
-            return f"{own} leaves out the argument `{name}`"
         case _, ast.Call() if name_of_call(new) in ("swapaxes", "transpose"):
             return f"{own} has its axes in the wrong order"
         case ast.Subscript(), ast.Call() if name_of_call(new) in ("expand_dims", "squeeze"):
@@ -187,8 +183,6 @@ def _operation_fault(old: ast.BinOp, new: ast.BinOp, own: str, wrong: str) -> st
                 f"{operand} lines up with the wrong axis in {wrong}: shapes are matched from the "
                 "last axis on, so it lacks one of length 1"
             )
-    if _same(old, new.left) and isinstance(new.right, ast.Name):
-        return f"{wrong} leaves out the argument `{new.right.id}`"
     return f"{wrong} does its operations in the wrong order: look at the parentheses"
 
 
@@ -228,6 +222,8 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         return f"{own} transposes nothing: it deals the same numbers out in another shape"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
+    if name == "mean" and name_of_call(new) == "sum":
+        return f"`{ast.unparse(old.func)}` divides the sum by its number of terms in {own}"
     return f"`{ast.unparse(old.func)}` is the wrong function in {own}"
 
 

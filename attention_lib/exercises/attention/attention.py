@@ -357,6 +357,14 @@ MISTAKES = known_mistakes(
     "all that the mask leaves underflows to 0. Mask the scores first.",
     attention_with(masked=only_floats, after_softmax=renormalized),
     attention_with(
+        masked=lambda s, mask: (
+            s if mask is None or is_boolean(mask) else s + np.where(allowed(mask), mask, 0.0)
+        ),
+        after_softmax=lambda weights, mask: np.nan_to_num(
+            divided_by_sum(zeroed_by_either(weights, mask))
+        ),
+    ),
+    attention_with(
         masked=only_floats,
         after_softmax=lambda weights, mask: np.nan_to_num(renormalized(weights, mask)),
     ),
@@ -380,7 +388,6 @@ MISTAKES = known_mistakes(
     "one-maximum: One maximum is subtracted from all rows: a row far below it underflows to 0. Every "
     "row needs its own.",
     attention_with(weigh=softmax_with_one_maximum),
-    attention_with(weigh=lambda scores: np.nan_to_num(softmax_with_one_maximum(scores))),
     attention_with(weigh=lambda scores: plain_softmax_or_zeros(scores - max(scores.max(), -1e30))),
     "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
     "score every allowed exponential underflows to 0. Mask the scores first.",

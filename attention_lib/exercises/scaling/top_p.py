@@ -169,6 +169,14 @@ MISTAKES = known_mistakes(
         np.where(top_p(weights.reshape(-1, weights.shape[-1])[0], p) > 0, weights, 0)
         + 0 * top_p(weights, p)
     ),
+    "one-count-for-all: As many weights are kept in every row as the row needs that needs most: each has "
+    "a count of its own.",
+    with_rule(
+        lambda ranked, p: (
+            reached_before(ranked, p).all(tuple(range(ranked.ndim - 1)), keepdims=True)
+            & (ranked >= 0)
+        )
+    ),
     "share-of-entries: A share p of the entries is kept: it is a share of the weight.",
     with_rule(lambda ranked, p: np.arange(ranked.shape[-1]) >= np.ceil(p * ranked.shape[-1])),
     "dropped: The weights that are dropped leave the row: zeros stand in their places.",

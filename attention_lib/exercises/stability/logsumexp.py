@@ -119,6 +119,7 @@ MISTAKES = known_mistakes(
     log_of_sum(total=np.mean, shift=maxima),
     "log1p: np.log1p adds 1 to the sum: use np.log.",
     log_of_sum(log=np.log1p, shift=maxima),
+    log_of_sum(log=lambda total: np.where(total == 0, -np.inf, np.log1p(total))),
 )
 
 EXERCISE = Exercise(

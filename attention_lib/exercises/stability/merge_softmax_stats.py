@@ -128,6 +128,10 @@ MISTAKES = known_mistakes(
     "one, the right total must be rescaled as well.",
     joined(rescaled, as_it_is),
     joined(rescaled_or_0, as_it_is),
+    "empty-row-for-all: One empty row decides for all: whether a part is empty is a question of each row.",
+    lambda left, right: (
+        right if np.any(left[1] == 0) else left if np.any(right[1] == 0) else merged(left, right)
+    ),
     "equal-maxima-lost: Where both maxima are equal, neither is the larger, and the totals are lost: the "
     "joint total is their sum there.",
     lambda left, right: (
