@@ -32,8 +32,7 @@ def explain(attempt: Attempt) -> Report | None:
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             report = report or _of_one_kind(attempt)
-            if report is None or besides not in report.sentence:
-                return _with_advice(attempt, f"Besides: {besides}", report)
+            return _with_advice(attempt, f"Besides: {besides}", report)
     return report
 
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+import attention_lib as lib
 from tests.checks.judged import WITHOUT_SOURCE, right, verdict
 
 
@@ -65,9 +66,16 @@ def _added_crosswise(scores, axis=-1):
     return right(scores, axis) if scores.ndim < 2 else scores + scores.T
 
 
+def _filled_where_integers_are(scores, axis=-1):
+    weights = np.zeros_like(scores)
+    weights[...] += right(scores, axis)
+    return weights
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (_filled_where_integers_are, "no fractions: make `weights` an array of floats."),
         (
             _divided_in_place,
             "An integer array takes no fractions: put the result in a new array, "
@@ -138,6 +146,24 @@ def test_an_array_that_is_a_plain_number_has_its_remedy(answer):
     assert report.sentence.endswith(
         "np.asarray(x) makes an array of x, and NumPy's functions take either."
     )
+
+
+def test_a_table_of_names_of_dtypes_has_its_remedy():
+    def answer(dtype):
+        return {"float16": 11.0898, "float32": 88.7228}[str(dtype)]
+
+    sentence = verdict(answer, "largest_exponent", policy=WITHOUT_SOURCE).sentence
+    assert sentence.endswith("a class, a name or an np.dtype: np.dtype(...) takes each.")
+
+
+def test_an_error_that_the_answer_raises_where_none_is_asked_for_is_said_so():
+    def answer(weights, p):
+        if not 0 < p < 1:
+            raise ValueError("p must lie between 0 and 1")
+        return lib.top_p(weights, p)
+
+    sentence = verdict(answer, "top_p", policy=WITHOUT_SOURCE).sentence
+    assert sentence.endswith("between 0 and 1. The contract allows p = 1.")
 
 
 def _lists_in_numpy(scores, axis=-1):

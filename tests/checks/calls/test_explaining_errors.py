@@ -253,6 +253,16 @@ def test_neither_of_two_mends_that_both_fit_is_named():
     assert text.endswith("these must be equal.")
 
 
+def test_what_a_loop_takes_one_at_a_time_lacks_no_axis():
+    def answer(x):
+        for direction in np.eye(len(x)):
+            step = 0.5 * direction
+            x = x + step
+
+    text = explanation(answer, ROWS)
+    assert text.endswith("the last, differ: neither is 1.")
+
+
 def test_what_an_answer_raises_itself_is_left_as_it_is():
     def refuses(x):
         raise ValueError("could not be broadcast")
