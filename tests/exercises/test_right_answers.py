@@ -41,6 +41,7 @@ def test_every_exercise_has_unlike_right_answers(name):
 
 
 def test_right_answer_passes(name, answer):
-    for seed in seeds(SLOW.get(name, SEEDS)):
+    is_slowest = name in SLOW and answer.__name__ == "right_in_pure_python"  # two seconds
+    for seed in seeds(1 if is_slowest else SLOW.get(name, SEEDS)):
         report = judge(EXERCISES[name], answer, seed)
         assert report.outcome == "right", f"seed {seed}: {report.sentence}"

@@ -19,12 +19,11 @@ import psutil
 import pytest
 from sqlalchemy import text
 
-from attention_lib.checks.calls import timeouts
 from attention_lib.grading import limits
-from attention_lib.grading.batch import batch, workers
+from attention_lib.grading.batch import batch
 from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
-from attention_lib.grading.batch.workers import Workers, set_up_worker
+from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.grade import grade, main, table
@@ -456,55 +455,6 @@ def test_pages_of_others_do_not_wait_for_a_submission_that_is_run_alone(room, mo
     monkeypatch.setattr("attention_lib.grading.batch.batch.write_page", show)
     quietly(lambda: grade(room.course, LESSON, again=True))
     assert order == ["run"] * 3 + ["page"] * 2 + ["run", "page"]
-
-
-BUSY = """
-import os, time
-for _ in range(16):
-    if os.fork() == 0:
-        try:
-            os.setsid()
-        except OSError:
-            pass
-        while True:
-            pass
-time.sleep(3)
-"""
-SLOW = """
-import time
-time.sleep(1.5)  # until the other submission keeps all cores busy
-calls = []
-
-def normalize_by_sum(scores):
-    calls.append(scores)
-    if len(calls) == 1:
-        end = time.process_time() + 0.15
-        while time.process_time() < end:
-            pass
-    return scores / scores.sum(axis=-1, keepdims=True)
-"""
-
-
-def set_up_impatient_worker():
-    """Let a call take a quarter of a second of the processor's time, and one second altogether."""
-    set_up_worker()
-    timeouts.CALL_SECONDS = 0.25
-
-
-@pytest.mark.slow
-def test_submission_that_keeps_all_cores_busy_costs_nobody_a_mark(room, monkeypatch):
-    """Sixteen processes, each in a session of its own, beside an answer that is slow but right."""
-    monkeypatch.setattr(workers, "set_up_worker", set_up_impatient_worker)
-    key = room.key()
-    cell_of(key, "normalize_by_sum").source = SLOW
-    key.cells.append(nbformat.v4.new_markdown_cell("slow"))
-    busy = room.blank()
-    busy.cells.insert(2, nbformat.v4.new_code_cell(BUSY))
-    (room.course.submission(LESSON, "ada") / f"{LESSON}.ipynb").write_text(nbformat.writes(busy))
-    (room.course.submission(LESSON, "bo") / f"{LESSON}.ipynb").write_text(nbformat.writes(key))
-    _, results = quietly(grade, room.course, LESSON, 2)
-    points = {result.student: result.points for result in results}
-    assert points == {"ada": room.nothing, "bo": room.most, "cy": room.most}
 
 
 def test_unwritable_log_is_reported_in_one_sentence(room, monkeypatch, capsys):
