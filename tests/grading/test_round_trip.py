@@ -25,7 +25,9 @@ def test_a_class_gets_the_points_it_deserves_and_is_told_why(
 ):
     """No answer looks for a name that the setup cells do not bind."""
     monkeypatch.setattr(execution, "_misses_a_name", names_are_not_missing)
-    monkeypatch.setattr(batch, "require_full_points", lambda *_: None)  # the mistaken two try every model answer
+    monkeypatch.setattr(
+        batch, "require_full_points", lambda *_: None
+    )  # the mistaken two try every model answer
     shutil.copytree(released_course.root, tmp_path / "course")
     room = Classroom(Course(tmp_path / "course"), lesson)
     room.seat("blank", room.blank(), room.nothing)
