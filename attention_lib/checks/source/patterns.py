@@ -11,6 +11,8 @@ from typing import Any
 from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.scope import Scope
 
+BUILT_IN = (list, dict, set)
+
 
 def lasting_globals(source: Source) -> str:
     """Find a variable of the notebook that a function changes, so that it lasts between calls."""
@@ -22,12 +24,12 @@ def lasting_globals(source: Source) -> str:
         mutable = {
             name
             for name, value in source.namespace.items()
-            if name not in own and isinstance(value, (list, dict, set))
+            if name not in own and (isinstance(value, BUILT_IN) or _is_learners(value, source))
         }
         for node in nodes:
             stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             changed = {node.id} & declared if isinstance(node, ast.Name) and stored else set()
-            changed |= {name for name in mutable if _changes(node, name)}
+            changed |= {name for name in mutable if _changes(node, name, source)}
             if changed:
                 line = getattr(node, "lineno", function.lineno)
                 return (
@@ -38,11 +40,17 @@ def lasting_globals(source: Source) -> str:
     return ""
 
 
-def _changes(node: ast.AST, name: str) -> bool:
-    """Tell whether a node changes a variable in place."""
+def _is_learners(value: Any, source: Source) -> bool:
+    """Tell whether a value is an object of a class in the notebook."""
+    return type(value).__module__ == source.namespace.get("__name__", "")
+
+
+def _changes(node: ast.AST, name: str, source: Source) -> bool:
+    """Tell whether a node changes a variable in place, or may, as a method of the learner's."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = node.func.value
         changes = node.func.attr in ("append", "extend", "update", "insert", "add", "setdefault")
+        changes |= _is_learners(source.namespace[name], source)
         return changes and isinstance(owner, ast.Name) and owner.id == name
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return isinstance(node.value, ast.Name) and node.value.id == name

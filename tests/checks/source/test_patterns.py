@@ -20,12 +20,31 @@ def _collected_inside(x):
     return len(words)
 
 
+class _Cache:
+    def added(self, x):
+        self.words = [*getattr(self, "words", []), x]
+        return len(self.words)
+
+
+kept = _Cache()
+
+
+def _kept_outside(x):
+    return kept.added(x)
+
+
+def _kept_inside(x):
+    kept = _Cache()
+    return kept.added(x)
+
+
 def _by_chance(x):
     return np.random.randn(100).std() * x  # noqa: NPY002
 
 
 PAIRS = [
     (patterns.lasting_globals, _collected_outside, "`seen_words` is a variable", _collected_inside),
+    (patterns.lasting_globals, _kept_outside, "`kept` is a variable", _kept_inside),
     (patterns.unseeded, _by_chance, "draws random numbers", _collected_inside),
 ]
 
