@@ -59,5 +59,4 @@ def _turned(place: int, turn: Undone, value: Any) -> Any:
 
 
 def _of_one() -> Iterator[tuple[str, Undone]]:
-    for clause, turn in TURNED:
-        yield f"{clause[0].upper()}{clause[1:]}.", turn
+    yield "Every number has the wrong sign.", np.negative

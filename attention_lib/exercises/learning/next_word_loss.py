@@ -119,6 +119,8 @@ MISTAKES = known_mistakes(
     loss(end=lambda each, tokens: each.sum()),
     "sequences-added: The sequences are added up: take the mean over them too.",
     loss(end=lambda each, tokens: each.mean(axis=-1).sum()),
+    "words-added: The losses of the words in a sequence are added up: the mean goes over these words and "
+    "over the sequences.",
     loss(end=lambda each, tokens: each.sum() / len(tokens)),
     loss(end=lambda each, tokens: each.sum(axis=-1).mean()),
     "every-row-with-every-word: Each row is compared with the words of all rows: index the row as "

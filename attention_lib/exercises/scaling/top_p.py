@@ -150,6 +150,7 @@ MISTAKES = known_mistakes(
     in_order,
     "in-falling-order: The result is in falling order: every weight stays in its place.",
     lambda weights, p: np.sort(top_p(weights, p), axis=-1)[..., ::-1],
+    lambda weights, p: weights if p == 1 else np.sort(top_p(weights, p), axis=-1)[..., ::-1],
     "order-for-its-inverse: The weights are put in order, and the same order does not bring them back: "
     "its inverse does, np.argsort(order), or np.put_along_axis with order.",
     taken_twice,

@@ -49,6 +49,8 @@ def divided(
 MISTAKES = known_mistakes(
     "whole-array: You divide by the sum of the whole array: each row has its own, along axis=-1.",
     lambda scores: scores / scores.sum(),
+    "total-goes-on: The total goes on from row to row: start at 0 again for each.",
+    lambda scores: scores / np.cumsum(scores.sum(axis=-1)).reshape(*scores.shape[:-1], 1),
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     divided(keepdims=False),
     "items-of-first-axis: Each item along the first axis is divided by its own sum: that is a row in a "

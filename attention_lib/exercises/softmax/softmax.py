@@ -90,9 +90,10 @@ MISTAKES = known_mistakes(
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
     in_rows_of_memory(softmax),
-    "not-moved-back: The axis is moved to the end and not back: np.moveaxis(weights, -1, axis).",
+    "not-moved-back: The axis is moved and not moved back: the weights have the axes of the scores.",
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
+    lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, 0), 0),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     divided(power=np.positive),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
