@@ -52,7 +52,9 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
                 return f"The minus in {own} does not belong{where or ' there'}: leave it out"
             return f"{own} asks the opposite{where}"
         case ast.Constant(), _ if getattr(parent, "arg", name_of_call(parent)) in AXES:
-            if ast.unparse(new).startswith("-") and not own.startswith("`-"):
+            # 0 and -1 are one axis for a single row alone.
+            after = ast.unparse(new)
+            if after.startswith("-") and own[1] != "-" and (own, after) != ("`0`", "-1"):
                 return (
                     f"{own} counts the axis from the front{where}, where batch axes may come first"
                 )

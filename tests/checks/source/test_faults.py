@@ -24,6 +24,9 @@ def _faults(line, repaired):
     ("line", "repaired", "fault"),
     [
         ("x = x.sum(axis=0)", "x = x.sum(axis=-1)", "goes along the wrong axis"),
+        ("x = np.flip(x, axis=0)", "x = np.flip(x, axis=-1)", "`0` is the wrong axis"),
+        ("x = np.flip(x, axis=1)", "x = np.flip(x, axis=-1)", "`1` counts the axis from the front"),
+        ("x = x.mean()", "x = x.sum()", "divides the sum by its number of terms"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=-1, keepdims=True)", "loses the axis"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=axis)", "the argument `axis` names the right one"),
         ("x = x - y", "x = y - x", "the operands in `x - y` stand the wrong way round"),
