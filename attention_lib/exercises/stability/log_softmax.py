@@ -42,13 +42,21 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 @composable
 def shifted(
-    outside: float = 1.0, sum_axis: Answer = lambda axis: axis, log: Answer = np.log
+    outside: float = 1.0,
+    sum_axis: Answer = lambda axis: axis,
+    log: Answer = np.log,
+    of_weights: Answer | None = None,
 ) -> Answer:
-    """Subtract the maximum and the logarithm of the sum, with a step replaced by a wrong one."""
+    """Subtract the maximum and the logarithm of the sum, with a step replaced by a wrong one.
+
+    With `of_weights` it takes the logarithm of what that makes of the weights.
+    """
 
     def answer(scores: NDArray, axis: int = -1) -> NDArray:
         top = scores.max(axis=axis, keepdims=True)
         total = np.exp(scores - top).sum(axis=sum_axis(axis), keepdims=True)
+        if of_weights is not None:
+            return np.log(of_weights(np.exp(scores - top) / total))
         return scores - outside * top - log(total)
 
     return answer
@@ -57,22 +65,19 @@ def shifted(
 MISTAKES = known_mistakes(
     "log-of-zero: This is the logarithm of the computed weights: a weight that underflows to 0 "
     "has logarithm -inf. Subtract logsumexp from the scores instead.",
-    lambda scores, axis=-1: np.log(stable_softmax(scores, axis)),
+    shifted(of_weights=np.positive),
     "exp-overflows: exp overflows before the shift: subtract each row's largest score first.",
     lambda scores, axis=-1: scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)),
     lambda scores, axis=-1: np.log(plain_softmax(scores, axis)),
     "small-constant: The logarithm of 0 is avoided by adding a small constant, which changes the "
     "result: subtract logsumexp from the scores instead.",
     *(
-        lambda scores, axis=-1, e=epsilon: np.log(stable_softmax(scores, axis) + e)
+        shifted(of_weights=lambda weights, e=epsilon: weights + e)
         for epsilon in (*TINY, 1e-300)  # as a limit, the last gives the same
     ),
     "lower-limit: A lower limit on the weights avoids the logarithm of 0, and cuts off the logarithms "
     "below it: subtract logsumexp from the scores instead.",
-    *(
-        lambda scores, axis=-1, e=epsilon: np.log(np.maximum(stable_softmax(scores, axis), e))
-        for epsilon in TINY
-    ),
+    *(shifted(of_weights=lambda weights, e=epsilon: np.maximum(weights, e)) for epsilon in TINY),
     lambda scores, axis=-1: np.maximum(
         log_softmax(scores, axis), np.log(np.finfo(np.result_type(scores, np.float32)).tiny)
     ),
