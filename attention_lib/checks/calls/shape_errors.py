@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -277,10 +277,14 @@ def _places_in_rows(line: FailingLine, rows: ast.expr, operand: ast.expr) -> str
 
 def _with_axis_kept(line: FailingLine, operand: ast.expr, target: tuple[int, ...]) -> str:
     """Say that a reduction has to keep its axis, if the shapes fit then."""
-    made: Any = line.origin(operand.id) if isinstance(operand, ast.Name) else None
-    call: Any = made.value if made is not None else operand
-    is_moved = getattr(getattr(call, "func", None), "attr", "") == "expand_dims"
-    call = call.args[0] if is_moved else call
+    call, is_moved = cast(Any, operand), False
+    for _ in range(4):  # through variables, expand_dims and constants
+        if isinstance(call, ast.Name) and (made := line.origin(call.id)):
+            call = made.value
+        elif isinstance(call, ast.BinOp) and isinstance(call.right, ast.Constant):
+            call = call.left
+        elif getattr(getattr(call, "func", None), "attr", "") == "expand_dims":
+            call, is_moved = call.args[0], True
     name = getattr(getattr(call, "func", None), "attr", "")
     if not isinstance(call, ast.Call) or name not in REDUCTIONS:
         return ""

@@ -122,6 +122,11 @@ def _maximum_put_last(x, axis=0):
     return x
 
 
+def _sum_with_a_constant_put_last(x):
+    total = x.sum(axis=0) + 1e-8
+    return x / np.expand_dims(total, -1)
+
+
 def _queries_without_an_axis(weights, values):
     return weights[..., None] * values
 
@@ -150,6 +155,11 @@ def _too_early(values):
             _maximum_put_last,
             (ROWS.copy(),),
             "The max loses its axis, and expand_dims puts it elsewhere: keepdims keeps it in its place.",
+        ),
+        (
+            _sum_with_a_constant_put_last,
+            (ROWS.copy(),),
+            "The sum loses its axis, and expand_dims puts it elsewhere: keepdims keeps it in its place.",
         ),
         (
             _queries_without_an_axis,
