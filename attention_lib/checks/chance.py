@@ -73,7 +73,7 @@ def share_a_size(
 
 
 def _sizes_in(exercise: Exercise, one: Comparison) -> set[tuple[str, float]]:
-    named = {size.text: size.value for size in sizes(exercise.arguments_of(one.trial.case))}
+    named = dict(sizes(exercise.arguments_of(one.trial.case)))
     neighbors = {
         (f"{first} - {second}", named[first] - named[second])
         for first, second in itertools.combinations(named, 2)

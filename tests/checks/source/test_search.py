@@ -1,5 +1,6 @@
 """A small change that makes an answer right is found, tried, and said; nothing else is said."""
 
+import ast
 import warnings
 
 import numpy as np
@@ -280,3 +281,14 @@ def test_a_large_array_gets_no_axis_more(monkeypatch):
     assert not any(map(searching._adds_an_axis, tried))
     verdict(_with_a_small_grid)
     assert any(map(searching._adds_an_axis, tried))
+
+
+def test_variables_that_get_their_value_below_are_not_tried():
+    source = "def answer(x):\n    first = x + 1\n    second = x * first\n    return second"
+    changes = searching.edits_of((ast.parse(source).body[0],), False)
+    tried = {
+        (edit.old.lineno, edit.new.id)
+        for edit, *_ in changes
+        if isinstance(edit.old, ast.Name) and isinstance(edit.new, ast.Name)
+    }
+    assert tried == {(3, "first"), (3, "x"), (4, "first"), (4, "x")}
