@@ -90,7 +90,8 @@ MISTAKES = known_mistakes(
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
     in_rows_of_memory(softmax),
-    "not-moved-back: The axis is moved and not moved back: the weights have the axes of the scores.",
+    "not-moved-back: The axis is moved and not moved back: the weights must have their axes in the order "
+    "of the scores.",
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, 0), 0),
