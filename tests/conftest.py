@@ -39,12 +39,12 @@ def _exact_digits():
 def _patience():
     """Let nothing that a check says depend on how busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hypotheses, "MISTAKE_SECONDS", 10.0)
+        patch.setattr(hypotheses, "SECONDS", 10.0)
         patch.setattr(explaining_errors, "SECONDS", 10.0)
         patch.setattr(origins, "SECONDS", 10.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
-        patch.setattr(search, "CALL_SECONDS", 1.0)
-        patch.setattr(search, "LEAST_CALL_SECONDS", 0.1)
+        patch.setattr(search, "TRIAL_SECONDS", 2.0)
+        patch.setattr(search, "LEAST_TRIAL_SECONDS", 0.2)
         yield
 
 

@@ -15,7 +15,7 @@ from attention_lib.checks.cases import widened_arguments
 from attention_lib.checks.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.exercise import Exercise, Mistake
 
-MISTAKE_SECONDS = 1.0  # for one call of a known mistake, as some never end
+SECONDS = 1.0  # for one call with changed arguments or with two mistakes, as some never end
 
 
 @dataclass(eq=False)
@@ -37,44 +37,31 @@ class Hypothesis:
 
     def predict(self, case: Case) -> Observation:
         """Observe the function on a case; changed arguments are in float64."""
-        try:
-            if self.change is None:
-                return _observed_once(self.exercise, self.variant, case)
-            if case not in self._observed:
-                self._observed[case] = self._observe_changed(self.change, case)
-            return self._observed[case]
-        except OutOfTime:
-            return Observation(out_of_time=True)
+        if self.mistake:  # each known mistake ends, so there is no time limit
+            return called_once(self.exercise, self.variant, case)
+        if case not in self._observed:
+            try:
+                with time_limit(SECONDS):
+                    self._observed[case] = self._predicted(case)
+            except OutOfTime:  # not kept, since it may be due to a busy machine
+                return Observation(out_of_time=True)
+        return self._observed[case]
 
-    def _observe_changed(self, change: ArgumentChange, case: Case) -> Observation:
+    def _predicted(self, case: Case) -> Observation:
+        if self.change is None:
+            return called_once(self.exercise, self.variant, case)
         args, kwargs = case.args, case.kwargs
         if self.exercise.accelerated:  # of tensors, widened_arguments copies only some
             args, kwargs = copy.deepcopy((args, kwargs))
         wide = Case(*widened_arguments(args), **widened_arguments(kwargs))
-        return _observed(self.exercise, self.variant, change.changed(self.exercise, wide) or wide)
-
-
-@functools.lru_cache(maxsize=4096)
-def _observed_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Observe a known mistake, cached for all wrong answers.
-
-    A time-out is raised, so that it is not cached: it may be due to a busy machine.
-    """
-    with time_limit(MISTAKE_SECONDS):
-        return called_once(exercise, variant, case)
-
-
-def _observed(exercise: Exercise, variant: Any, case: Case) -> Observation:
-    """Call a function of this library within a time limit, without watching it."""
-    with time_limit(MISTAKE_SECONDS):
-        return called(exercise, variant, case)
+        return called(self.exercise, self.variant, self.change.changed(self.exercise, wide) or wide)
 
 
 @functools.lru_cache(maxsize=8192)  # some ten megabytes
 def called_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
     """Call a function on copies of the arguments, cached for all wrong answers.
 
-    There is no time limit, whose cost exceeds most calls'.
+    There is no time limit, which would take longer than most calls.
     """
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
     return called(exercise, variant, Case(*args, **kwargs))

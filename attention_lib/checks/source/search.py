@@ -30,8 +30,8 @@ from attention_lib.checks.source.edits import Edit, Edits, edits_of, faults_of, 
 MOST_TRIALS = 450  # of edits of one answer
 BUDGET_SECONDS = 0.25  # of CPU time, for all trials
 WALL_SECONDS = 2.0  # of real time, for all trials
-CALL_SECONDS = 0.1  # for one call of an edited answer
-LEAST_CALL_SECONDS = 0.01  # the same for a quick answer
+TRIAL_SECONDS = 0.2  # for the calls of one edited answer
+LEAST_TRIAL_SECONDS = 0.02  # the same for a quick answer
 MOST_BYTES = 1 << 17  # of an answer whose arrays may get one more axis, which may square them
 MUCH_SLOWER = 5  # an edited answer may take this many times as long
 MOST_RANK = 4  # of an edit that does not mend everything
@@ -148,21 +148,24 @@ class Search:
         self._trials += 1
         if self._trials > MOST_TRIALS:
             raise _BudgetSpent
+        seconds = min(self._seconds_of_a_trial, self._seconds_left())
+        with contextlib.suppress(OutOfTime), time_limit(seconds):
+            return self._counted(edits)
+        return 0
+
+    def _counted(self, edits: Edits) -> int:
         answer, count = None, 0
         for number, one in enumerate(self._calls):
-            seconds = min(self._call_seconds, self._seconds_left())
             if (edits, one) not in self._tried:
                 answer = answer or self._edited(edits)
                 if answer is None:
                     return 0
-                seen = _called(self._exercise.on_cases(answer), one.trial.case, seconds)
-                if seen.out_of_time:
-                    return count
+                seen = _called(self._exercise.on_cases(answer), one.trial.case)
                 self._tried[edits, one] = _is_right(dataclasses.replace(one, seen=seen))
             if self._tried[edits, one]:
                 count += 1
             elif number < self._kept:
-                return count
+                break
         return count
 
     @functools.cached_property
@@ -170,18 +173,20 @@ class Search:
         """Whether the first call of the original holds large arrays."""
         answer, case = self._edited(()), self._calls[0].trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
-        with contextlib.suppress(Exception, SystemExit, OutOfTime), time_limit(CALL_SECONDS):
+        with contextlib.suppress(Exception, SystemExit, OutOfTime), time_limit(TRIAL_SECONDS):
             return peak_bytes(self._exercise.on_cases(answer), *args, **kwargs) > MOST_BYTES
         return False
 
     @functools.cached_property
-    def _call_seconds(self) -> float:
-        """The time limit of one call of an edited answer, from the time of the original."""
+    def _seconds_of_a_trial(self) -> float:
+        """The time limit of an edited answer's calls, from the time that the original needs for them."""
         answer = self._edited(())
         begin = thread_time()
         if answer is not None:
-            _called(self._exercise.on_cases(answer), self._calls[0].trial.case, CALL_SECONDS)
-        return max(LEAST_CALL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
+            with contextlib.suppress(OutOfTime), time_limit(TRIAL_SECONDS):
+                for one in self._calls:
+                    _called(self._exercise.on_cases(answer), one.trial.case)
+        return max(LEAST_TRIAL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
 
     def _seconds_left(self) -> float:
         """Return the time that is left for trials, or raise _BudgetSpent."""
@@ -204,20 +209,15 @@ def _is_right(one: Comparison) -> bool:
         return False
 
 
-def _called(function: Answer, case: Case, seconds: float) -> Observation:
+def _called(function: Answer, case: Case) -> Observation:
     """Call a function like `observe`, for its value or error alone."""
     args, kwargs = copy.deepcopy((case.args, case.kwargs))
-    seen = Observation()
     try:
-        with time_limit(min(CALL_SECONDS, seconds)):
-            seen.value = function(*args, **kwargs)
-    except OutOfTime:
-        seen.out_of_time = True
-    except KeyboardInterrupt:
+        return Observation(value=function(*args, **kwargs))
+    except (KeyboardInterrupt, OutOfTime):
         raise
     except BaseException as error:  # SystemExit among them
-        seen.error = error
-    return seen
+        return Observation(error=error)
 
 
 def _likeliest_pairs(every: Sequence[Edits]) -> Iterator[tuple[Edits, Edits]]:
