@@ -24,7 +24,14 @@ MISTAKES = [
 
 @pytest.mark.parametrize(
     "exercise",
-    [pytest.param(one, id=one.name, marks=in_one_worker(one.name)) for one in FUNCTIONS],
+    [
+        pytest.param(
+            one,
+            id=one.name,
+            marks=in_one_worker(one.name) + [pytest.mark.slow] * one.accelerated,
+        )
+        for one in FUNCTIONS
+    ],
 )
 def test_a_right_answer_in_another_process_is_right(exercise):
     report = judge(exercise, ByValue(answers_of(exercise.name, "RIGHT")[0]), 0)

@@ -129,6 +129,7 @@ def test_standings_agree_with_nbgrader(gradebook):
     assert read_standings(gradebook, "02") == {}
 
 
+@pytest.mark.slow
 def test_change_of_what_a_page_shows_changes_the_digest_of_that_student_alone(gradebook):
     def grade(name):
         return gradebook.find_grade(name, "01", "01", "ada")
@@ -188,6 +189,7 @@ def twenty(gradebook):
     return names
 
 
+@pytest.mark.slow
 def test_grade_that_the_gradebook_does_not_have_is_an_error_and_nothing_is_saved(gradebook, twenty):
     with pytest.raises(MissingEntry, match="'check_none'"):
         saved(gradebook, [*twenty, "check_none"])

@@ -32,7 +32,7 @@ from attention_lib.grading.sandbox.session import call_back
 from tests.grading.sample_class import ROOT
 
 SECRET = "a-secret-of-the-instructor"
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
