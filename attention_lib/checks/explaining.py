@@ -318,7 +318,8 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         right = [one for one in attempt.comparisons if not one.failed]
         words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
         arising = _origin_in(attempt, [*others, *shown, *right])
-        arising = arising or _rest_of(attempt, report, [*others, *right])
+        if not arising and len(cover.hypothesis.sentences) == 1:  # no third fault is looked for
+            arising = _rest_of(attempt, report, [*others, *right])
         if sentence in arising:  # the other calls have both faults
             sentence = f"{TOGETHER}{arising}"
         elif arising and 2 * len(shown) > count:
@@ -431,6 +432,8 @@ STEPS: tuple[Step, ...] = (
 )
 OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
 OF_ALL_CALLS = (
+    changed_call,
+    changed_and_known,
     known_in_most_calls,
     two_in_most_calls,
     where_it_is_wrong,
