@@ -219,6 +219,8 @@ def _collect(
                 edits.append((edit, ""))
         items = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, item in items:
+            if _tests_closeness(item):  # whatever makes a loop go on longer would seem to mend it
+                continue
             if isinstance(item, ast.expr):
                 shape = _without_names(item)
                 for rank, new in expressions.changes(item, node, field, scope):
@@ -234,6 +236,14 @@ def _collect(
                     edits.append((edit, kind))
             if isinstance(item, ast.AST):
                 _collect(item, around, scope, edits)
+
+
+def _tests_closeness(node: object) -> bool:
+    """Tell whether code compares with a tolerance: ``high - low < 1e-6``."""
+    return isinstance(node, ast.Compare) and any(
+        isinstance(one, ast.Constant) and isinstance(one.value, float) and 0 < one.value < 1e-3
+        for one in (node.left, *node.comparators)
+    )
 
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:

@@ -46,6 +46,23 @@ def _asserting(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=-1), axis=-3)
 
 
+def _search_that_stops_early(scores, target):
+    if not 0 < target < np.log(len(scores)):
+        raise ValueError
+    low, high = 1e-6 * np.ptp(scores), 1e6 * np.ptp(scores)
+    for _ in range(300):
+        middle = np.sqrt(low * high)
+        weights = np.exp((scores - scores.max()) / middle)
+        weights = weights / weights.sum()
+        if -np.sum(weights * np.log(np.maximum(weights, 1e-300))) > target:
+            high = middle
+        else:
+            low = middle
+        if high - low < 1e-4:
+            break
+    return middle
+
+
 def _search_that_goes_astray(scores, target):
     if not 0 < target < np.log(len(scores)):
         raise ValueError
@@ -242,6 +259,11 @@ def test_variables_of_the_notebook_stay_as_they_are():
 
 
 SCALE = 2.0
+
+
+def test_no_change_of_a_test_for_closeness_is_named(unhurried):
+    said = sentence_of(_search_that_stops_early, "temperature_for_entropy")
+    assert "wrong operation" not in said
 
 
 def test_a_second_search_of_an_answer_calls_no_edit_again(unhurried, monkeypatch):
