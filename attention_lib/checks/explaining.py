@@ -124,7 +124,7 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
     if found is None and problem.comparison.stopped:
         is_told = report.mistake or is_explained(problem.comparison.seen)
         found = problem if is_told else None
-    if found is None and _kind_of(problem.comparison) == "shape":
+    if found is None and _kind_of(problem.comparison).startswith("shape"):
         one, named = problem.comparison, attempt.table.variants_of(report.mistake)
         shapes = [np.shape(each.predict(one.trial.case).value) for each in named]
         found = problem if np.shape(one.seen.value) not in shapes else None
@@ -148,7 +148,8 @@ def _of_plain_calls(attempt: Attempt) -> Report | None:
         if 2 * kinds.count("numbers") >= len(kinds):  # of one fault, perhaps
             return None
         report = _explained(dataclasses.replace(attempt, comparisons=plain, is_rest=True))
-        if report:
+        named = attempt.table.variants_of(report.mistake) if report else []
+        if report and not (named and all(map(attempt.table.accuses, named))):
             problem = next(results(dataclasses.replace(attempt, comparisons=others)))
             besides = _rest_of(attempt, report, others)
             if besides or not _lines(problem.sentence) & _lines(report.sentence):
@@ -178,7 +179,10 @@ def _kind_of(one: Comparison) -> str:
     if is_spoiled(one):
         return "spoiled"
     if any(part.off is None for part in one.parts or ()):
-        return "shape"
+        more = np.ndim(one.seen.value) - np.ndim(
+            getattr(one.trial.expected, "values", one.seen.value)
+        )
+        return f"shape with {'more' if more > 0 else 'fewer' if more < 0 else 'as many'} axes"
     return "numbers" if one.wrong_in_numbers else "dtype"
 
 

@@ -291,3 +291,24 @@ def test_a_tensor_on_another_device_is_named_besides():
     told, besides = sentence_of(answer, "torch_attention").split(" Besides: ")
     assert "`~mask` has shape (2, 2)" in told
     assert "is on the CPU whatever device the inputs are on" in besides
+
+
+def test_a_step_left_out_is_named_beside_the_nan_of_two_empty_parts():
+    def left_alone(left, right):
+        new = np.maximum(left[0], right[0])
+        with np.errstate(invalid="ignore"):
+            return new, left[1] * np.exp(left[0] - new) + right[1]
+
+    sentence = sentence_of(left_alone, "merge_softmax_stats")
+    assert "Only the left total is rescaled" in sentence
+    assert "Two empty parts give NaN" in sentence
+
+
+def test_rows_in_one_axis_are_no_axis_that_is_kept():
+    def flat(weights, axis=-1):
+        rows = np.moveaxis(weights, axis, -1).reshape(-1, weights.shape[axis])
+        return np.array([-sum(p * math.log(p) for p in row if p > 0) for row in rows])
+
+    sentence = sentence_of(flat, "entropy")
+    assert "The summed axis is kept" not in sentence
+    assert "The axes have become one" in sentence

@@ -20,6 +20,7 @@ REDUCTIONS = {
     *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
 }
 ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
+STACKS = {"vstack": ("-2",), "hstack": ("-1", "-2")}  # along an axis counted from the front
 SIBLINGS = (  # functions that are confused with one another
     ("mean", "sum"),
     ("max", "sum"),
@@ -124,6 +125,10 @@ MODULES = ("np", "numpy", "torch", "math", "F", "lib", "al", "attention_lib", "t
 def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Reduce along another axis, with or without keepdims."""
     name = name_of_call(node)
+    if isinstance(node, ast.Call) and name in STACKS and len(node.args) == 1 and not scope.is_torch:
+        for axis in STACKS[name]:
+            yield 2, made(f"np.concatenate(X, axis={axis})", X=node.args[0])
+        return
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return
     place = 1 if of_a_module(node) else 0

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
-from attention_lib.checks.source.expressions import REDUCTIONS, name_of_call, of_a_module
+from attention_lib.checks.source.expressions import REDUCTIONS, STACKS, name_of_call, of_a_module
 
 KEPT = ("keepdims", "keepdim")
 AXES = ("axis", "dim", "swapaxes", "moveaxis")  # keywords and functions that take axes
@@ -224,6 +224,11 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         return f"{own} transposes nothing: it deals the same numbers out in another shape"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
+    if name in STACKS:
+        first = "first" if name == "vstack" else "second"
+        return (
+            f"{own} joins along the {first} axis, which is another one where batch axes come first"
+        )
     if name == "mean" and name_of_call(new) == "sum":
         return f"`{ast.unparse(old.func)}` divides the sum by its number of terms in {own}"
     return f"`{ast.unparse(old.func)}` is the wrong function in {own}"

@@ -282,6 +282,7 @@ MISTAKES = known_mistakes(
     weights_scaled,
     "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",
     attention_with(scaled_last=True),
+    attention_with(scaled_last=True, weigh=lambda scores: np.nan_to_num(stable_softmax(scores))),
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
     attention_with(masked=lambda scores, mask: scores),
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",

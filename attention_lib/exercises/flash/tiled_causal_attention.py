@@ -9,7 +9,6 @@ scores included: the check counts them. Computing a block of the past twice is a
 
 from __future__ import annotations
 
-import functools
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,6 +34,7 @@ from attention_lib.exercises.parts.blocks import (
     ignores_block_size,
     large_scores,
     mistakes_of,
+    one_over_root_d_k,
     output_magnitude,
     takes_block_size_for_a_count,
     tiled,
@@ -178,8 +178,9 @@ def tiled_over_all_keys(**parts: Any) -> Answer:
 
 @composable
 def tiled_over_queries(
-    last: Callable[[int, int, int], int],
+    last: Callable[[int, int, int], int] = lambda start, stop, length: stop,
     hidden: Callable[[NDArray, NDArray], Any] = in_the_future,
+    scale: Callable[..., float] = one_over_root_d_k,
     **parts: Any,
 ) -> Answer:
     """Make causal attention, a block of queries at a time.
@@ -187,28 +188,28 @@ def tiled_over_queries(
     `last(start, stop, L)` is where the keys of the queries `start` to `stop` end.
     """
 
-    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-        length, dtype = query.shape[-2], np.result_type(query, np.float32)
-        output = np.zeros((*query.shape[:-1], value.shape[-1]), dtype)
+    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> Any:
+        length, tiles = query.shape[-2], []
+        factor = scale(query, key, value, block_size)
         for tile in block_slices(length, block_size):
             seen = slice(0, last(tile.start, tile.stop, length))
             attend = tiled(
-                hidden=lambda row, column, first=tile.start: hidden(first + row, column), **parts
+                scale=lambda *_: factor,
+                hidden=lambda row, column, first=tile.start: hidden(first + row, column),
+                **parts,
             )
-            output[..., tile, :] = attend(
-                query[..., tile, :], key[..., seen, :], value[..., seen, :], block_size
+            tiles.append(
+                attend(query[..., tile, :], key[..., seen, :], value[..., seen, :], block_size)
             )
-        return output
+        if isinstance(tiles[0], tuple):  # the output with something else
+            return tuple(np.concatenate(each, axis=-2) for each in zip(*tiles, strict=True))
+        return np.concatenate(tiles, axis=-2)
 
     return answer
 
 
 def to_the_end(start: int, stop: int, length: int) -> int:
     return length
-
-
-def to_the_diagonal(start: int, stop: int, length: int) -> int:
-    return stop
 
 
 def masked(mask: Callable[[int], NDArray]) -> Answer:
@@ -227,13 +228,13 @@ def prefix_by_prefix(query: NDArray, key: NDArray, value: NDArray, block_size: i
 
 
 def as_many_blocks(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    return tiled_over_queries(to_the_diagonal)(query, key, value, -(-query.shape[-2] // block_size))
+    return tiled_over_queries()(query, key, value, -(-query.shape[-2] // block_size))
 
 
 def without_the_short_block(
     query: NDArray, key: NDArray, value: NDArray, block_size: int
 ) -> NDArray:
-    output = tiled_over_queries(to_the_diagonal)(query, key, value, block_size)
+    output = tiled_over_queries()(query, key, value, block_size)
     output[..., query.shape[-2] // block_size * block_size :, :] = 0
     return output
 
@@ -269,34 +270,34 @@ MISTAKES = known_mistakes(
     prefix_by_prefix,
     f"number-of-blocks: {NUMBER_OF_BLOCKS}",
     as_many_blocks,
-    *mistakes_of(WRONG_STEPS, tiled_over_all_keys),
-    *mistakes_of(WRONG_SCALES, tiled_over_all_keys),
+    *mistakes_of(WRONG_STEPS, tiled_over_queries),
+    *mistakes_of(WRONG_SCALES, tiled_over_queries),
     "nothing-hidden: Nothing is hidden: query i sees the keys 0 to i.",
     lambda query, key, value, block_size: attention(query, key, value)[0],
     "diagonal-block-unmasked: The block on the diagonal is not masked: in it too, query i sees no "
     "key after i.",
-    tiled_over_queries(to_the_diagonal, lambda row, column: False),
+    tiled_over_queries(hidden=lambda row, column: False),
     "diagonal-hidden: The diagonal is hidden: query i sees key i itself.",
     masked(lambda length: np.tri(length, k=-1, dtype=bool)),
     tiled_over_all_keys(hidden=lambda row, column: column >= row),
     "one-key-ahead: One key of the future is seen: the last key that query i sees is key i.",
     masked(lambda length: np.tri(length, k=1, dtype=bool)),
-    tiled_over_queries(to_the_diagonal, lambda row, column: column > row + 1),
+    tiled_over_queries(hidden=lambda row, column: column > row + 1),
     "mask-reversed: The mask is reversed: query i sees the keys before it, not those after it.",
     masked(lambda length: np.tri(length, dtype=bool).T),
-    tiled_over_queries(to_the_diagonal, lambda row, column: column < row),
-    tiled_over_queries(to_the_diagonal, lambda row, column: column <= row),
+    tiled_over_queries(hidden=lambda row, column: column < row),
+    tiled_over_queries(hidden=lambda row, column: column <= row),
     "hidden-scores-zero: Hidden scores are set to 0, a score like any other: put -inf there.",
-    tiled_over_queries(to_the_diagonal, fill=0.0),
+    tiled_over_queries(fill=0.0),
     "hidden-after-exp: Keys are hidden after the exponentials, and a large hidden score still "
     "sets the maximum: put -inf into the scores before it is taken.",
-    tiled_over_queries(to_the_diagonal, hide_late=True),
+    tiled_over_queries(hide_late=True),
     "last-queries-lost: The last queries have no output: the last block is short where block_size "
     "does not divide their number.",
     without_the_short_block,
     "large-number-for-inf: A large negative number is not -inf: where the scores lie far below "
     "it, hidden keys take their weight. Use -inf.",
-    *(tiled_over_queries(to_the_diagonal, fill=fill) for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)),
+    *(tiled_over_queries(fill=fill) for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)),
     "diagonal-block-left-out: The block on the diagonal is left out: its queries see the keys in "
     "it up to their own.",
     tiled_over_queries(lambda start, stop, length: start),
@@ -304,10 +305,10 @@ MISTAKES = known_mistakes(
     own_block_alone,
     "positions-from-block: Positions in the mask, of the rows, the columns or both, are counted from "
     "the start of a block: compare positions in the whole sequence.",
-    tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row - row[0]),
-    tiled_over_queries(to_the_diagonal, lambda row, column: column - column[0] > row),
-    tiled_over_queries(to_the_diagonal, lambda row, column: column > row - row[0]),
-    *mistakes_of(DIVIDED_IN_EVERY_STEP, functools.partial(tiled_over_queries, to_the_diagonal)),
+    tiled_over_queries(hidden=lambda row, column: column - column[0] > row - row[0]),
+    tiled_over_queries(hidden=lambda row, column: column - column[0] > row),
+    tiled_over_queries(hidden=lambda row, column: column > row - row[0]),
+    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled_over_queries),
     *first_item_only(tiled_causal_attention),
     measured=(
         "strips",

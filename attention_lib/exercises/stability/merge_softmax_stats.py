@@ -81,8 +81,8 @@ def as_it_is(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
     return total
 
 
-def rescaled_or_0(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
-    return np.nan_to_num(rescaled(total, old, new))
+def zero_if_nan(total: NDArray) -> NDArray:
+    return np.where(np.isnan(total), 0.0, total)
 
 
 @composable
@@ -91,18 +91,23 @@ def joined(
     bring_right: Callable[..., NDArray] | None = None,
     join: Callable[[NDArray, NDArray], NDArray] = np.add,
     largest: Callable[[NDArray, NDArray], NDArray] = np.maximum,
+    clean: Callable[[NDArray], NDArray] = zero_if_nan,
 ) -> Answer:
-    """Make an answer from how each total is brought to the new maximum, and how they are joined."""
+    """Make an answer from how each total is brought to the new maximum, and how they are joined.
+
+    `clean` gets each total that was brought, which is NaN where both parts are empty.
+    """
 
     def answer(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
         new = largest(left[0], right[0])
         bring = bring_right or bring_left
-        return new, join(bring_left(left[1], left[0], new), bring(right[1], right[0], new))
+        totals = bring_left(left[1], left[0], new), bring(right[1], right[0], new)
+        return new, join(*map(clean, totals))
 
     return answer
 
 
-merged = joined()
+merged = joined(clean=np.asarray)
 
 
 MISTAKES = known_mistakes(
@@ -123,11 +128,9 @@ MISTAKES = known_mistakes(
     "only-right-rescaled: Only the right total is rescaled: when the left maximum is the smaller "
     "one, the left total must be rescaled as well.",
     joined(as_it_is, rescaled),
-    joined(as_it_is, rescaled_or_0),
     "only-left-rescaled: Only the left total is rescaled: when the right maximum is the smaller "
     "one, the right total must be rescaled as well.",
     joined(rescaled, as_it_is),
-    joined(rescaled_or_0, as_it_is),
     "empty-row-for-all: One empty row decides for all: whether a part is empty is a question of each row.",
     lambda left, right: (
         right if np.any(left[1] == 0) else left if np.any(right[1] == 0) else merged(left, right)
@@ -148,13 +151,14 @@ MISTAKES = known_mistakes(
     ),
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
+    joined(lambda total, old, new: total * np.exp(new - old), clean=np.asarray),
     joined(lambda total, old, new: total * np.exp(new - old)),
     "maxima-crossed: Each total is rescaled with the other part's maximum: it moves from its own "
     "maximum to the new one, exp(own - new).",
     lambda left, right: merge_softmax_stats((right[0], left[1]), (left[0], right[1])),
     lambda left, right: merged((right[0], left[1]), (left[0], right[1])),
     "exp-overflows: exp(maximum) overflows: use differences of maxima only, exp(old - new).",
-    joined(lambda total, old, new: total * np.exp(old) * np.exp(-new)),
+    joined(lambda total, old, new: total * np.exp(old) * np.exp(-new), clean=np.asarray),
     "maxima-added: The maxima are added: the joined row has the larger one.",
     lambda left, right: (left[0] + right[0], left[1] + right[1]),
     lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),

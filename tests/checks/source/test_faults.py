@@ -26,6 +26,8 @@ def _faults(line, repaired):
         ("x = x.sum(axis=0)", "x = x.sum(axis=-1)", "goes along the wrong axis"),
         ("x = np.flip(x, axis=0)", "x = np.flip(x, axis=-1)", "`0` is the wrong axis"),
         ("x = np.flip(x, axis=1)", "x = np.flip(x, axis=-1)", "`1` counts the axis from the front"),
+        ("x = np.vstack((x, y))", "x = np.concatenate((x, y), axis=-2)", "along the first axis"),
+        ("x = np.hstack((x, y))", "x = np.concatenate((x, y), axis=-2)", "along the second axis"),
         ("x = x.mean()", "x = x.sum()", "divides the sum by its number of terms"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=-1, keepdims=True)", "loses the axis"),
         ("x = x.sum(axis=-1)", "x = x.sum(axis=axis)", "the argument `axis` names the right one"),

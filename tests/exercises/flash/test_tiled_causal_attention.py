@@ -92,3 +92,15 @@ def test_blocks_of_a_fixed_size_are_recognized(size):
 def test_strips_that_grow_with_the_sequence_are_recognized(way):
     wrong = answers_of("tiled_causal_attention", "WRONG")[way]
     assert "a strip that grows with L" in sentence_of("tiled_causal_attention", wrong)
+
+
+def test_a_strip_is_told_beside_a_known_mistake():
+    strips = answers_of("tiled_causal_attention", "WRONG")["whole rows of blocks"]
+
+    def unscaled(query, key, value, block_size):
+        root = np.result_type(query, np.float32).type(query.shape[-1] ** 0.5)
+        return strips(query * root, key, value, block_size)
+
+    said = sentence_of("tiled_causal_attention", unscaled)
+    assert "The scores are not scaled" in said
+    assert "a strip that grows with L" in said
