@@ -193,10 +193,10 @@ def _mended_broadcast(
     """Say where an operand lacks an axis, if only one place fits."""
     big, small = (0, 1) if len(shapes[0]) >= len(shapes[1]) else (1, 0)
     target, shape, operand = shapes[big], shapes[small], pair[small]
+    is_mask = [str(getattr(line.value(each), "dtype", "")).endswith("bool") for each in pair]
     for one, other in ((small, big), (big, small)):
-        is_mask = str(getattr(line.value(pair[one]), "dtype", "")).endswith("bool")
-        if is_mask and shapes[one][-2:] == shapes[other][-2:-1] * 2:
-            scores = shapes[other][-2:]
+        scores = shapes[other][-2:]
+        if is_mask[one] and shapes[one][-2:] == scores[:1] * 2 != scores:
             return f" A mask has a row for each query and a column for each key: here {scores}."
     texts = [ast.unparse(one) for one in pair]
     both = all(re.search("None|newaxis", text) and "..." not in text for text in texts)
@@ -215,6 +215,8 @@ def _mended_broadcast(
         for place in range(len(shape) + 1)
         if _joined(target, (*shape[:place], 1, *shape[place:])) is not None
     ]
+    if is_mask[small] and shape[-2:] == target[-2:]:
+        places = [place for place in places if place == len(shape) - 2]  # of the heads
     if len(places) != 1:
         return ""
     if (

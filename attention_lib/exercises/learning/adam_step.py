@@ -154,6 +154,9 @@ MISTAKES = known_mistakes(
     "gradient-not-squared: The gradient is not squared in square, the running mean of gradient**2.",
     stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * g),
     stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * np.abs(g)),
+    "square-centered: The gradient less its running mean is squared: square is the running mean of "
+    "gradient**2.",
+    stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * (g - m) ** 2),
     "mean-squared: The running mean itself is squared: square is the running mean of gradient**2.",
     stepped(square_of=lambda v, g, b, m: b * v + (1 - b) * m**2),
     "new-share-missing: The factor 1 − beta before the gradient is missing: mean = beta1 * mean + "

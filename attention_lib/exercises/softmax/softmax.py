@@ -95,6 +95,10 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
     lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, 0), 0),
+    "moved-back-by-swapaxes: swapaxes does not undo moveaxis, which moves all axes behind the one it "
+    "takes: np.moveaxis(weights, -1, axis) does.",
+    lambda scores, axis=-1: np.swapaxes(plain_softmax(np.moveaxis(scores, axis, -1)), axis, -1),
+    lambda scores, axis=-1: np.moveaxis(plain_softmax(np.swapaxes(scores, axis, -1)), -1, axis),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     divided(power=np.positive),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",

@@ -38,6 +38,10 @@ def _row_that_lost_an_axis(x, row):
     return x + row
 
 
+def _mask_for_all_heads(scores, mask):
+    return np.where(mask, scores, -np.inf)
+
+
 def _product_in_the_other_order(x, w):
     return w @ x
 
@@ -170,6 +174,11 @@ def _too_early(values):
             _row_that_lost_an_axis,
             (BATCH, ROWS),
             "`row` lacks an axis of length 1 at its end.",
+        ),
+        (
+            _mask_for_all_heads,
+            (np.ones((2, 3, 3, 5, 5)), np.ones((2, 3, 5, 5), bool)),
+            "`mask` lacks an axis of length 1 before its last 2 axes.",
         ),
         (
             _picked_out,
