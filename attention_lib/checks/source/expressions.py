@@ -126,8 +126,8 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Reduce along another axis, with or without keepdims."""
     name = name_of_call(node)
     if isinstance(node, ast.Call) and name in STACKS and len(node.args) == 1 and not scope.is_torch:
-        for axis in STACKS[name]:
-            yield 2, made(f"np.concatenate(X, axis={axis})", X=node.args[0])
+        for joined in STACKS[name]:
+            yield 2, made(f"np.concatenate(X, axis={joined})", X=node.args[0])
         return
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return
