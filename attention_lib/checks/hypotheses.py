@@ -118,8 +118,8 @@ def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
 @functools.lru_cache(maxsize=8192)
 def _made_together(one: Any, other: Any) -> Any:
     (make, parts), (other_make, other_parts) = one.composed, other.composed
-    is_possible = make is other_make and not parts.keys() & other_parts.keys()
-    return make(**parts, **other_parts) if is_possible else None
+    same = all(parts[name] is other_parts[name] for name in parts.keys() & other_parts.keys())
+    return make(**{**parts, **other_parts}) if make is other_make and same else None
 
 
 # Two faults about one topic may cancel: then the answer has neither.

@@ -1,6 +1,7 @@
 """Two faults are both named: two known mistakes, or calls that fail in two ways."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -312,3 +313,23 @@ def test_rows_in_one_axis_are_no_axis_that_is_kept():
     sentence = sentence_of(flat, "entropy")
     assert "The summed axis is kept" not in sentence
     assert "The axes have become one" in sentence
+
+
+def test_two_faults_are_named_beside_a_choice_that_is_right(unhurried):
+    """Of an even count of times, either middle one passes for the median."""
+
+    torch = pytest.importorskip("torch")
+
+    def answer(fn, device, repeats=10):
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            fn()
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            times.append(1000 * (time.perf_counter() - start))
+        return sorted(times)[repeats // 2]
+
+    sentence = sentence_of(answer, "time_milliseconds")
+    assert "The first call is timed" in sentence
+    assert "Only CUDA is waited for" in sentence

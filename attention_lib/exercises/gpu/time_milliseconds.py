@@ -103,6 +103,12 @@ def timer(
     return time_milliseconds
 
 
+def by_each_median(**parts: Any) -> tuple[Answer, ...]:
+    """Make a timer with the median, and with each middle number of an even count."""
+    middles = statistics.median_high, statistics.median_low
+    return (timer(**parts), *(timer(of=middle, **parts) for middle in middles))
+
+
 def synchronize(device: Any) -> None:
     import torch
 
@@ -114,7 +120,7 @@ def synchronize(device: Any) -> None:
 
 MISTAKES = known_mistakes(
     "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
-    timer(warm=0),
+    *by_each_median(warm=0),
     "one-call-short: The call that warms up is one of the repeats, and one time is missing: call fn() "
     "once more, untimed, before them.",
     timer(warm=0, of=lambda times: statistics.median(times[1:] or [0.0])),
@@ -132,26 +138,25 @@ MISTAKES = known_mistakes(
     "sum: These are all calls together: take the median of the single calls.",
     timer(of=sum),
     "seconds: These are seconds: a second has 1000 milliseconds.",
-    timer(unit=1.0),
+    *by_each_median(unit=1.0),
     "microseconds: These are microseconds: a second has 1000 milliseconds.",
-    timer(unit=1e6),
+    *by_each_median(unit=1e6),
     "not-synchronized-at-end: The clock stops before the device has done its work: synchronize "
     'before you read it, where device.type is "cuda" or "mps".',
-    timer(after=False),
-    timer(after=False, of=statistics.median_high),
+    *by_each_median(after=False),
     "untimed-and-unsynchronized: The first call is timed as well, and the clock stops before the "
     "device has done its work: call fn() once, untimed, and synchronize before you read the clock.",
-    timer(warm=0, after=False),
+    *by_each_median(warm=0, after=False),
     "not-synchronized-at-start: The clock starts while the device still does earlier work: "
     "synchronize before the first timed call, too.",
-    timer(before=False),
+    *by_each_median(before=False),
     "only-cuda-synchronized: Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
-    timer(waits_on=("cuda",)),
+    *by_each_median(waits_on=("cuda",)),
     "only-mps-synchronized: Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
-    timer(waits_on=("mps",)),
+    *by_each_median(waits_on=("mps",)),
     "process-time: process_time counts what the processor works, and not what it waits for a "
     "device: read time.perf_counter().",
-    timer(clock="process_time"),
+    *by_each_median(clock="process_time"),
     "repeats-ignored: repeats is ignored: time as many calls as asked for.",
     timer(repeats_given=False),
     "list-of-times: This is the list of times: return its median, one number.",
