@@ -148,8 +148,9 @@ class Search:
         self._trials += 1
         if self._trials > MOST_TRIALS:
             raise _BudgetSpent
-        seconds = min(self._seconds_of_a_trial, self._seconds_left())
-        with contextlib.suppress(OutOfTime), time_limit(seconds):
+        if thread_time() > self._until or time.monotonic() > self._until_by_the_clock:
+            raise _BudgetSpent
+        with contextlib.suppress(OutOfTime), time_limit(self._seconds_of_a_trial):
             return self._counted(edits)
         return 0
 
@@ -186,14 +187,8 @@ class Search:
             with contextlib.suppress(OutOfTime), time_limit(TRIAL_SECONDS):
                 for one in self._calls:
                     _called(self._exercise.on_cases(answer), one.trial.case)
-        return max(LEAST_TRIAL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
-
-    def _seconds_left(self) -> float:
-        """Return the time that is left for trials, or raise _BudgetSpent."""
-        left = self._until - thread_time()
-        if left <= 0 or time.monotonic() > self._until_by_the_clock:
-            raise _BudgetSpent
-        return left
+        seconds = max(LEAST_TRIAL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
+        return min(seconds, BUDGET_SECONDS)
 
 
 def _adds_an_axis(edit: Edit) -> bool:
