@@ -10,6 +10,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import gc
 import itertools
 import threading
 import time
@@ -150,8 +151,10 @@ class Search:
             raise _BudgetSpent
         if thread_time() > self._until or time.monotonic() > self._until_by_the_clock:
             raise _BudgetSpent
-        with contextlib.suppress(OutOfTime), time_limit(self._seconds_of_a_trial):
-            return self._counted(edits)
+        with _garbage_left_alone():
+            limit = time_limit(self._seconds_of_a_trial)
+            with contextlib.suppress(OutOfTime), limit:
+                return self._counted(edits)
         return 0
 
     def _counted(self, edits: Edits) -> int:
@@ -189,6 +192,18 @@ class Search:
                     _called(self._exercise.on_cases(answer), one.trial.case)
         seconds = max(LEAST_TRIAL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
         return min(seconds, BUDGET_SECONDS)
+
+
+@contextlib.contextmanager
+def _garbage_left_alone() -> Iterator[None]:
+    """Collect no garbage in the body: that can take longer than a trial may."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _adds_an_axis(edit: Edit) -> bool:
