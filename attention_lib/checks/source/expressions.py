@@ -20,7 +20,8 @@ REDUCTIONS = {
     *("softmax", "logsumexp", "log_softmax", "stable_softmax", "masked_softmax", "entropy"),
 }
 ALONG_AN_AXIS = {"cumsum", "argmax", "argmin", "concatenate", "stack", "cat", "repeat", "roll"}
-STACKS = {"vstack": ("-2",), "hstack": ("-1", "-2")}  # along an axis counted from the front
+# What join along an axis counted from the front, and the axes from the end that may be meant.
+STACKS = {"vstack": (-2,), "hstack": (-1, -2)}
 SIBLINGS = (  # functions that are confused with one another
     ("mean", "sum"),
     ("max", "sum"),
@@ -126,8 +127,8 @@ def axes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Reduce along another axis, with or without keepdims."""
     name = name_of_call(node)
     if isinstance(node, ast.Call) and name in STACKS and len(node.args) == 1 and not scope.is_torch:
-        for joined in STACKS[name]:
-            yield 2, made(f"np.concatenate(X, axis={joined})", X=node.args[0])
+        for number in STACKS[name]:
+            yield 2, made(f"np.concatenate(X, axis={number})", X=node.args[0])
         return
     if not isinstance(node, ast.Call) or name not in REDUCTIONS | ALONG_AN_AXIS:
         return

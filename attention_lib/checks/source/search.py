@@ -158,6 +158,7 @@ class Search:
         return 0
 
     def _counted(self, edits: Edits) -> int:
+        """Count as `_calls_right` does, without a limit."""
         answer, count = None, 0
         for number, one in enumerate(self._calls):
             if (edits, one) not in self._tried:
