@@ -214,7 +214,9 @@ def _place_of(frames: Sequence[FrameSummary], name: str) -> str:
 
 
 RIGHT = "returns the right values but |The output is right, but "  # of what a probe measures
-ABOUT_CHANGES = "change|on a copy|a copy of|put it back|/= y"
+ABOUT_CHANGES = (
+    "changes (its|the array)|changed in place|calls? finds|on a copy|a copy of|put it back|/= y"
+)
 # Probes of wrong answers too.
 OF_ANY_NUMBERS = "on the CPU whatever|No gradient flows|future are handed to INNER"
 ABOUT_DTYPE = "dtype|float64|float32|astype"

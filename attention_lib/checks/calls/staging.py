@@ -159,7 +159,7 @@ WRITES_OUTSIDE = (
     "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
     "places of the others."
 )
-ROOM = 2**17  # the padding before and behind each array
+ROOM_ON_GPU, ROOM_HERE = 2**17, 2**13  # the padding; here a kernel cannot write past it
 NOT_STORED = -60000.0  # fills output before the launch; exact in any dtype
 
 
@@ -220,8 +220,9 @@ def _with_room(tensor: Any, filler: float) -> tuple[Any, tuple[Any, Any]]:
 
     Otherwise a kernel that stores in wrong places could overwrite other memory.
     """
-    memory = tensor.new_full((2 * ROOM + tensor.numel(),), filler)
-    before, copy, behind = memory.split([ROOM, tensor.numel(), ROOM])
+    room = ROOM_ON_GPU if tensor.is_cuda else ROOM_HERE
+    memory = tensor.new_full((2 * room + tensor.numel(),), filler)
+    before, copy, behind = memory.split([room, tensor.numel(), room])
     copy = copy.view(tensor.shape)
     copy.copy_(tensor)
     return copy, (before, behind)

@@ -315,8 +315,8 @@ MISTAKES = known_mistakes(
             scores * mask if is_boolean(mask) else masked_scores(scores, mask)
         )
     ),
-    "empty-row-nan: A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Its "
-    "weights and its output are zeros.",
+    "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: its weights and "
+    "its output should be zeros.",
     attention_with(weigh=stable_softmax),
     "empty-row-weights-nan: In a row with nothing allowed the weights are still NaN: they are "
     "zeros, like the output.",

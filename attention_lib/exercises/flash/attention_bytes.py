@@ -61,6 +61,7 @@ def counted(
     tiles: Callable[[int, int | None], float] = tiles_of,
     number: Callable[[int], int] = lambda itemsize: itemsize,
     of_table: Callable[[int], int] | None = None,  # of a score or weight, if not as elsewhere
+    end: Callable[[float], float] = lambda moved: moved,
 ) -> Answer:
     """Make an answer from how many n × d and n × n arrays are moved.
 
@@ -75,7 +76,7 @@ def counted(
         again = passes * (tiles(length, block_rows) - 1)
         return (
             naive[0] * vectors + naive[1] * squares,
-            (tiled[0] + again) * vectors + tiled[1] * squares,
+            end((tiled[0] + again) * vectors + tiled[1] * squares),
         )
 
     return answer
@@ -108,7 +109,7 @@ MISTAKES = known_mistakes(
     counted(passes=0),
     "short-tile-lost: A short last tile reads K and V as well: round the number of tiles up.",
     counted(tiles=lambda n, rows: n // rows if rows else 1),
-    counted(tiles=lambda n, rows: n / rows if rows else 1),
+    *(counted(tiles=lambda n, rows: n / rows if rows else 1, end=end) for end in (float, int)),
     counted(tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
     "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
     "/ block_rows up.",

@@ -131,6 +131,20 @@ def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
     return np.log(np.exp(left) + np.exp(right))
 
 
+def with_one_maximum(whole: Callable[[NDArray], NDArray]) -> Answer:
+    """Make an answer that subtracts one number from the log-sum-exps of all queries."""
+
+    def answer(left: Pair, right: Pair) -> Pair:
+        with np.errstate(all="ignore"):
+            largest = finite(np.maximum(left[1], right[1]).max())
+            a, b = (np.exp(part[1] - largest)[..., None] for part in (left, right))
+            total = a + b
+            output = (a * left[0] + b * right[0]) / whole(total)
+            return output, largest + np.log(total[..., 0])
+
+    return answer
+
+
 def cut_to_integers(left: Pair, right: Pair) -> Pair:
     output, joined = merge_attention(left, right)
     return output.astype(left[0].dtype), joined
@@ -181,6 +195,10 @@ MISTAKES = known_mistakes(
     mixing_by(np.exp, overflowing_join, never_zero),
     mixing_by(np.exp, np.logaddexp, never_zero),
     merging(join=overflowing_join),
+    "one-maximum: One number is subtracted from all queries' logsumexps: the exponentials of a query far "
+    "below it are 0. Each has a maximum of its own, the larger of its two.",
+    with_one_maximum(never_zero),
+    with_one_maximum(np.positive),
     "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
     mixing_by(np.positive, lambda left, right: np.log(left + right)),

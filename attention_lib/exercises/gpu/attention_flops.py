@@ -6,7 +6,8 @@ L = S, causal counted as half.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 
 from numpy.random import Generator
 
@@ -26,7 +27,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(1, 1, 2, 3)
     yield Case(1, 1, 2, 3, is_causal=True)
     yield Case(2, 3, 5, 7)
-    yield Case(3, 2, 6, 5, True)
+    yield Case(3, 2, 7, 5, True)  # an odd number of pairs
     yield Case(4, 16, 4096, 64)
     yield Case(1, 8, 1_048_576, 128, is_causal=True)
     sizes = [int(size) for size in rng.integers(2, 50, 4)]
@@ -35,44 +36,54 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 @composable
-def flops(factor: float = 4, causal: float = 0.5, length: float = 2, extra: float = 0.0) -> Answer:
-    """Make an answer from its factor of head_dim, of causal attention, and the power of length."""
+def flops(
+    factor: float = 4.0,
+    extra: float = 0.0,
+    stacked: Callable[[int, int], int] = operator.mul,
+    pairs: Callable[[int], float] = lambda n: n * n,
+    causal: Callable[[float, int], float] = lambda pairs, n: pairs / 2,
+) -> Answer:
+    """Make an answer from what a pair costs, factor * head_dim + extra, and how pairs are counted."""
 
     def count(b: int, h: int, n: int, d: int, is_causal: bool = False) -> float:
-        pairs = b * h * n**length
-        return (factor * d + extra) * pairs * (causal if is_causal else 1)
+        found = causal(pairs(n), n) if is_causal else pairs(n)
+        return (factor * d + extra) * stacked(b, h) * found
 
     return count
 
 
 MISTAKES = known_mistakes(
     "half: Half of it: there are two products, and a multiply and an add are two operations.",
-    flops(2),
+    flops(2.0),
     "quarter: A quarter of it: there are two products, and each of their steps is a "
     "multiplication and an addition.",
-    flops(1),
+    flops(1.0),
     "double: Twice the count: two products of two operations a step make 4 · head_dim for a pair.",
-    flops(8),
+    flops(8.0),
     "causal-ignored: is_causal is ignored: it leaves half of the pairs.",
-    flops(causal=1.0),
+    flops(causal=lambda pairs, n: pairs),
     "causal-a-quarter: A causal mask halves the pairs, and so the operations, once: not the two "
     "products each by four.",
-    flops(causal=0.25),
+    flops(causal=lambda pairs, n: pairs / 4),
+    "causal-rounded: Half of the pairs is rounded to a whole number before it is multiplied: an odd "
+    "length has an odd number of pairs, so divide last.",
+    flops(causal=lambda pairs, n: pairs // 2),
+    flops(causal=lambda pairs, n: (pairs + 1) // 2),
     "batch-or-heads-missing: The batch or the heads are left out: every head of every sequence "
     "has its own products.",
-    lambda b, h, n, d, is_causal=False: flops(4)(1, h, n, d, is_causal),
-    lambda b, h, n, d, is_causal=False: flops(4)(b, 1, n, d, is_causal),
-    lambda b, h, n, d, is_causal=False: flops(4)(1, 1, n, d, is_causal),
+    flops(stacked=lambda b, h: h),
+    flops(stacked=lambda b, h: b),
+    flops(stacked=lambda b, h: 1),
     "length-not-squared: This grows with the length, not its square: every query meets every key.",
-    flops(length=1),
+    flops(pairs=float),
     "softmax-counted: Softmax's operations are counted as well: only the matrix products count.",
-    *(flops(extra=extra) for extra in (1, 2, 3, 4, 5)),
+    *(flops(extra=extra) for extra in (1.0, 2.0, 3.0, 4.0, 5.0)),
     "causal-diagonal-counted: The causal pairs are counted one by one, the diagonal included: "
     "here causal counts as exactly half.",
-    lambda b, h, n, d, is_causal=False: 4 * b * h * d * (n * (n + 1) // 2 if is_causal else n * n),
+    flops(causal=lambda pairs, n: (pairs + n) / 2),
     "one-addition-less: The last addition of each dot product is left out: count as many "
     "additions as multiplications.",
-    lambda b, h, n, d, is_causal=False: 2 * b * h * n * n * (2 * d - 1) / (2 if is_causal else 1),
+    flops(extra=-2.0),
 )
 
 EXERCISE = Exercise(

@@ -135,6 +135,11 @@ RESULTS = "return output, total, maximum"
 Edited = functools.partial(kernels.Edited, "flash_kernel")
 SAME_TOTAL = changed(TOTAL, " * shrink", "")
 SAME_OUTPUT = changed(OUTPUT, " * shrink[:, None]", "")
+MIXED_TOTAL = TOTAL, "total = (total + tl.sum(weights, axis=1)) * shrink"
+MIXED_OUTPUT = (
+    OUTPUT,
+    "output = (output + tl.dot(weights.to(value.dtype), value)) * shrink[:, None]",
+)
 UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
 
 MISTAKES = known_mistakes(
@@ -147,6 +152,11 @@ MISTAKES = known_mistakes(
     "total-not-rescaled: output is rescaled to the new maximum, and total is not: multiply total "
     "by shrink as well.",
     Edited(SAME_TOTAL),
+    "new-part-rescaled: What the present block adds is multiplied by the factor as well, which belongs "
+    "to what earlier blocks left: multiply first, then add.",
+    Edited(MIXED_TOTAL, MIXED_OUTPUT),
+    Edited(MIXED_OUTPUT),
+    Edited(MIXED_TOTAL),
     "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
     "the exponent.",
     Edited((LARGER, "larger = tl.zeros_like(maximum)")),

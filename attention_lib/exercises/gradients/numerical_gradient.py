@@ -211,7 +211,7 @@ MISTAKES = known_mistakes(
     "whole-rows-moved: x[i] is a whole row when x has two axes: move one entry, such as x[index] "
     "for index in np.ndindex(x.shape).",
     whole_rows,
-    "flat-copy-moved: The flat array of a transposed array is a copy, of x and of a gradient shaped like "
+    "flat-copy-moved: The flat array of a transposed array is a copy, be it x or a gradient shaped like "
     "it: what is written there never arrives. Write at [index], for index in np.ndindex(x.shape).",
     differences(moves=lambda x: x.flags.c_contiguous),
     "orders-mixed: The entries are counted row by row in one place and column by column in another, so "

@@ -71,15 +71,19 @@ def kept(
     axis: int = -1,
     smallest_first: bool = False,
     order_again: bool = False,
+    ranked_again: bool = False,
 ) -> NDArray:
     """Keep the weights for which `enough` is not yet true of the sum of those before them.
 
-    `order_again` takes the sorting order for its inverse, on the way back.
+    `order_again` takes the sorting order for its inverse, on the way back, and `ranked_again` does so
+    with weights in that order.
     """
     if not 0 < p <= 1:
         raise ValueError("p must be above 0 and at most 1")
     order = np.argsort(weights if smallest_first else -weights, axis=axis)
     ranked = np.take_along_axis(weights, order, axis=axis)
+    if ranked_again:
+        return np.take_along_axis(np.where(enough(ranked, p), 0, ranked), order, axis=axis)
     back = order if order_again else np.argsort(order, axis=axis)
     return np.where(np.take_along_axis(~enough(ranked, p), back, axis=axis), weights, 0)
 
@@ -109,19 +113,23 @@ def normalized(weights: NDArray) -> NDArray:
 
 @composable
 def with_rule(
-    enough: Callable[[NDArray, float], NDArray] = reached_before, **changes: bool | int
+    enough: Callable[[NDArray, float], NDArray] = reached_before,
+    is_whole: bool = False,
+    **changes: bool | int,
 ) -> Answer:
-    return lambda weights, p: normalized(kept(weights, p, enough, **changes))
+    """Make an answer; `is_whole` returns the whole row for p = 1 before it sorts."""
+
+    def answer(weights: NDArray, p: float) -> NDArray:
+        if is_whole and p == 1:
+            return weights
+        return normalized(kept(weights, p, enough, **changes))
+
+    return answer
 
 
 def right_for(is_right: Callable[[float], bool]) -> Answer:
     """Make an answer that refuses less than it should."""
     return lambda weights, p: top_p(weights, p if is_right(p) else min(max(p, 1e-9), 1.0))
-
-
-def taken_twice(weights: NDArray, p: float) -> NDArray:
-    order = np.argsort(-weights, axis=-1)
-    return np.take_along_axis(np.take_along_axis(top_p(weights, p), order, -1), order, -1)
 
 
 def in_order(weights: NDArray, p: float) -> NDArray:
@@ -153,8 +161,8 @@ MISTAKES = known_mistakes(
     lambda weights, p: weights if p == 1 else np.sort(top_p(weights, p), axis=-1)[..., ::-1],
     "order-for-its-inverse: The weights are put in order, and the same order does not bring them back: "
     "its inverse does, np.argsort(order), or np.put_along_axis with order.",
-    taken_twice,
-    lambda weights, p: taken_twice(weights, p) if p < 1 else top_p(weights, p),
+    with_rule(ranked_again=True),
+    with_rule(ranked_again=True, is_whole=True),
     with_rule(order_again=True),
     "p-of-1-by-rounding: With p = 1 the sums may end just below 1, by rounding: then none reaches p, and "
     "np.argmax of nothing but False is 0. Keep the whole row there.",

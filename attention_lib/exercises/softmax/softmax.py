@@ -64,10 +64,24 @@ def row_sums(numbers: NDArray, axis: int) -> NDArray:
 
 @composable
 def divided(
-    power: Answer = np.exp, by: Answer = row_sums, along: Answer = lambda axis: axis
+    power: Answer = np.exp,
+    by: Answer = row_sums,
+    along: Answer = lambda axis: axis,
+    before: Answer = lambda scores, axis: scores,
+    end: Answer = lambda weights, axis: weights,
 ) -> Answer:
     """Divide the exponentials by their sums, with a step replaced by a wrong one."""
-    return lambda scores, axis=-1: power(scores) / by(power(scores), along(axis))
+
+    def answer(scores: NDArray, axis: int = -1) -> NDArray:
+        powers = power(before(scores, axis))
+        return end(powers / by(powers, along(axis)), axis)
+
+    return answer
+
+
+def standardized(scores: NDArray, axis: int, epsilon: float) -> NDArray:
+    centered = scores - scores.mean(axis=axis, keepdims=True)
+    return centered / (scores.std(axis=axis, keepdims=True) + epsilon)
 
 
 MISTAKES = known_mistakes(
@@ -92,13 +106,19 @@ MISTAKES = known_mistakes(
     in_rows_of_memory(softmax),
     "not-moved-back: The axis is moved and not moved back: the weights must have their axes in the order "
     "of the scores.",
-    lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, -1)),
-    lambda scores, axis=-1: plain_softmax(np.swapaxes(scores, axis, -1)),
-    lambda scores, axis=-1: plain_softmax(np.moveaxis(scores, axis, 0), 0),
+    divided(end=lambda weights, axis: np.moveaxis(weights, axis, -1)),
+    divided(end=lambda weights, axis: np.swapaxes(weights, axis, -1)),
+    divided(end=lambda weights, axis: np.moveaxis(weights, axis, 0)),
     "moved-back-by-swapaxes: swapaxes does not undo moveaxis, which moves all axes behind the one it "
     "takes: np.moveaxis(weights, -1, axis) does.",
     lambda scores, axis=-1: np.swapaxes(plain_softmax(np.moveaxis(scores, axis, -1)), axis, -1),
     lambda scores, axis=-1: np.moveaxis(plain_softmax(np.swapaxes(scores, axis, -1)), -1, axis),
+    "standardized: The scores are divided by their standard deviation, which changes how far apart they "
+    "are, and so the weights: take them as they are.",
+    *(
+        divided(before=lambda scores, axis, e=small: standardized(scores, axis, e))
+        for small in (0.0, *EPSILONS)
+    ),
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
     divided(power=np.positive),
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",

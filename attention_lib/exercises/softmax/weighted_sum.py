@@ -44,11 +44,12 @@ def magnitude(weights: NDArray, values: NDArray) -> NDArray:
 def mixed(
     *,
     weigh: Answer = lambda weights: weights,
+    turn: Answer = lambda weights: weights,
     product: Answer = np.matmul,
     end: Answer = lambda mixture, values: mixture,
 ) -> Answer:
     """Mix the values by the weights, with a step replaced by a wrong one."""
-    return lambda weights, values: end(product(weigh(weights), values), values)
+    return lambda weights, values: end(product(turn(weigh(weights)), values), values)
 
 
 MISTAKES = known_mistakes(
@@ -70,7 +71,7 @@ MISTAKES = known_mistakes(
         ..., : values.shape[-2], :
     ],
     "weights-transposed: The weights are transposed: row i of weights belongs to query i.",
-    mixed(weigh=lambda weights: weights.mT),
+    mixed(turn=lambda weights: weights.mT),
     "product-reversed: The order is reversed: weights come first, weights @ values.",
     mixed(product=lambda weights, values: values @ weights),
     "values-transposed: The values are transposed: keys are already their second-to-last axis.",
@@ -78,7 +79,7 @@ MISTAKES = known_mistakes(
     "t-reverses-batch: No transpose is needed here: the keys are the last axis of weights already, "
     "and the last but one of values.",
     mixed(product=lambda weights, values: weights @ values.T),
-    mixed(weigh=np.transpose),
+    mixed(turn=np.transpose),
     "softmax-of-weights: The weights are put through softmax again: they are weights already.",
     mixed(weigh=softmax),
     "divided-by-sum: The weights are divided by their sum again: use them as they are.",

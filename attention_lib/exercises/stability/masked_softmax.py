@@ -128,8 +128,8 @@ def normalized_after(epsilon: float) -> Answer:
 
 
 MISTAKES = known_mistakes(
-    "empty-row-nan: A row with nothing allowed gives NaN: its maximum is -inf and its sum 0. Such "
-    "a row gets all zeros.",
+    "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: such a row should "
+    "get all zeros.",
     filled_with(-np.inf),
     "empty-row-on-forbidden: A row with nothing allowed gets equal weights on entries that are "
     "forbidden: a large negative number is not -inf. Such a row gets all zeros.",

@@ -29,6 +29,8 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.fn, self._constants = function, constants
         self._signature = inspect.signature(function)
+        kinds = {n: str(getattr(k, "__name__", k)) for n, k in function.__annotations__.items()}
+        self._constant_names = {name for name, kind in kinds.items() if "constexpr" in kind}
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         return functools.partial(self._launch, grid)
@@ -59,9 +61,8 @@ class Kernel:
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        kinds = {n: str(getattr(k, "__name__", k)) for n, k in self.fn.__annotations__.items()}
         return {
-            name: _constant(value) if "constexpr" in kinds.get(name, "") else _argument(name, value)
+            name: _constant(value) if name in self._constant_names else _argument(name, value)
             for name, value in bound.arguments.items()
         }
 

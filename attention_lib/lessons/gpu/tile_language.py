@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class dtype:
     """A type of numbers. bfloat16 is computed in float32, and rounded after each operation."""
 
@@ -138,9 +138,8 @@ def cast(input: Any, dtype: dtype) -> Block:
     return Block(block.data, dtype)
 
 
-def _common(a: Any, b: Any, divides: bool) -> dtype:
+def _common(a: Any, b: Any, both: tuple[dtype, dtype], divides: bool) -> dtype:
     """Return the dtype that two operands meet in: a number that Python holds gives way to a block's."""
-    both = as_block(a).dtype, as_block(b).dtype
     if isinstance(a, Block) != isinstance(b, Block):
         of_block, of_number = both if isinstance(a, Block) else both[::-1]
         if "buif".index(of_number.kind) <= "buif".find(of_block.kind):
@@ -170,7 +169,10 @@ def _operator(
     """Return an operation on two blocks or numbers, of some kinds of dtypes."""
 
     def operation(a: Any, b: Any) -> Block:
-        common, left, right = _common(a, b, divides), as_block(a), as_block(b)
+        left, right = as_block(a), as_block(b)
+        common = left.dtype
+        if common is not right.dtype or divides:
+            common = _common(a, b, (left.dtype, right.dtype), divides)
         if common.kind not in kinds or "p" in (left.dtype.kind, right.dtype.kind):
             raise TypeError(f"invalid operands of type {left.dtype} and {right.dtype}")
         data = _applied(function, cast(left, common).data, cast(right, common).data)
