@@ -329,7 +329,8 @@ def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
         elif arising and 2 * len(shown) > count:
             sentence += f" Besides: {arising}"
         elif words and 2 * len(shown) > count:
-            sentence += f" {in_calls}, and not in the {len(others)} {words}: look there next."
+            rest = f"the other {len(others)}" if len(others) > 1 else "the other"
+            sentence += f" {in_calls}; {rest}, {words}, may show another fault."
         elif _may_be_chance(table, cover, others):
             return None
         else:

@@ -28,7 +28,7 @@ def by_root_of_keys_and_7_for_0(query, key, scale=None):
 def test_mistake_that_gives_most_wrong_numbers_is_named_with_the_call_that_has_another():
     sentence = said_of_numbers(by_root_of_keys_and_7_for_0, "scaled_scores")
     assert sentence.startswith("This is the root of S, the number of keys: d_k is query.shape[-1]")
-    assert "in 6 of the 7 wrong calls, and not in the 1 with scale=0: look there next." in sentence
+    assert "in 6 of the 7 wrong calls; the other, with scale=0, may show another fault." in sentence
 
 
 def positive_sum_of_everything(weights, axis=-1):

@@ -221,6 +221,8 @@ def _collect(
         for index, item in items:
             if _tests_closeness(item):  # whatever makes a loop go on longer would seem to mend it
                 continue
+            if isinstance(item, ast.Constant) and _is_refusal(around):  # a number that never comes
+                continue  # would seem to mend it
             if isinstance(item, ast.expr):
                 shape = _without_names(item)
                 for rank, new in expressions.changes(item, node, field, scope):
@@ -244,6 +246,12 @@ def _tests_closeness(node: object) -> bool:
         isinstance(one, ast.Constant) and isinstance(one.value, float) and 0 < one.value < 1e-3
         for one in (node.left, *node.comparators)
     )
+
+
+def _is_refusal(around: tuple[ast.AST, ...]) -> bool:
+    """Tell whether code is in the condition of an error that is raised."""
+    statement = next(node for node in around if isinstance(node, ast.stmt))
+    return isinstance(statement, ast.If) and statements.refuses(statement)
 
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:

@@ -24,10 +24,19 @@ def _quoted(statement: ast.stmt) -> str:
     return f"`{ast.unparse(statement).splitlines()[0]}` (line {statement.lineno})"
 
 
+def refuses(statement: ast.If) -> bool:
+    """Tell whether an error is raised where a condition is true, and nothing is done else."""
+    return isinstance(statement.body[-1], ast.Raise) and not statement.orelse
+
+
 def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Leave out one statement."""
     for index, statement in enumerate(block):
-        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.If)) and len(block) > 1:
+        if isinstance(statement, ast.If) and refuses(statement):
+            what = _quoted(statement)
+            new = [*block[:index], ast.Pass(), *block[index + 1 :]]
+            yield 3, new, f"leave out {what}", f"{what} refuses what the contract allows"
+        elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.If)) and len(block) > 1:
             what, rank = _quoted(statement), 5
             fault = f"{what} does not belong there"
             if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):

@@ -36,6 +36,7 @@ from attention_lib.exercises.parts.attention import (
     masked_scores,
     only_floats,
     softmax_or_zeros,
+    zero_scores,
     zeroed,
 )
 from attention_lib.exercises.parts.by_name import by_name
@@ -310,11 +311,7 @@ MISTAKES = known_mistakes(
     "score becomes -inf.",
     *zeros_or_nan(masked=masked_by(as_numbers)),
     "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
-    attention_with(
-        masked=lambda scores, mask: (
-            scores * mask if is_boolean(mask) else masked_scores(scores, mask)
-        )
-    ),
+    attention_with(masked=zero_scores),
     "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: its weights and "
     "its output should be zeros.",
     attention_with(weigh=stable_softmax),

@@ -49,14 +49,6 @@ def numbered(count: Answer) -> Answer:
     return lambda given: document_mask(given) & np.isin(given, np.arange(count(given)))
 
 
-def first_to_last(documents: NDArray) -> NDArray:
-    mask = np.zeros((documents.size,) * 2, bool)
-    for number in documents:
-        first, *_, last = np.repeat(np.flatnonzero(documents == number), 2)
-        mask[first : last + 1, first : last + 1] = True
-    return mask
-
-
 def stretches(documents: NDArray) -> NDArray:
     stretch = np.cumsum(np.diff(documents, prepend=documents[:1]) != 0)
     return stretch[:, None] == stretch
@@ -89,17 +81,9 @@ MISTAKES = known_mistakes(
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
     lambda documents: documents == documents[0],
     lambda documents: documents == documents,
-    "products: Numbers are multiplied: two of them are of one document where they are equal.",
-    joined(same=lambda documents: np.outer(documents, documents) > 0),
-    "first-to-last: All from a document's first position to its last is allowed, and others may lie "
-    "between: compare the numbers with ==.",
-    joined(same=first_to_last),
     "stretches: Stretches are numbered, so a document that comes again counts as a new one: compare "
     "the numbers themselves, documents[:, None] == documents.",
     joined(same=stretches),
-    "sorted: The documents are taken in the order of their numbers, as np.unique returns them: compare "
-    "the numbers where they stand.",
-    joined(same=lambda documents: document_mask(np.sort(documents))),
     *as_float_masks(document_mask),
 )
 

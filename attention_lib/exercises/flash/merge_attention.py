@@ -46,6 +46,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     for pair, rows in ((left, (0, 2)), (right, (1, 2))):
         pair[0][list(rows)], pair[1][list(rows)] = 0, -np.inf
     yield Case(left, right)
+    nothing = np.zeros((2, 3)), np.full(2, -np.inf)
+    yield Case(nothing, nothing)
     # Log-sum-exps that no exponential takes, near each other and far apart.
     far = np.array([[2000.0, 2001.0, -3000.0], [-1000.0, 900.0, 5000.0]])
     near = far + np.array([[1.0, -2.0, 0.5], [-1.0, 2000.0, -4000.0]])
@@ -154,6 +156,9 @@ MISTAKES = known_mistakes(
     "empty-output-nan: Without keys on both sides the output is NaN: -inf - (-inf) is NaN. "
     "Subtract 0 where the joined logsumexp is -inf.",
     merging(anchor=no_anchor),
+    "empty-where-all-are: A query without keys on both sides gets NaN: such queries are looked for, but "
+    "all at once. Ask for each, as np.where does.",
+    merging(anchor=lambda joined: finite(joined) if (joined == -np.inf).all() else joined),
     "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
     "parts is (0, -inf).",
     merging(told=lambda left, right: np.nan_to_num(np.logaddexp(left, right), neginf=0.0)),

@@ -312,8 +312,8 @@ MISTAKES = known_mistakes(
     "empty-row-nan: A row with nothing allowed gives NaN: its weights are zeros, and so are its "
     "gradients. lib.masked_softmax sees to that.",
     with_softmax(softmax_or_nan),
-    "empty-row-equal-weights: A row with nothing allowed gets equal weights: it has zero gradients. A "
-    "large negative number is not -inf.",
+    "empty-row-equal-weights: A row with nothing allowed gets equal weights, as a large negative number "
+    "makes them: they should be 0, as lib.masked_softmax has them, and so should its gradients.",
     with_step(weigh=lambda scores, mask: softmax(filled(scores, mask, -1e9))),
     with_step(to_value=lambda weights, grad_scores, grad: equal_if_empty(weights).mT @ grad),
     "one-maximum: One maximum is subtracted from all rows, and a row far below it underflows to "

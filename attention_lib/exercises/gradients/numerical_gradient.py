@@ -204,7 +204,7 @@ MISTAKES = known_mistakes(
     central,
     lambda f, x, eps=1e-6: np.full(x.shape, central(f, x, eps)),
     "not-put-back: An entry moved for one derivative is still moved for the next: put it back, or "
-    "take a fresh copy of x.",
+    "begin each with fresh copies.",
     never_put_back(-1.0, -1.0),
     never_put_back(1.0, 1.0),
     never_put_back(1.0, -1.0),

@@ -59,6 +59,12 @@ def filled_diagonal(weights: NDArray) -> NDArray:
     return jacobian
 
 
+def numbered_last(weights: NDArray) -> NDArray:
+    *_, n = weights.shape
+    matrices = diagonal(weights) - outer(weights)
+    return np.moveaxis(matrices.reshape(-1, n, n), 0, -1).reshape(matrices.shape)
+
+
 @composable
 def jacobian(
     delta: Answer = diagonal, product: Answer = outer, weigh: Answer = lambda weights: weights
@@ -110,6 +116,9 @@ MISTAKES = known_mistakes(
     "diagonal-of-one-matrix: np.fill_diagonal fills one matrix alone: with batch dimensions, the "
     "diagonals are weights[..., None] * np.eye(n).",
     filled_diagonal,
+    "rows-behind: The matrices are numbered along the last axis, and a reshape to (..., n, n) mixes them "
+    "up: put the axis that numbers them first.",
+    numbered_last,
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
     jacobian(weigh=softmax),
 )

@@ -140,7 +140,7 @@ MISTAKES = known_mistakes(
     "sum-without-weight: This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
     vjp(join=lambda p, g, m: p * g - m),
     "only-diagonal: This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves "
-    "the other weights too. Subtract the sum Σ p_i g_i over the row.",
+    "the other weights too. It is p_k (g_k − Σ p_i g_i).",
     lambda p, g: p * (1 - p) * g,
     "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
     vjp(mean=lambda g, p: np.sum(p * g)),

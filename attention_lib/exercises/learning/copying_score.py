@@ -79,11 +79,6 @@ def own(best: NDArray) -> NDArray:
     return best == np.arange(best.size)
 
 
-def softmax_of(circuit: NDArray) -> NDArray:
-    exponentials = np.exp(circuit - circuit.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1, keepdims=True)
-
-
 MISTAKES = known_mistakes(
     "columns: The largest entry of each column of embedding @ w_v @ w_o @ unembedding is looked for: row i "
     "of it, and not of its transpose, says what attending to word i adds.",
@@ -95,18 +90,12 @@ MISTAKES = known_mistakes(
     share(copied=lambda circuit: own(np.abs(circuit).argmax(axis=1))),
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
     share(copied=lambda circuit: np.diag(circuit) > 0),
-    "zero-for-own: With 0 in place of the own entry, a row below 0 is never counted: put -inf there.",
-    share(copied=lambda c: np.diag(c) > (c * (1 - np.eye(len(c)))).max(axis=1)),
-    "above-the-mean: An own entry above the row's mean counts here: it must be the row's largest.",
-    share(copied=lambda circuit: np.diag(circuit) > circuit.mean(axis=1)),
     "count: This is how many words are copied: divide by V, or take the mean.",
     share(end=lambda found: int(found.sum())),
     "list-of-booleans: This says of each word whether it is copied: take the mean, one number.",
     share(end=np.array),
     "not-copied: This is the share of the words that are not copied.",
     share(end=lambda found: 1 - float(np.mean(found))),
-    "weights: This is a mean of softmax weights: ask for each word whether its own entry is the largest.",
-    of_circuit(lambda circuit: float(np.diag(softmax_of(circuit)).mean())),
     "mean-of-diagonal: This is the mean of words' own entries: ask if each is its row's largest.",
     of_circuit(lambda circuit: float(np.diag(circuit).mean())),
     of_circuit(lambda circuit: float(np.trace(circuit))),

@@ -70,7 +70,7 @@ MISTAKES = known_mistakes(
     "all-places-added: All rows of positions are added: take as many as there are words, "
     "positions[:L], with L the last size of tokens.",
     looked_up(places=lambda tokens, positions: positions),
-    "first-size-taken: len(tokens) is the first size of tokens: the number of places is the last, "
+    "first-size-taken: The first size of tokens is taken for the number of places: that is the last, "
     "tokens.shape[-1].",
     looked_up(places=lambda tokens, positions: positions[: len(tokens)]),
     "last-rows: The last rows of positions are added: place 0 has row 0.",

@@ -347,6 +347,7 @@ MISTAKES = known_mistakes(
     "order of the words decides who sees whom.",
     layer_with(allow=by_positions),
     layer_with(allow=lambda new: np.arange(new.total) <= new.positions[:, None]),
+    layer_with(allow=lambda new: np.tri(new.length, new.total, new.positions[0], dtype=bool)),
     "cache-unused: The new words attend to themselves alone: put their keys and values behind "
     "those of the cache first.",
     layer_with(

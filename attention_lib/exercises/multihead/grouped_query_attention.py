@@ -21,6 +21,7 @@ from attention_lib.exercises.parts.attention import (
     attend,
     attention_magnitude,
     mask_mistakes,
+    masked_by,
     output_with,
 )
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
@@ -135,13 +136,8 @@ def groups_with(
     return answer
 
 
-def group_of_queries(
-    query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None
-) -> NDArray:
-    """Average the query heads of each group, and lose their number."""
-    groups = key.shape[-3]
-    query = query.reshape(*query.shape[:-3], groups, -1, *query.shape[-2:]).mean(axis=-3)
-    return attention(query, key, value, mask)[0]
+def of_first_head(mask: NDArray) -> NDArray:
+    return mask[..., :1, :, :] if mask.ndim > 2 else mask
 
 
 def mask_without_groups(
@@ -173,9 +169,6 @@ MISTAKES = known_mistakes(
     groups_with(lambda array, heads: np.repeat(array.mean(axis=-3, keepdims=True), heads, axis=-3)),
     "groups-reversed: The groups are used in reverse order: query head 0 uses group 0.",
     groups_with(lambda array, heads: repeated(array[..., ::-1, :, :], heads)),
-    "queries-averaged: The query heads of a group are averaged: each keeps its own queries, and "
-    "the output has all H heads.",
-    group_of_queries,
     "never-scaled: The scores are not scaled: divide them by √d.",
     groups_with(scale=lambda query, key, value: 1.0),
     "root-of-another-size: You scale by the root of another size than d, query.shape[-1].",
@@ -192,6 +185,9 @@ MISTAKES = known_mistakes(
     "weights-returned: These are the weights: return the output, the weights times the values.",
     groups_with(attend=lambda *args: attention(*args)[1]),
     *mask_mistakes(lambda **parts: groups_with(attend=output_with(**parts))),
+    "mask-of-first-head: All query heads get the mask of the first one: where the mask has an axis for "
+    "the heads, head h has its own, mask[..., h, :, :].",
+    groups_with(attend=output_with(masked=masked_by(of_first_head))),
     "mask-without-groups: The mask does not follow the scores into groups: broadcast it to (..., "
     "H, L, S), then reshape it as you reshape the query.",
     mask_without_groups,

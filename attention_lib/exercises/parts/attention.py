@@ -126,9 +126,14 @@ def only_floats(scores: NDArray, mask: NDArray | None) -> NDArray:
     return scores if is_boolean(mask) else masked_scores(scores, mask)
 
 
-def zeroed(weights: NDArray, mask: NDArray | None) -> NDArray:
-    """Put 0 in place of the weights that a boolean mask forbids."""
-    return np.where(mask, weights, 0.0) if is_boolean(mask) else weights
+def zeroed(numbers: NDArray, mask: NDArray | None) -> NDArray:
+    """Put 0 in place of the numbers that a boolean mask forbids."""
+    return np.where(mask, numbers, 0.0) if is_boolean(mask) else numbers
+
+
+def zero_scores(scores: NDArray, mask: NDArray | None) -> NDArray:
+    """Put 0, a score like any other, where a boolean mask is False."""
+    return zeroed(scores, mask) if is_boolean(mask) else masked_scores(scores, mask)
 
 
 def filled_by(fill: float) -> Masked:
@@ -151,6 +156,8 @@ def mask_mistakes(
         "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
         "False the score becomes -inf.",
         answer_with(masked=masked_by(as_numbers)),
+        "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
+        answer_with(masked=zero_scores),
         "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
         "scaled scores.",
         answer_with(masked=masked_by(as_booleans)),

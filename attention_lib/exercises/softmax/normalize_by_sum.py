@@ -65,8 +65,6 @@ MISTAKES = known_mistakes(
     "absolute-values: You divide by the sum of absolute values: here the plain sum is asked for, "
     "signs and all.",
     divided(of=np.abs),
-    "divided-by-norm: You divide by the row's length (its Euclidean norm): divide by its sum.",
-    divided(total=np.linalg.norm),
     "divided-by-count: You divide by the number of entries: divide by their sum.",
     lambda scores: scores / scores.shape[-1],
     "softmax-weights: These are softmax weights, which come next: here divide each row by its sum.",

@@ -133,8 +133,6 @@ MISTAKES = known_mistakes(
     divided(by=lambda numbers, axis: numbers.max(axis=axis, keepdims=True)),
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
     divided(by=lambda numbers, axis: numbers.mean(axis=axis, keepdims=True)),
-    "divided-by-norm: You divide by the Euclidean norm of the exponentials: divide by their sum.",
-    divided(by=lambda numbers, axis: np.linalg.norm(numbers, axis=axis, keepdims=True)),
     "divided-by-scores: You divide by the sum of the scores: divide by that of their exponentials.",
     lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
