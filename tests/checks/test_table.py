@@ -50,7 +50,7 @@ def test_two_mistakes_that_explain_most_calls_are_named_with_the_others():
     sentence = said_of_numbers(_heads_by_reshape_and_no_w_o, "multi_head_attention")
     assert sentence.startswith("Two faults together give your numbers. w_o is forgotten")
     assert "One reshape straight to" in sentence
-    assert "in 17 of the 19 wrong calls; the other 2, with more than 2 axes in mask, may" in sentence
+    assert "in 17 of the 19 wrong calls; the other 2, with more than 2 axes in mask" in sentence
 
 
 def _first_of_two_without_a_mask(x, context, w_q, w_k, w_v, mask=None):

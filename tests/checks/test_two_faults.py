@@ -47,6 +47,12 @@ def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks(unhur
     assert "with ~mask in place of mask" in sentence
 
 
+def _small_constant_after_a_shift_in_place(scores, axis=-1):
+    scores -= scores.max(axis=axis, keepdims=True)
+    exponentials = np.exp(scores)
+    return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True) + 1e-12)
+
+
 def _squeezed_with_nan(scores, axis=-1, keepdims=False):
     top = scores.max(axis=axis, keepdims=True)
     result = top + np.log(np.sum(np.exp(scores - top), axis=axis, keepdims=True))
@@ -202,6 +208,12 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             _diagonals_replaced_in_a_row,
             "On the diagonal p_i takes the place",
             "Its axis 0, of length 1, is one too many",
+        ),
+        (
+            "log_softmax",
+            _small_constant_after_a_shift_in_place,
+            "which changes the result",
+            "changes its input scores",
         ),
         ("logsumexp", _squeezed_with_nan, "is -inf - (-inf)", "takes away every axis of length 1"),
         ("largest_exponent", _whole_and_called, "A whole number", "np.dtype(dtype).type makes"),

@@ -266,6 +266,18 @@ def test_no_change_of_a_test_for_closeness_is_named(unhurried):
     assert "wrong operation" not in said
 
 
+def _refusing_negative_scales(query, key, scale=None):
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    if scale <= 0:
+        raise ValueError("scale must be positive")
+    return query @ np.swapaxes(key, -1, -2) * scale
+
+
+def test_a_condition_that_refuses_too_much_is_named_and_not_its_number(unhurried):
+    said = sentence_of(_refusing_negative_scales, "scaled_scores")
+    assert ") refuses what the contract allows" in said
+
+
 def test_a_second_search_of_an_answer_calls_no_edit_again(unhurried, monkeypatch):
     exercise, real = EXERCISES["softmax"], searching._called
     trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, _two_faults)]
