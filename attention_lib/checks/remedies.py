@@ -72,6 +72,12 @@ def remedy(error: BaseException, frames: list[FrameSummary]) -> str:
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
             return ". One head or sequence alone needs its own part of the mask alone."
+        ends = re.findall(r"\([\d, ]*?(\d+, \d+)\)", message)
+        if len(ends) == 2 and ends[0] == ends[1]:
+            return (
+                ". The last two axes fit, and one before them does not: where scores have an axis for "
+                "heads, a mask has one of length 1 there, mask[..., None, :, :]."
+            )
         return ". The last two axes of scores are (L, S), queries and keys: a mask has these lengths, or 1."
     if "could not be broadcast" in message and len({*axes}) > 1:
         return (

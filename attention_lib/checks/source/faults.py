@@ -236,7 +236,7 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
 
 def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
     if "inf" in ast.unparse(new):
-        return f"{own} stands in for infinity{where}: beside larger numbers it is not enough"
+        return f"{own} stands in for infinity{where}: it is a number, and counts like one"
     if ast.unparse(new) == "np.e":
         return f"{own} is e to a few digits alone{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):

@@ -50,7 +50,6 @@ from attention_lib.exercises.parts.softmax import (
     softmax_with_epsilon,
     softmax_with_one_maximum,
 )
-from attention_lib.exercises.scaling.dot_product_scores import cosines
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import stable_softmax
@@ -223,15 +222,6 @@ def one_hot(scores: NDArray) -> NDArray:
     )
 
 
-def mean_of_values(weights: NDArray, value: NDArray) -> NDArray:
-    mean = value.mean(axis=-2, keepdims=True)
-    return np.broadcast_to(mean, (*weights.shape[:-1], value.shape[-1])).copy()
-
-
-def causal(scores: NDArray, mask: NDArray | None) -> NDArray:
-    return np.where(np.tri(*scores.shape[-2:], dtype=bool), masked_scores(scores, mask), -np.inf)
-
-
 def mixing(choose: Callable[[NDArray, NDArray], NDArray]) -> Answer:
     """Mix the queries or the keys in place of the values."""
 
@@ -352,7 +342,8 @@ MISTAKES = known_mistakes(
     *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
     attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
     "masked-and-divided-again: Forbidden scores still take part in the maximum: under a far larger one, "
-    "all that the mask leaves underflows to 0. Mask the scores first.",
+    "all that the mask leaves underflows to 0. Mask the scores first, and shift a row of nothing but "
+    "-inf by 0.",
     attention_with(masked=only_floats, after_softmax=renormalized),
     attention_with(
         masked=lambda s, mask: (
@@ -388,7 +379,8 @@ MISTAKES = known_mistakes(
     attention_with(weigh=softmax_with_one_maximum),
     attention_with(weigh=lambda scores: plain_softmax_or_zeros(scores - max(scores.max(), -1e30))),
     "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
-    "score every allowed exponential underflows to 0. Mask the scores first.",
+    "score every allowed exponential underflows to 0. Mask the scores first, and shift a row of nothing "
+    "but -inf by 0.",
     attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),
     attention_with(masked=shifted_before_mask, weigh=plain_softmax),
     "constant-in-sum: A small constant is added to every sum, so the weights do not sum to 1. "
@@ -402,17 +394,6 @@ MISTAKES = known_mistakes(
     "only-largest: The key with the largest score takes all the weight: softmax gives every "
     "allowed key its share.",
     attention_with(weigh=one_hot),
-    "plain-mean: Every output is the plain mean of the values: weigh them, weights @ value.",
-    attention_with(mix=mean_of_values),
-    attention_with(
-        weigh=lambda scores: np.full_like(scores, 1 / scores.shape[-1]),
-    ),
-    "always-causal: Keys after the query are forbidden although no mask says so: attention is "
-    "causal only when it is given a causal mask.",
-    attention_with(masked=causal),
-    attention_with(
-        masked=lambda s, mask: causal(s, mask) if mask is None else masked_scores(s, mask)
-    ),
     "output-alone: Only the output is returned: return the pair (output, weights).",
     attention_with(result=lambda output, weights, scores: output),
     "weights-alone: Only the weights are returned: return the pair (output, weights).",
@@ -445,11 +426,6 @@ MISTAKES = known_mistakes(
     attention_with(dot=lambda query, key: query @ key.T),
     "scores-transposed: The scores are transposed: queries are their rows, keys their columns.",
     attention_with(dot=lambda query, key: key @ query.mT),
-    "cosines: The scores are cosines: dot products keep the lengths of the vectors.",
-    attention_with(
-        dot=cosines, choose_scale=lambda default, scale: 1.0 if scale is None else scale
-    ),
-    attention_with(dot=cosines),
     "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
     lambda query, key, value, mask=None, scale=None: attention(
         *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale

@@ -81,7 +81,7 @@ MISTAKES = known_mistakes(
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
     lambda documents: documents == documents[0],
     lambda documents: documents == documents,
-    "stretches: Stretches are numbered, so a document that comes again counts as a new one: compare "
+    "stretches: Each stretch is taken alone, so a document that comes again counts as a new one: compare "
     "the numbers themselves, documents[:, None] == documents.",
     joined(same=stretches),
     *as_float_masks(document_mask),

@@ -26,7 +26,7 @@ from attention_lib.exercises.parts.cases import (
     in_float32,
     other_arrays,
 )
-from attention_lib.lessons.attention import attention, causal_mask, self_attention
+from attention_lib.lessons.attention import attention, self_attention
 
 HINTS = (
     "Three projections come first: the queries are x @ w_q. Keys and values are made in the "
@@ -80,11 +80,6 @@ MISTAKES = known_mistakes(
     lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
     "weights-alone: The weights are returned: return the output.",
     lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
-    "always-causal: The attention is causal although no mask says so: use the mask you are given, "
-    "and none when it is None.",
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(
-        x, w_q, w_k, w_v, causal_mask(x.shape[-2]) if mask is None else mask
-    ),
     "x-not-projected: x is not projected: queries are x @ w_q, keys x @ w_k and values x @ w_v.",
     lambda x, w_q, w_k, w_v, mask=None: attention(x, x, x, mask)[0],
     "values-not-projected: The values are not projected: mix x @ w_v, not x.",

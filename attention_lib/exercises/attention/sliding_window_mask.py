@@ -48,9 +48,17 @@ def from_index(length: int, first: NDArray) -> NDArray:
 def between(
     low: Callable[..., NDArray] = lambda distance, window: distance >= 0,
     high: Callable[..., NDArray] = np.less,
+    counts_back: bool = False,
 ) -> Answer:
-    """Allow the distances between two ends, of which one is replaced by a wrong one."""
-    return lambda length, window: low(distances(length), window) & high(distances(length), window)
+    """Allow the distances between two ends; a start below 0 may count from the end of the row."""
+
+    def answer(length: int, window: int) -> NDArray:
+        if counts_back:
+            seen = np.count_nonzero(high(np.arange(length + window + 1), window))
+            return from_index(length, np.arange(length) - seen + 1)
+        return low(distances(length), window) & high(distances(length), window)
+
+    return answer
 
 
 MISTAKES = known_mistakes(
@@ -84,7 +92,7 @@ MISTAKES = known_mistakes(
     ),
     "negative-start: A negative start counts from the end of the row, so the first queries see too "
     "little: begin at max(0, query − window + 1).",
-    lambda length, window: from_index(length, np.arange(length) - window + 1),
+    between(counts_back=True),
     "wraps-around: The window of the first queries goes on at the end of the row, as a negative index "
     "does: there are no keys before key 0.",
     lambda length, window: distances(length) % length < window,

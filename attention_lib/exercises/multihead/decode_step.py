@@ -233,12 +233,6 @@ MISTAKES = known_mistakes(
     "first-step-twice: In the first step the new token stands in the cache twice: without a cache "
     "the keys and values are key and value alone.",
     lambda query, key, value, cache=None: step()(query, key, value, cache or (key, value)),
-    "query-stored: The query is stored in place of the key: later tokens ask this one's key.",
-    step(cache=lambda new: grown(new.query, new.value, new.cache)),
-    step(
-        output=lambda new: attend(new.query, *grown(new.query, new.value, new.cache)),
-        cache=lambda new: grown(new.query, new.value, new.cache),
-    ),
     "output-stored: The output is cached in place of the value: cache the values as they came.",
     step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
     "weights-returned: The weights come back in place of the output: the output is the weights "

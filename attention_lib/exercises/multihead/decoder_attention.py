@@ -37,7 +37,7 @@ from attention_lib.exercises.multihead.rotary_embedding import (
     side_by_side,
 )
 from attention_lib.exercises.multihead.rotary_embedding import magnitude as rotation_magnitude
-from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
+from attention_lib.exercises.parts.attention import attend, attention_magnitude
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.heads import (
@@ -388,11 +388,6 @@ MISTAKES = known_mistakes(
     "keys-values-exchanged: Keys and values have changed their projections: keys come from w_k, "
     "values from w_v.",
     layer_with(order=(0, 2, 1)),
-    "residual-added: x is added to the result: here the output of the heads alone is asked for.",
-    lambda x, *others, **keywords: (
-        (result := layer_with()(x, *others, **keywords))[0] + x,
-        result[1],
-    ),
     "cache-of-copies: The cache holds a copy of keys and values for each query head: keep the G "
     "heads as they are, and repeat them for the scores alone. Sharing is to save this memory.",
     layer_with(keep=lambda new: tuple(repeated(part, new.num_heads) for part in right_cache(new))),
@@ -413,14 +408,6 @@ MISTAKES = known_mistakes(
     layer_with(result=lambda output, cache: (output, *cache)),
     "cache-first: The cache comes first: return output, (keys, values).",
     layer_with(result=lambda output, cache: (cache, output)),
-    "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to 1. "
-    "Mask the scores.",
-    layer_with(
-        attend=output_with(
-            masked=lambda scores, mask: scores,
-            after_softmax=lambda weights, mask: weights * mask,
-        )
-    ),
     *overflow_mistake(layer_with),
     f"pieces-differ: {PIECES_DIFFER}",
     CacheOfItsOwn(),

@@ -191,8 +191,8 @@ MISTAKES = known_mistakes(
     layer_with(order=(0, 2, 2)),
     "residual-added: x is added to the result: here the output of the heads alone is asked for.",
     lambda x, *others, **keywords: x + layer_with()(x, *others, **keywords),
-    "mask-against-heads: The mask lies along the wrong axes: it has no head axis, so sentence 2's "
-    "mask meets head 2. Give it an axis of length 1, mask[..., None, :, :].",
+    "mask-against-heads: The mask lies along the wrong axes: sentence 2's mask meets head 2. Its last "
+    "two axes need one for the heads before them, of length 1: mask[..., None, :, :].",
     layer_with(place=lambda mask: mask),
     "mask-head-axis-misplaced: The axis of the heads is put after the first one of the mask, "
     "where it belongs with one batch dimension only: mask[..., None, :, :] puts it before the "

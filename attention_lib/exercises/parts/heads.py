@@ -20,7 +20,7 @@ SPLIT_WITHOUT_SWAP = (
 )
 HEADS_IN_TURNS = (
     "The heads take turns through the columns: head 0 gets the first D/H columns, the "
-    "next head the next. Reshape to (..., L, H, D/H), with H before D/H."
+    "next head the next. Reshape to (..., L, H, D/H), H before D/H, then move H in front of L."
 )
 BEYOND_LARGE_NEGATIVES = 1e20  # a factor on queries: scores far from every number used for -inf
 
