@@ -24,7 +24,7 @@ from attention_lib.checks.source.cell import Source, silenced, source_of
 from attention_lib.checks.source.edits import MOST_CHARACTERS
 from attention_lib.checks.source.expressions import name_of_call
 
-SECONDS = 0.3  # of CPU time, for all runs of one answer
+SECONDS = 0.2  # of CPU time, for all runs of one answer
 MOST_WIDE = 4  # runs in search of float64
 MOST_SPOILED = 12  # calls with NaN or infinity that are looked at
 Event = tuple[int, str]  # the number of a node, and the kind of event

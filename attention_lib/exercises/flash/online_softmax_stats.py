@@ -1,6 +1,6 @@
 """`online_softmax_stats(blocks)` returns the maximum and total of rows that come in blocks.
 
-`blocks` is an iterable of one or more `(..., block)` score blocks, whose sizes may differ. It can be
+`blocks` is an iterator over one or more `(..., block)` score blocks, whose sizes may differ. It can be
 read once, and its blocks are never held all at a time: the check measures the memory. →
 `(maximum, total)` of the whole rows, each `(...)`, with total = Σ exp(score − maximum).
 """
