@@ -301,8 +301,9 @@ MISTAKES = known_mistakes(
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",
     backward(scale_back=lambda scale: (1.0, 1.0)),
-    "scale-on-one: grad_query and grad_key both carry the factor 1/√d_k: here only one does.",
+    "query-unscaled: grad_query lacks the factor 1/√d_k, and grad_key has it: both carry it.",
     backward(scale_back=lambda scale: (1.0, scale)),
+    "key-unscaled: grad_key lacks the factor 1/√d_k, and grad_query has it: both carry it.",
     backward(scale_back=lambda scale: (scale, 1.0)),
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
     backward(scale_back=lambda scale: (scale**2, scale**2)),
