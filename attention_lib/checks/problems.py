@@ -379,8 +379,11 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
     if problem is None:
         return ""
     before = next(probes(attempt), None)
-    same = before and _without_numbers(before.sentence) == _without_numbers(problem.sentence)
-    return problem.sentence if same else None
+    if not before or _without_numbers(before.sentence) != _without_numbers(problem.sentence):
+        return None
+    return (
+        "" if attempt.is_rest else re.sub(RIGHT, "", problem.sentence)
+    )  # of the other fault, perhaps
 
 
 def _without_numbers(sentence: str) -> str:

@@ -276,6 +276,9 @@ def conditions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         yield 4, made("~X", X=node)
 
 
+DIAGONALS = ("k", "diagonal")  # keywords of np.tri, tril and triu
+
+
 def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
     """Call another function of the same kind or none, or change its arguments."""
     if not isinstance(node, ast.Call):
@@ -294,6 +297,9 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         yield 6, node.args[0]
     elif isinstance(node.func, ast.Attribute) and name not in ("append", "copy"):
         yield 6, node.func.value
+    if any(word.arg in DIAGONALS for word in node.keywords):
+        others = [word for word in node.keywords if word.arg not in DIAGONALS]
+        yield 2, ast.Call(node.func, node.args, others)
     if name in ("sqrt",) and len(node.args) == 1:
         yield 2, made("X ** 0.5", X=node.args[0])
     if name == "range":

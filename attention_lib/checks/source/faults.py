@@ -6,7 +6,13 @@ import ast
 from typing import Any
 
 from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
-from attention_lib.checks.source.expressions import REDUCTIONS, STACKS, name_of_call, of_a_module
+from attention_lib.checks.source.expressions import (
+    DIAGONALS,
+    REDUCTIONS,
+    STACKS,
+    name_of_call,
+    of_a_module,
+)
 
 KEPT = ("keepdims", "keepdim")
 AXES = ("axis", "dim", "swapaxes", "moveaxis")  # keywords and functions that take axes
@@ -207,6 +213,9 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
         before, after = list(map(ast.dump, old.args)), list(map(ast.dump, new.args))
         if before != after and sorted(before) == sorted(after):
             return f"The arguments of {own} stand in the wrong order"
+        for word in old.keywords:
+            if word.arg in DIAGONALS and all(one is not word for one in new.keywords):
+                return f"`{ast.unparse(word)}` does not belong in {own}: leave it out"
         if len(new.args) + len(new.keywords) > len(old.args) + len(old.keywords):
             return f"{own} leaves out an argument"
         if name == "range":

@@ -146,11 +146,11 @@ MISTAKES = known_mistakes(
     "nothing-rescaled: What earlier blocks left is not brought to the new maximum: multiply total "
     "and output by tl.exp2(old maximum - new one), while maximum is the old one.",
     Edited(SAME_TOTAL, SAME_OUTPUT),
-    "output-not-rescaled: total is rescaled to the new maximum, and output is not: multiply "
-    "output by shrink[:, None] as well.",
+    "output-not-rescaled: total is rescaled to the new maximum, and output is not: multiply output by "
+    "the same factor, as a column, [:, None].",
     Edited(SAME_OUTPUT),
-    "total-not-rescaled: output is rescaled to the new maximum, and total is not: multiply total "
-    "by shrink as well.",
+    "total-not-rescaled: output is rescaled to the new maximum, and total is not: multiply total by the "
+    "same factor.",
     Edited(SAME_TOTAL),
     "new-part-rescaled: What the present block adds is multiplied by the factor as well, which belongs "
     "to what earlier blocks left: multiply first, then add.",
@@ -160,15 +160,15 @@ MISTAKES = known_mistakes(
     "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
     "the exponent.",
     Edited((LARGER, "larger = tl.zeros_like(maximum)")),
-    "block-maximum: larger is this block's maximum: take the larger of it and the maximum so far.",
+    "block-maximum: The new maximum is that of this block alone: take the larger of it and the one so far.",
     Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
     "maximum-never-updated: maximum is never updated, so every block forgets the ones before: end "
-    "the turn with maximum = larger.",
+    "the turn with the new one in maximum.",
     Edited((NEW_MAXIMUM, "")),
     "factor-upside-down: NaN: total stays 0, or the factor for what is there is upside down. It "
-    "is tl.exp2(maximum - larger), at most 1.",
+    "is tl.exp2(old maximum - new one), at most 1.",
     Edited(changed(SHRINK, "maximum - larger", "larger - maximum")),
-    "mask-missing: Masked keys keep their scores: if MASKED, put -inf where columns reach limit.",
+    "mask-missing: Masked keys keep their scores: if MASKED, row i gets -inf from key limit[i] on.",
     Edited((f"tl.where({MASK})", "scores")),
     Edited(changed(MASK, "limit[:, None]", "stop")),
     "masked-scores-zero: Masked keys get the score 0, a score like any other: put -inf there.",

@@ -63,7 +63,7 @@ MISTAKES = known_mistakes(
     lambda: torch_device(first_of("cuda", "cpu")),
     "never-cuda: CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
     lambda: torch_device(first_of("mps", "cpu")),
-    "mps-first: MPS is taken before CUDA: look for CUDA first.",
+    "mps-first: MPS is taken where there is CUDA as well: CUDA comes first, and MPS only without it.",
     lambda: torch_device(first_of("mps", "cuda", "cpu")),
     "always-cpu: It is always the CPU: ask torch.cuda.is_available() first.",
     lambda: torch_device("cpu"),

@@ -121,8 +121,8 @@ def synchronize(device: Any) -> None:
 MISTAKES = known_mistakes(
     "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
     *by_each_median(warm=0),
-    "one-call-short: The call that warms up is one of the repeats, and one time is missing: call fn() "
-    "once more, untimed, before them.",
+    "one-call-short: The call that warms up is one of the repeats, and one time is missing: keep all "
+    "of them, and call fn() once more, untimed, before them.",
     timer(warm=0, of=lambda times: statistics.median(times[1:] or [0.0])),
     "mean: This is the mean, which one slow call drags away: take the median.",
     timer(of=statistics.mean),
