@@ -342,8 +342,8 @@ MISTAKES = known_mistakes(
     *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
     attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
     "masked-and-divided-again: Forbidden scores still take part in the maximum: under a far larger one, "
-    "all that the mask leaves underflows to 0. Mask the scores first, and shift a row of nothing but "
-    "-inf by 0.",
+    "all that the mask leaves underflows to 0. Mask the scores first; where nothing is allowed, subtract "
+    "0 and divide by 1.",
     attention_with(masked=only_floats, after_softmax=renormalized),
     attention_with(
         masked=lambda s, mask: (
@@ -379,8 +379,8 @@ MISTAKES = known_mistakes(
     attention_with(weigh=softmax_with_one_maximum),
     attention_with(weigh=lambda scores: plain_softmax_or_zeros(scores - max(scores.max(), -1e30))),
     "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
-    "score every allowed exponential underflows to 0. Mask the scores first, and shift a row of nothing "
-    "but -inf by 0.",
+    "score every allowed exponential underflows to 0. Mask the scores first; where nothing is allowed, "
+    "subtract 0 and divide by 1.",
     attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),
     attention_with(masked=shifted_before_mask, weigh=plain_softmax),
     "constant-in-sum: A small constant is added to every sum, so the weights do not sum to 1. "

@@ -151,7 +151,7 @@ MISTAKES = known_mistakes(
     "share of the sum. Mask the scores first.",
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
     "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
-    "the mask is applied. Mask the scores first, then subtract the maximum, or 0 where it is -inf.",
+    "the mask is applied. Mask the scores first; where nothing is allowed, subtract 0 and divide by 1.",
     masked(shift=lambda scores, visible, axis: scores.max(axis=axis, keepdims=True)),
     lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
     *map(normalized_after, (0.0, *EPSILONS)),
