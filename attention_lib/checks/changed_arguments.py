@@ -118,6 +118,7 @@ def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
     advice = f"use {name} as it is given"
     if isinstance(value, np.ndarray) and value.dtype == bool:
         operations = (("~{}", np.invert),)
+        advice = f"True and False of {name} are taken the wrong way round"
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim:
         operations = (
             ("{} + 1", lambda x: x + 1),

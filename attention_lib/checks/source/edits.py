@@ -223,8 +223,8 @@ def _collect(
         for index, item in items:
             if _tests_closeness(item):  # whatever makes a loop go on longer would seem to mend it
                 continue
-            if isinstance(item, ast.Constant) and _is_refusal(around):  # a number that never comes
-                continue  # would seem to mend it
+            if isinstance(item, ast.Constant) and _is_a_bound(item, around):
+                continue
             if isinstance(item, ast.expr):
                 shape = _without_names(item)
                 for rank, new in expressions.changes(item, node, field, scope):
@@ -250,10 +250,14 @@ def _tests_closeness(node: object) -> bool:
     )
 
 
-def _is_refusal(around: tuple[ast.AST, ...]) -> bool:
-    """Tell whether code is in the condition of an error that is raised."""
+def _is_a_bound(number: ast.Constant, around: tuple[ast.AST, ...]) -> bool:
+    """Tell whether a comparison of an error to raise has this number, or any with 0.
+
+    A bound that no number of the cases reaches would seem to mend it.
+    """
     statement = next(node for node in around if isinstance(node, ast.stmt))
-    return isinstance(statement, ast.If) and statements.refuses(statement)
+    refuses = isinstance(statement, ast.If) and statements.refuses(statement)
+    return refuses or (isinstance(around[0], ast.Compare) and number.value == 0)
 
 
 def _fault_of_name(old: ast.expr, new: ast.expr, scope: Scope) -> str:

@@ -48,9 +48,9 @@ for _one, _other in SIBLINGS:
     KIN.setdefault(_one, []).append(_other)
     KIN.setdefault(_other, []).append(_one)
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
+    ast.Lt: (ast.LtE, ast.Gt, ast.GtE, ast.NotEq),
     ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
-    ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE, ast.NotEq),
     ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
     ast.Eq: (ast.NotEq,),
     ast.NotEq: (ast.Eq,),
@@ -292,7 +292,7 @@ def functions(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Chan
         )
         yield 4, ast.Call(func, node.args, node.keywords)
     if name == "where":
-        yield from ((6, choice) for choice in node.args[1:])
+        yield from ((4, choice) for choice in node.args[1:])
     elif of_a_module(node) and node.args:
         yield 6, node.args[0]
     elif isinstance(node.func, ast.Attribute) and name not in ("append", "copy"):

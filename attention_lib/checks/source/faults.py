@@ -118,6 +118,8 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
             slice=ast.Tuple(elts=[ast.Constant(value=first), *_])
         ) if first is ... and "..." not in own:
             return f"{own} counts axes from the front, where batch axes may come first"
+        case ast.Subscript(slice=ast.Tuple(elts=[*_, ast.Constant(None) | ast.Attribute()])), _:
+            return f"{own} puts its new axis in the wrong place{where}"
         case ((ast.Subscript() | ast.Slice()), _):
             return f"{own} takes the wrong part{where}"
         case _ if _is_number(old):
@@ -145,7 +147,8 @@ def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
     if before is None:
         return f"{own} names no axis, and so does not go along the one that is meant"
     if not after.lstrip("-").isdigit():
-        return f"{own} goes along a fixed axis: the argument `{after}` names the right one"
+        kind = "a fixed" if before.lstrip("-").isdigit() else "another"
+        return f"{own} goes along {kind} axis: the argument `{after}` names the right one"
     return f"{own} goes along the wrong axis"
 
 
@@ -202,6 +205,8 @@ def _comparison_fault(old: ast.Compare, new: ast.Compare, own: str) -> str:
         return f"The comparison {own} leaves out equality"
     if (before, after) in ((ast.LtE, ast.Lt), (ast.GtE, ast.Gt)):
         return f"The comparison {own} is true of equal numbers as well"
+    if after is ast.NotEq:
+        return f"The comparison {own} leaves out the numbers on the other side"
     return f"The comparison {own} asks the opposite"
 
 

@@ -131,11 +131,6 @@ MISTAKES = known_mistakes(
     lambda x, w_q, w_k, w_v, w_o: (
         x + attention(x @ w_q, x @ w_k, x, causal_mask(x.shape[-2]))[0] @ w_o
     ),
-    "matrix-transposed: A matrix is transposed: x (..., L, D) times w_q (D, d_k), and the mixture "
-    "(..., L, d_v) times w_o (d_v, D), as they are.",
-    layer(end=lambda x, mixture, w_o: x + mixture @ w_o.T),
-    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o),
-    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q.T, w_k.T, w_v.T, w_o.T),
     "weights-returned: The weights are returned: return x plus attention's output times w_o.",
     lambda x, w_q, w_k, w_v, w_o: attention(x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2]))[1],
     "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use "

@@ -66,10 +66,6 @@ MISTAKES = known_mistakes(
     "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
     "the S keys.",
     mixed(product=np.multiply),
-    "row-for-each-value: The result has a row for each value: give it one for each query, as weights has.",
-    lambda weights, values: np.concatenate([weights @ values, 0 * values], axis=-2)[
-        ..., : values.shape[-2], :
-    ],
     "weights-transposed: The weights are transposed: row i of weights belongs to query i.",
     mixed(turn=lambda weights: weights.mT),
     "product-reversed: The order is reversed: weights come first, weights @ values.",

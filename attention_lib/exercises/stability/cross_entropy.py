@@ -65,8 +65,8 @@ def log_of(softmax: Callable[[NDArray], NDArray]) -> Answer:
 
 
 MISTAKES = known_mistakes(
-    "log-of-zero: The logarithm is taken of a weight that underflows to 0, so the loss is "
-    "infinite: use log_softmax.",
+    "log-of-zero: The logarithm is taken of a weight that underflows to 0, or of a sum that overflows, "
+    "so the loss is infinite: use log_softmax.",
     log_of(stable_softmax),
     "exp-overflows: exp overflows: use log_softmax, which shifts each row by its maximum.",
     log_of(plain_softmax),
