@@ -111,6 +111,7 @@ MISTAKES = known_mistakes(
     counted(tiles=lambda n, rows: n // rows if rows else 1),
     *(counted(tiles=lambda n, rows: n / rows if rows else 1, end=end) for end in (float, int)),
     counted(tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
+    counted(tiles=lambda n, rows: max(n / rows, 1) if rows else 1),
     "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
     "/ block_rows up.",
     counted(tiles=lambda n, rows: n // rows + 1 if rows else 1),
