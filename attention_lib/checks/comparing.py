@@ -211,6 +211,8 @@ def _with_other_axes(got: tuple[int, ...], right: tuple[int, ...]) -> str:
     for place in range(len(right) + 1):
         if got == (*right[:place], 1, *right[place:]):
             return f" Its axis {place}, of length 1, is one too many."
+        if right[place : place + 1] == (1,) and got == right[:place] + right[place + 1 :]:
+            return f" Its axis {place}, of length 1, is missing."
     for count in range(2, len(right) + 1):
         if got == (math.prod(right[:count]), *right[count:]):
             which = f"leading axes, {right[:count]}," if right[count:] else "axes"

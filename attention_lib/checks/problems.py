@@ -19,7 +19,7 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
-from attention_lib.checks.cases import Trial
+from attention_lib.checks.cases import Trial, trials_of
 from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
 from attention_lib.checks.comparing import Comparison, alike
 from attention_lib.checks.exercise import Exercise
@@ -363,6 +363,10 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
 def left_after(attempt: Attempt, edited: Answer) -> str | None:
     """Return a problem that an edited answer still has; None if the edit causes it."""
     function = attempt.exercise.on_cases(edited)
+    others = () if attempt.is_rest else trials_of(attempt.exercise, attempt.seed + 1)
+    seen = ((one, observe(function, one.case)) for one in others)
+    if any(Comparison(attempt.exercise.name, *each).failed for each in seen):
+        return None  # it was right by chance
     comparisons = [
         dataclasses.replace(one, seen=observe(function, one.trial.case))
         for one in attempt.comparisons

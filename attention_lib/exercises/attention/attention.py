@@ -282,8 +282,8 @@ MISTAKES = known_mistakes(
     attention_with(masked=lambda s, mask: masked_scores(s, mask) if is_boolean(mask) else s),
     "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
     attention_with(masked=only_floats),
-    "float-mask-as-boolean: A float mask is treated as a boolean one, in which 0 counts as False "
-    "and -inf as True: ask for mask.dtype == bool, and add the others to the scores.",
+    "float-mask-as-boolean: A float mask is treated as one of yes and no, by which of its numbers are 0: "
+    "ask for mask.dtype == bool, and add the others to the scores.",
     *zeros_or_nan(masked=masked_by(as_booleans)),
     attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
     "only-float64-added: Only a mask of float64 is added: ask for mask.dtype == bool, and add every "

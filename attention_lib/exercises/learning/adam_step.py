@@ -177,12 +177,6 @@ MISTAKES = known_mistakes(
         mean.astype(parameter.dtype),
         square.astype(parameter.dtype),
     ),
-    "gradient-descent: This is plain gradient descent: the step is the corrected mean over the "
-    "root of the corrected square, times rate.",
-    lambda parameter, gradient, mean, square, step, rate=1e-3, *args, **kwargs: (
-        (parameter - rate * gradient).astype(parameter.dtype),
-        *adam_step(parameter, gradient, mean, square, step, rate, *args, **kwargs)[1:],
-    ),
     "betas-exchanged: beta1 and beta2 are exchanged: beta1 belongs to mean, beta2 to square.",
     with_settings(lambda rate, beta1, beta2, epsilon: (rate, beta2, beta1, epsilon)),
     "defaults-always: rate, beta1, beta2 or epsilon is always its default: use the argument.",

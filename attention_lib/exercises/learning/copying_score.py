@@ -85,9 +85,6 @@ MISTAKES = known_mistakes(
     share(copied=lambda circuit: own(circuit.argmax(axis=0))),
     "smallest: The smallest entry of each row is looked for: the word that is copied has the largest.",
     share(copied=lambda circuit: own(circuit.argmin(axis=1))),
-    "largest-size: Entries are compared by their size, without their signs: a large negative one lowers "
-    "a score.",
-    share(copied=lambda circuit: own(np.abs(circuit).argmax(axis=1))),
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
     share(copied=lambda circuit: np.diag(circuit) > 0),
     "count: This is how many words are copied: divide by V, or take the mean.",

@@ -192,10 +192,6 @@ MISTAKES = known_mistakes(
     rotation_with(angle=lambda positions, speeds: positions * speeds[:, None]),
     "divided-by-speed: The angles are positions divided by the speeds: multiply them.",
     rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
-    "degrees: The angles are taken for degrees: np.cos and np.sin take them as they are.",
-    rotation_with(angle=lambda positions, speeds: np.deg2rad(positions[:, None] * speeds)),
-    "full-turns: The angles have a factor 2π: the angle is position · base ** (−2i/d).",
-    rotation_with(angle=lambda positions, speeds: 2 * np.pi * positions[:, None] * speeds),
     "added-to-x: Sines and cosines are added to x: here each pair is turned, and keeps its length.",
     added,
     "cut-to-integers: For integers the result is cut to whole numbers: an array of "

@@ -79,11 +79,6 @@ MISTAKES = known_mistakes(
     "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
     "last axis, query.shape[-1].",
     scaled_with(lambda query, key: 1 / math.sqrt(query.shape[1])),
-    "constant-scale: The default scale is the same number for every d_k: it is 1/√d_k.",
-    *map(
-        lambda by: scaled_with(lambda query, key: by),
-        (1 / 2, 1 / 8, 1 / 64, 1 / math.sqrt(512), 1 / math.sqrt(2)),
-    ),
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
     scaled_with(choose=lambda default, scale: default),
     "given-scale-unused: A scale that is given changes nothing: multiply the products by it.",

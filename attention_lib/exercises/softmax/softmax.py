@@ -109,8 +109,8 @@ MISTAKES = known_mistakes(
     divided(end=lambda weights, axis: np.moveaxis(weights, axis, -1)),
     divided(end=lambda weights, axis: np.swapaxes(weights, axis, -1)),
     divided(end=lambda weights, axis: np.moveaxis(weights, axis, 0)),
-    "moved-back-by-swapaxes: swapaxes does not undo moveaxis, which moves all axes behind the one it "
-    "takes: np.moveaxis(weights, -1, axis) does.",
+    "moved-back-by-swapaxes: swapaxes and moveaxis do not undo each other, as moveaxis shifts the axes "
+    "between as well: moveaxis brings back what moveaxis moved, and swapaxes what it swapped.",
     lambda scores, axis=-1: np.swapaxes(plain_softmax(np.moveaxis(scores, axis, -1)), axis, -1),
     lambda scores, axis=-1: np.moveaxis(plain_softmax(np.swapaxes(scores, axis, -1)), -1, axis),
     "standardized: The scores are divided by their standard deviation, which changes how far apart they "

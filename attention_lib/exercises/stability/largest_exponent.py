@@ -72,6 +72,9 @@ MISTAKES = known_mistakes(
     exponent(log=np.log10),
     "one-dtype: The answer is the same for every dtype: each has its own largest number.",
     *map(always, (np.float64, np.float32, np.float16)),
+    "classes-alone: A dtype given as a text, or made by np.dtype, is not recognized: np.dtype(dtype) makes "
+    "one of each, and np.finfo takes all.",
+    lambda dtype: largest_exponent(dtype if isinstance(dtype, type) else np.float64),
     "smallest-exponent: This is where exp becomes too small: say where it becomes too large.",
     exponent(of=lambda dtype: np.finfo(dtype).tiny),
     exponent(of=lambda dtype: 1 / float(np.finfo(dtype).tiny)),

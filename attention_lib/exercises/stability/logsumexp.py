@@ -34,7 +34,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([-1000.0, -1001.0, -1002.0]))
     yield Case(np.array([[1.0, 2.0, 3.0], [-1e4, -1e4, -1e4]]))
     yield Case(np.array([[1.0, 2.0, 3.0], [-1e4, -1e4, -1e4]]), keepdims=True)
-    yield Case(np.array([[-np.inf, -np.inf, -np.inf], [-np.inf, 2.0, 700.0]]))
+    yield Case(np.array([[-np.inf, -np.inf, -np.inf], [-np.inf, 699.0, 700.0]]))
     yield Case(np.array([-np.inf, -np.inf]))
     yield Case(np.array([[-np.inf, -2e9], [-2e9, -2e9]]))
     yield Case(np.array([[3, 1, 2], [0, 800, 900]]))
@@ -59,6 +59,10 @@ def maxima(scores: NDArray, axis: int) -> NDArray:
 
 def finite_maxima(scores: NDArray, axis: int) -> NDArray:
     return np.nan_to_num(maxima(scores, axis), neginf=0.0)
+
+
+def one_for_all(results: NDArray) -> NDArray:
+    return np.full_like(results, -np.inf) if np.isneginf(results).any() else results
 
 
 @composable
@@ -95,6 +99,9 @@ MISTAKES = known_mistakes(
     "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
     "such a row by 0 instead; its result is -inf.",
     log_of_sum(shift=maxima),
+    "empty-row-for-all: One row of nothing but -inf makes every result -inf: such a row has a result of its "
+    "own. Ask for each, as np.where does.",
+    lambda *args, **named: one_for_all(logsumexp(*args, **named)),
     "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, of length 1.",
     log_of_sum(kept=False),
     "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
