@@ -166,11 +166,6 @@ def weights_scaled(query, key, value, mask, scale):
     return weights @ value, weights
 
 
-def zeros_or_nan(**parts: Callable[..., Any]) -> tuple[Answer, Answer]:
-    """Make attention twice: a row with nothing allowed has zeros, or NaN."""
-    return attention_with(**parts), attention_with(**parts, weigh=stable_softmax)
-
-
 def multiplied(scores: NDArray, mask: NDArray | None) -> NDArray:
     """Multiply a float mask into the scores."""
     return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores * mask
@@ -277,14 +272,14 @@ MISTAKES = known_mistakes(
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
     attention_with(masked=lambda scores, mask: scores),
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
-    *zeros_or_nan(masked=masked_by(inverted)),
+    attention_with(masked=masked_by(inverted)),
     "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
     attention_with(masked=lambda s, mask: masked_scores(s, mask) if is_boolean(mask) else s),
     "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
     attention_with(masked=only_floats),
     "float-mask-as-boolean: A float mask is treated as one of yes and no, by which of its numbers are 0: "
     "ask for mask.dtype == bool, and add the others to the scores.",
-    *zeros_or_nan(masked=masked_by(as_booleans)),
+    attention_with(masked=masked_by(as_booleans)),
     attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
     "only-float64-added: Only a mask of float64 is added: ask for mask.dtype == bool, and add every "
     "other mask.",
@@ -296,10 +291,10 @@ MISTAKES = known_mistakes(
     attention_with(masked=masked_by(allowed)),
     attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else mask >= 0)),
     "float-mask-multiplied: A float mask is multiplied into the scores: add it.",
-    *zeros_or_nan(masked=multiplied),
+    attention_with(masked=multiplied),
     "boolean-mask-added: A boolean mask is added to the scores as 0 and 1: where it is False, the "
     "score becomes -inf.",
-    *zeros_or_nan(masked=masked_by(as_numbers)),
+    attention_with(masked=masked_by(as_numbers)),
     "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
     attention_with(masked=zero_scores),
     "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: its weights and "
@@ -331,15 +326,14 @@ MISTAKES = known_mistakes(
     "large-number-for-inf: A large negative number is not -inf: a row with nothing allowed gives "
     "weight to forbidden keys. Use -inf, and give such a row zeros.",
     *(
-        answer
+        attention_with(masked=masked)
         for fill in (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12, -1e20, -1e30)
         for masked in (filled_by(fill), fill_added(fill), clipped_at(fill))
-        for answer in zeros_or_nan(masked=masked)
     ),
-    *zeros_or_nan(masked=lambda s, mask: filled_by(np.finfo(s.dtype).min)(s, mask)),
+    attention_with(masked=lambda s, mask: filled_by(np.finfo(s.dtype).min)(s, mask)),
     "masked-after-softmax: The mask is applied after softmax: forbidden keys still took their "
     "share of the sum. Mask the scores.",
-    *zeros_or_nan(masked=only_floats, after_softmax=zeroed),
+    attention_with(masked=only_floats, after_softmax=zeroed),
     attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
     "masked-and-divided-again: Forbidden scores still take part in the maximum: under a far larger one, "
     "all that the mask leaves underflows to 0. Mask the scores first; where nothing is allowed, subtract "
