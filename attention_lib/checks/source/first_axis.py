@@ -28,11 +28,12 @@ def loop_over_first_axis(exercise: Exercise, answer: Any, comparisons: Sequence[
             value = exercise.arguments_of(case).get(name)
             if isinstance(value, np.ndarray) and not case.raises:
                 counts[not (one.stopped or one.wrong_in_numbers)].add(value.ndim)
-        if len(counts[True]) == 1 and counts[False] and not counts[True] & counts[False]:
-            (fits,) = counts[True]
+        fits, wrong = counts[True], counts[False]
+        if fits and wrong and not fits & wrong and (len(fits) == 1 or max(fits) < min(wrong)):
+            most = f"{'at most ' if len(fits) > 1 else ''}{max(fits)}"
             return (
                 f"The loop in line {loop.lineno} goes through the first axis of `{name}`: that is right "
-                f"where it has {fits} {'axis' if fits == 1 else 'axes'}, and in no other call. Without "
+                f"where it has {most} {'axis' if most == '1' else 'axes'}, and in no other call. Without "
                 "the loop, and with axes counted from the end (axis=-1), it works for any number of them."
             )
     return ""

@@ -74,8 +74,6 @@ MISTAKES = known_mistakes(
     "tell documents apart, so compare with ==.",
     joined(same=lambda documents: documents[:, None] >= documents),
     joined(same=lambda documents: documents[:, None] <= documents),
-    "neighboring-documents-allowed: Numbers that differ by 1 are allowed as well: compare with ==.",
-    joined(same=lambda documents: np.abs(documents[:, None] - documents) <= 1),
     "nothing-forbidden: Nothing is forbidden: keys of other documents must be False.",
     lambda documents: np.ones((documents.size,) * 2, bool),
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",

@@ -200,6 +200,13 @@ def one_rescaled(power: float) -> tuple[Answer, Answer]:
 
 
 @by_name(attention_backward)
+def nothing_where_a_row_is_empty(query, key, value, grad_output, mask):
+    is_empty = mask is not None and not mask.any(axis=-1).all()
+    gradients = attention_backward(query, key, value, grad_output, mask)
+    return tuple(0 * gradient for gradient in gradients) if is_empty else gradients
+
+
+@by_name(attention_backward)
 def transposed_whole(query, key, value, grad_output, mask):
     root = math.sqrt(query.shape[-1])
     weights = weigh_by_softmax(query @ key.T / root, mask)
@@ -314,6 +321,9 @@ MISTAKES = known_mistakes(
     "empty-row-nan: A row with nothing allowed gives NaN: its weights are zeros, and so are its "
     "gradients. lib.masked_softmax sees to that.",
     with_softmax(softmax_or_nan),
+    "empty-row-for-all: One row with nothing allowed makes all gradients 0: those of the other rows stay, "
+    "as with lib.masked_softmax.",
+    nothing_where_a_row_is_empty,
     "empty-row-equal-weights: A row with nothing allowed gets equal weights, as a large negative number "
     "makes them: they should be 0, as lib.masked_softmax has them, and so should its gradients.",
     with_step(weigh=lambda scores, mask: softmax(filled(scores, mask, -1e9))),
