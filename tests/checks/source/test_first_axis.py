@@ -40,6 +40,17 @@ def test_loop_that_is_right_for_two_axes_alone_is_named(answer, monkeypatch):
     assert "goes through the first axis of `scores`: that is right where it has 2 axes" in said
 
 
+def test_loop_that_is_right_for_few_axes_is_named_with_their_number(monkeypatch):
+    explain_only_by(monkeypatch, loop_over_one_axis)
+
+    def one_row_or_a_list(weights):
+        if weights.ndim == 1:
+            return np.diag(weights) - np.outer(weights, weights)
+        return np.stack([np.diag(row) - np.outer(row, row) for row in weights])
+
+    assert "where it has at most 2 axes" in sentence_of(one_row_or_a_list, "softmax_jacobian")
+
+
 @pytest.mark.parametrize("answer", [_row_by_row_and_never_right, _right_but_for_short_rows])
 def test_loop_of_an_answer_that_is_wrong_elsewhere_too_is_not_named(answer, monkeypatch):
     explain_only_by(monkeypatch, loop_over_one_axis)
