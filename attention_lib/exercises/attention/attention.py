@@ -166,6 +166,15 @@ def weights_scaled(query, key, value, mask, scale):
     return weights @ value, weights
 
 
+def added_in_its_dtype(scores: NDArray, mask: NDArray | None) -> NDArray:
+    is_alike = mask is None or mask.dtype == scores.dtype
+    return masked_scores(scores, mask if is_alike else as_booleans(mask))
+
+
+def scaled_if_allowed(scores: NDArray, by: float) -> NDArray:
+    return np.where(scores == -np.inf, scores, np.where(scores == -np.inf, 0, scores) * by)
+
+
 def multiplied(scores: NDArray, mask: NDArray | None) -> NDArray:
     """Multiply a float mask into the scores."""
     return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores * mask
@@ -267,8 +276,11 @@ MISTAKES = known_mistakes(
     "scaled-after-softmax: The weights are scaled after softmax: scale the scores before it.",
     weights_scaled,
     "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",
-    attention_with(scaled_last=True),
-    attention_with(scaled_last=True, weigh=lambda scores: np.nan_to_num(stable_softmax(scores))),
+    attention_with(scaled_last=np.multiply),
+    attention_with(scaled_last=scaled_if_allowed),
+    attention_with(
+        scaled_last=np.multiply, weigh=lambda scores: np.nan_to_num(stable_softmax(scores))
+    ),
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
     attention_with(masked=lambda scores, mask: scores),
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
@@ -281,11 +293,12 @@ MISTAKES = known_mistakes(
     "ask for mask.dtype == bool, and add the others to the scores.",
     attention_with(masked=masked_by(as_booleans)),
     attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
-    "only-float64-added: Only a mask of float64 is added: ask for mask.dtype == bool, and add every "
+    "only-float64-added: Only a mask of one dtype is added: ask for mask.dtype == bool, and add every "
     "other mask.",
     attention_with(
         masked=masked_by(lambda mask: mask if mask.dtype == float else as_booleans(mask))
     ),
+    attention_with(masked=added_in_its_dtype),
     "only-inf-of-float-mask: Of a float mask only the -inf is used: its other numbers are added "
     "to the scaled scores.",
     attention_with(masked=masked_by(allowed)),
@@ -354,12 +367,6 @@ MISTAKES = known_mistakes(
     "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
     attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
     attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
-    "softmax-over-early-axis: Softmax runs along axis 0 or 1, which is right for some shapes "
-    "only: the keys are the last axis, -1.",
-    attention_with(weigh=lambda scores: stable_softmax(scores, 0)),
-    attention_with(weigh=lambda scores: stable_softmax(scores, 1)),
-    attention_with(weigh=lambda scores: softmax_or_zeros(scores, 0)),
-    attention_with(weigh=lambda scores: softmax_or_zeros(scores, 1)),
     "softmax-over-everything: All weights together sum to 1: every query needs weights that sum "
     "to 1, along the last axis.",
     attention_with(weigh=lambda scores: softmax(scores, None)),
@@ -396,12 +403,6 @@ MISTAKES = known_mistakes(
     attention_with(result=lambda output, weights, scores: (weights, output)),
     "scores-for-weights: The second result is the scores: return their softmax, the weights.",
     attention_with(result=lambda output, weights, scores: (output, scores)),
-    "weights-transposed: The weights are transposed before the product: use weights @ value.",
-    attention_with(mix=lambda weights, value: weights.mT @ value),
-    attention_with(
-        mix=lambda weights, value: weights.mT @ value,
-        result=lambda output, weights, scores: (output, weights.mT),
-    ),
     "product-reversed: The product is reversed: use weights @ value.",
     attention_with(mix=lambda weights, value: value @ weights),
     "entry-by-entry: Values are multiplied entry by entry: weights @ value sums over the keys.",

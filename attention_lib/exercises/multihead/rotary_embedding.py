@@ -155,11 +155,6 @@ MISTAKES = known_mistakes(
     "− b sin, a sin + b cos).",
     rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * cos)),
     rotation_with(lambda a, b, cos, sin: (a + 0 * cos, a * sin + b * cos)),
-    "no-mixing: Each component is multiplied by a cosine (or a sine) alone: a turn mixes the two "
-    "of a pair.",
-    rotation_with(lambda a, b, cos, sin: (a * cos, b * cos)),
-    rotation_with(lambda a, b, cos, sin: (a * cos, b * sin)),
-    rotation_with(lambda a, b, cos, sin: (a * sin, b * cos)),
     "row-numbers: The rows are turned by their own numbers 0, 1, 2, ...: use the positions given.",
     rotation_with(renumber=lambda positions: np.arange(len(positions))),
     "counted-from-first: The rows are counted from the first position given: turn each by its "

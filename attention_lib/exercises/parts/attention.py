@@ -54,7 +54,7 @@ def attention_with(
     ),
     dot: Callable[[NDArray, NDArray], NDArray] = dot_products,
     masked: Masked = masked_scores,
-    scaled_last: bool = False,
+    scaled_last: Callable[[NDArray, float], NDArray] | None = None,
     weigh: Callable[[NDArray], NDArray] = softmax_or_zeros,
     after_softmax: Callable[[NDArray, NDArray | None], NDArray] = lambda weights, mask: weights,
     mix: Callable[[NDArray, NDArray], NDArray] = np.matmul,
@@ -73,7 +73,8 @@ def attention_with(
     def answer(query, key, value, mask, scale):
         by = choose_scale(default_scale(query, key, value), scale if is_given(scale) else None)
         scores = dot(query, key)
-        scores = masked(scores, mask) * by if scaled_last else masked(scores * by, mask)
+        last = scaled_last and scaled_last(masked(scores, mask), by)
+        scores = masked(scores * by, mask) if last is None else last
         weights = after_softmax(weigh(scores), mask)
         return result(mix(weights, value), weights, scores)
 

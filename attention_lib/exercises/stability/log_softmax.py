@@ -81,6 +81,7 @@ MISTAKES = known_mistakes(
     lambda scores, axis=-1: np.maximum(
         log_softmax(scores, axis), np.log(np.finfo(np.result_type(scores, np.float32)).tiny)
     ),
+    shifted(of_weights=lambda w: np.where(w > 0, w, np.finfo(w.dtype).tiny)),
     "weights: These are the weights: return their logarithms.",
     lambda scores, axis=-1: stable_softmax(scores, axis),
     "maximum-inside-exp-only: The maximum is subtracted in exp only: subtract it outside as well.",
