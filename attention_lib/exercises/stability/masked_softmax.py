@@ -150,8 +150,9 @@ MISTAKES = known_mistakes(
     "masked-after-softmax: The mask is applied after softmax: forbidden entries still took their "
     "share of the sum. Mask the scores first.",
     lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
-    "maximum-before-mask: A far larger forbidden score makes the allowed weights underflow before "
-    "the mask is applied. Mask the scores first; where nothing is allowed, subtract 0 and divide by 1.",
+    "maximum-before-mask: The maximum is taken over forbidden scores too: a far larger one makes the "
+    "allowed weights underflow. Take that of the masked scores; where nothing is allowed, subtract 0 and "
+    "divide by 1.",
     masked(shift=lambda scores, visible, axis: scores.max(axis=axis, keepdims=True)),
     lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
     *map(normalized_after, (0.0, *EPSILONS)),
