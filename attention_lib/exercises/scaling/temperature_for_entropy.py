@@ -94,8 +94,8 @@ def problem_with(scores: NDArray, target: float, got: object) -> str | None:
     if math.isclose(temperature, 1.0):
         return f"{measured}: the search ends at 1, and {other}er temperatures are needed here."
     if abs(reached - target) <= 0.05:
-        nearer = "a fixed grid, or a tolerance of the temperature, may be too coarse"
-        return f"{measured}: close, but 1e-6 nats are asked for, and {nearer}."
+        coarse = "a fixed grid, or a tolerance of the search, may be too coarse"
+        return f"{measured}: close, but 1e-6 nats are asked for: {coarse}."
     sentence = f"{measured}: the temperature is too {low_or_high}, and entropy rises with it."
     if not 1e-2 <= spread <= 1e2:
         # Only scores of an unusual size give reason to ask how far the search goes.
