@@ -43,13 +43,13 @@ class Trial:
     precision: Any = EXACT  # the finfo of the arguments' coarsest dtype
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=128)
 def cases_of(exercise: Exercise, seed: int) -> tuple[Case, ...]:
     """Return the cases of an exercise for a seed, cached for all answers of a class."""
     return tuple(exercise.cases(np.random.default_rng(seed)))
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=128)
 def trials_of(exercise: Exercise, seed: int) -> tuple[Trial, ...]:
     """Return these cases with their expected results and tolerances."""
     return tuple(_make_trial(exercise, case) for case in cases_of(exercise, seed))
