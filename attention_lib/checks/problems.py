@@ -361,7 +361,7 @@ def _side_effects_of(exercise: Exercise, seen: Observation) -> dict[str, str]:
 
 
 def left_after(attempt: Attempt, edited: Answer) -> str | None:
-    """Return a problem that an edited answer still has; None if the edit causes it."""
+    """Return a problem that an edited answer still has; None if the edit is no mend."""
     function = attempt.exercise.on_cases(edited)
     others = () if attempt.is_rest else trials_of(attempt.exercise, attempt.seed + 1)
     seen = ((one, observe(function, one.case)) for one in others)
@@ -385,9 +385,8 @@ def left_after(attempt: Attempt, edited: Answer) -> str | None:
     before = next(probes(attempt), None)
     if not before or _without_numbers(before.sentence) != _without_numbers(problem.sentence):
         return None
-    return (
-        "" if attempt.is_rest else re.sub(RIGHT, "", problem.sentence)
-    )  # of the other fault, perhaps
+    # Beside an explained fault, what is measured may come of that one.
+    return "" if attempt.is_rest else re.sub(RIGHT, "", problem.sentence)
 
 
 def _without_numbers(sentence: str) -> str:

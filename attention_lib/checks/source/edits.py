@@ -251,9 +251,9 @@ def _tests_closeness(node: object) -> bool:
 
 
 def _is_a_bound(number: ast.Constant, around: tuple[ast.AST, ...]) -> bool:
-    """Tell whether a comparison of an error to raise has this number, or any with 0.
+    """Tell whether a number is in the condition of an error that is raised, or is a 0 compared with.
 
-    A bound that no number of the cases reaches would seem to mend it.
+    Another number there, which no case reaches, would seem to mend the answer.
     """
     statement = next(node for node in around if isinstance(node, ast.stmt))
     refuses = isinstance(statement, ast.If) and statements.refuses(statement)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)  # each type is one object, and compared as such
 class dtype:
     """A type of numbers. bfloat16 is computed in float32, and rounded after each operation."""
 
