@@ -169,15 +169,17 @@ def _cover_folders(settings: Settings) -> None:
     """Mount empty file systems where files and processes of others could be seen."""
     kernel.unshare(Clone.CLONE_NEWNS)
     _cover_tmp(settings)
-    kernel.mount_tmpfs("/dev/shm", f"size={settings.shared_memory_bytes}")
-    kernel.mount_tmpfs("/proc", "size=0,mode=0555")
+    size, files = settings.shared_memory_bytes, settings.folder_files
+    kernel.mount_tmpfs("/dev/shm", size=size, files=files, mode="1777")
+    # A submission owns what is mounted here, and could make it writable by chmod.
+    kernel.mount_tmpfs("/proc", size=PAGE_BYTES, files=1, mode="0555", read_only=True)
 
 
 def _cover_tmp(settings: Settings) -> None:
     """Mount a small tmpfs on /tmp, and bind-mount Python again if it was in there."""
     python = {folder: os.open(folder, os.O_PATH) for folder in settings.folders_in_tmp}
     size, files = settings.folder_bytes, settings.folder_files
-    kernel.mount_tmpfs("/tmp", f"size={size},nr_inodes={files},mode=0700")
+    kernel.mount_tmpfs("/tmp", size=size, files=files, mode="0700")
     for folder, descriptor in python.items():
         os.makedirs(folder)
         kernel.bind_mount(f"/proc/self/fd/{descriptor}", folder)

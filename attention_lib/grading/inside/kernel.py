@@ -44,6 +44,7 @@ class Clone(enum.IntFlag):
 class Mount(enum.IntFlag):
     """Flags of mount(2), from <linux/mount.h>."""
 
+    MS_RDONLY = 1
     MS_NOSUID = 2
     MS_NODEV = 4
     MS_BIND = 4096
@@ -65,9 +66,15 @@ def unshare(namespaces: Clone) -> None:
     _call("unshare", str(namespaces.name), ctypes.c_int(namespaces))
 
 
-def mount_tmpfs(target: str, options: str) -> None:
-    """Mount an empty file system in memory."""
-    flags = Mount.MS_NOSUID | Mount.MS_NODEV
+def mount_tmpfs(target: str, *, size: int, files: int, mode: str, read_only: bool = False) -> None:
+    """Mount an empty file system in memory, limited to `size` bytes and `files` inodes, itself one.
+
+    To the kernel a limit of 0 is no limit.
+    """
+    if not (size and files):
+        raise NotEnforced(f"a tmpfs on {target} without a limit was asked for")
+    flags = Mount.MS_NOSUID | Mount.MS_NODEV | (Mount.MS_RDONLY if read_only else 0)
+    options = f"size={size},nr_inodes={files},mode={mode}"
     arguments = (b"tmpfs", target.encode(), b"tmpfs", _as_long(flags), options.encode())
     _call("mount", f"tmpfs, {target}", *arguments)
 

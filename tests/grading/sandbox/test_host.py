@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import numpy as np
 import pytest
 
 from attention_lib.grading import limits
+from attention_lib.grading.inside import kernel
 from attention_lib.grading.inside.fork_server import NAMESPACES
+from attention_lib.grading.inside.kernel import NotEnforced
 from attention_lib.grading.inside.seccomp import ARCHITECTURES, unfiltered_processor
 from attention_lib.grading.inside.system_calls import CLONE, FCNTL, MMAP, SOCKETPAIR, SYSTEM_CALLS
 from attention_lib.grading.limits import MIB
@@ -232,6 +235,80 @@ def test_process_has_no_capabilities(run):
 @pytest.mark.parametrize("path", ["/usr/x", "/course/attention_lib/x", "/x", f"{os.sys.prefix}/x"])
 def test_system_is_read_only(run, path):
     assert run(f"open({path!r}, 'w')") in ("OSError", "PermissionError", "FileNotFoundError")
+
+
+# Appended to kernel.py in the sandbox: the list of mounts is kept, of which the last one hides /proc.
+KEEP_MOUNTS = """
+_mount_tmpfs = mount_tmpfs
+
+def mount_tmpfs(target, **limits):
+    if target != "/proc":
+        return _mount_tmpfs(target, **limits)
+    with open("/proc/self/mountinfo") as mounts:
+        _mount_tmpfs(target, **limits)
+        with open("/tmp/mounts", "w") as kept:
+            kept.write(mounts.read())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sooner")
+def test_every_mount_is_read_only_or_limited_in_bytes_and_in_files(change_inside):
+    change_inside("kernel", KEEP_MOUNTS)
+    source = "print(open('/tmp/mounts').read())"
+    with (
+        contextlib.closing(Sandbox("01_softmax")) as sandbox,
+        contextlib.closing(sandbox.open({})) as session,
+    ):
+        reply = session.ask({"do": "run", "source": source}, 20)
+    mounts = seen(json.loads(reply["outputs"].tobytes())[0]["text"])
+    assert {"/", "/tmp", "/proc", "/dev/shm", "/usr"} <= set(mounts)
+    writable = {place: rest for place, (flags, rest) in mounts.items() if "rw" in flags.split(",")}
+    kinds = {place: rest.split()[0] for place, rest in writable.items()}
+    devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty")}
+    assert set(kinds) - devices == {"/tmp", "/dev/shm", "/dev/pts"}
+    assert kinds["/dev/pts"] == "devpts"  # in which no file can be made
+    for place in ("/tmp", "/dev/shm"):
+        assert re.search(r"size=[1-9]\d*k,nr_inodes=[1-9]", writable[place]), writable[place]
+
+
+def seen(mountinfo):
+    """Return the mounts of /proc/self/mountinfo that no later one covers: flags and rest, by place."""
+    mounts = {}
+    for line in mountinfo.strip().splitlines():
+        before, _, rest = line.partition(" - ")
+        place, flags = before.split()[4:6]
+        covered = [below for below in mounts if below.startswith(place.rstrip("/") + "/")]
+        for below in covered:
+            del mounts[below]
+        mounts[place] = flags, rest
+    return mounts
+
+
+def test_submission_can_make_no_folder_writable_but_its_own(run):
+    folders = ["/", "/proc", "/dev", "/dev/pts", "/etc", "/course", "/usr", sys.prefix]
+    source = (
+        f"import os\nfor folder in {folders}:\n"
+        "    try: os.chmod(folder, 0o777)\n    except OSError: pass\n"
+        "    try: print(open(f'{folder}/x', 'w'))\n    except OSError: pass\n"
+        "print('done')"
+    )
+    assert run(source) == "done"
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
+def test_number_of_files_is_limited(run, folder):
+    source = (
+        f"try:\n    for i in range(20_000): open(f'{folder}/{{i}}', 'w').close()\n"
+        "    print('all')\nexcept OSError as error: print(error.strerror)"
+    )
+    assert run(source) == "No space left on device"
+
+
+@pytest.mark.parametrize(("size", "files"), [(0, 1), (1, 0)])
+def test_tmpfs_without_a_limit_is_refused(size, files):
+    with pytest.raises(NotEnforced, match="without a limit"):
+        kernel.mount_tmpfs("/nowhere", size=size, files=files, mode="0700")
 
 
 def test_tmp_is_small_and_private(sandbox, run):
