@@ -288,7 +288,7 @@ def _write_around(
     import shutil
     import tomllib
 
-    results = course.root / "benchmarks" / "results"  # which lesson 09 draws
+    results = course.root / "benchmarks" / "results"  # which lesson 10 draws
     if results.is_dir():
         shutil.copytree(results, target / "benchmarks" / "results")
     for lesson in given:
@@ -311,7 +311,7 @@ def _write_around(
         shutil.copyfile(course.root / name, target / name)
     last = given[-1]
     lessons = f"lessons {first} to {last}" if first != last else f"lesson {last}"
-    package = '".[torch]"' if last == "09_gpu" else "."
+    package = '".[torch]"' if last == "10_gpu" else "."
     _write(target / "README.md", README.format(lessons=lessons, package=package))
 
 

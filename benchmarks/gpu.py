@@ -3,7 +3,7 @@
 `python -m benchmarks.gpu` prints a row for each way, mask, direction and length; first those that
 the gates need, then the gates, then the others. Beside our kernels' rows stand those of each tile
 that Triton's tuning timed. `--store` keeps each row at once in benchmarks/results/, or another
-folder, where lesson 09 finds it; run again on the same day, it goes on with the rows that are missing.
+folder, where lesson 10 finds it; run again on the same day, it goes on with the rows that are missing.
 No row begins after SECONDS. Where a gate is missed on CUDA it exits with 1. Without an accelerator the
 sizes are small, and the rows of what is not there say so. CONTRIBUTING.md lists what else to run on
 a machine with a GPU.

@@ -1,6 +1,6 @@
 """A lesson run from top to bottom with its model answers, and the time that each cell takes.
 
-`python -m benchmarks.lesson 09_gpu` starts no Jupyter. A cell that fails is shown with its error, the
+`python -m benchmarks.lesson 10_gpu` starts no Jupyter. A cell that fails is shown with its error, the
 next ones run all the same, and the command exits with 1.
 """
 

@@ -27,7 +27,7 @@ LIGHT = {  # what `import attention_lib` brings of the library
     "attention_lib.arguments",
     "attention_lib.lessons",
     "attention_lib.outdated",
-    *(f"attention_lib.lessons.{module_of(lesson)}" for lesson in LESSONS if lesson != "09_gpu"),
+    *(f"attention_lib.lessons.{module_of(lesson)}" for lesson in LESSONS if lesson != "10_gpu"),
 }
 
 
@@ -117,7 +117,7 @@ def test_a_lesson_knows_only_earlier_ones(lesson, path):
     imported = {".".join(name.split(".")[:2]) for name in own_modules(path)}
     assert imported <= known
     outside = {name.split(".")[0] for name in imports(path, at_the_top=True)} - {"attention_lib"}
-    allowed = {"numpy"} if lesson != "09_gpu" else {"numpy", "torch", "triton"}
+    allowed = {"numpy"} if lesson != "10_gpu" else {"numpy", "torch", "triton"}
     assert outside - set(sys.stdlib_module_names) <= allowed
 
 

@@ -254,7 +254,7 @@ except OSError as error:
 
 @pytest.mark.slow
 def test_packed_kernels_run_and_their_source_is_there_for_edits_alone(tmp_path):
-    make_edition(Course(ROOT), LESSONS, {"09_gpu": ""}, tmp_path, first="09_gpu")
+    make_edition(Course(ROOT), LESSONS, {"10_gpu": ""}, tmp_path, first="10_gpu")
     assert run(tmp_path, "-c", KERNELS).splitlines() == ["True", "[]", "could not get source code"]
 
 

@@ -209,8 +209,8 @@ def test_what_is_next_goes_on_to_later_lessons_and_then_to_what_was_left_out():
     assert standing.next_exercise(solved, "02_stability").lesson == "01_softmax"
     for name in names["01_softmax"]:
         solved.add(Check(name, True))
-    assert standing.next_exercise(solved, "09_gpu") is None
-    assert "You have solved every exercise of the course." in standing.sentences(solved, "09_gpu")
+    assert standing.next_exercise(solved, "10_gpu") is None
+    assert "You have solved every exercise of the course." in standing.sentences(solved, "10_gpu")
 
 
 def test_the_counts_are_those_of_the_course():

@@ -32,7 +32,7 @@ AT_MOST = {
     "06_multihead": 95,
     "07_flash": 105,
     "08_learning": 95,
-    "09_gpu": 110,
+    "10_gpu": 110,
 }
 
 

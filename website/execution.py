@@ -77,7 +77,7 @@ def _key(lesson: str, notebook: NotebookNode) -> str:
     library = ROOT / "attention_lib"
     patterns = [*SHOWN_BY, f"exercises/{module_of(lesson)}/*.py"]
     modules = {module for pattern in patterns for module in library.glob(pattern)}
-    tables = (ROOT / "benchmarks" / "results").glob("*.json")  # lesson 09 draws them
+    tables = (ROOT / "benchmarks" / "results").glob("*.json")  # lesson 10 draws them
     for file in [*sorted(modules), ROOT / "website" / "frames.py", *sorted(tables)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

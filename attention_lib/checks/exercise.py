@@ -14,7 +14,7 @@ import numpy as np
 from attention_lib.checks.calls.case import Answer, Case
 
 Probe = Callable[[Answer, np.random.Generator], str | None]
-LESSONS_ON_PRECISION = ("02_stability", "07_flash", "09_gpu")
+LESSONS_ON_PRECISION = ("02_stability", "07_flash", "10_gpu")
 
 
 @dataclass(frozen=True, eq=False)

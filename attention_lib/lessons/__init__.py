@@ -14,14 +14,14 @@ LESSONS = (
     "06_multihead",
     "07_flash",
     "08_learning",
-    "09_gpu",
+    "10_gpu",
 )
 
 # Former names of lessons, which a class may have them under.
-RENAMED = {"08_gpu": "09_gpu"}
+RENAMED = {"08_gpu": "10_gpu", "09_gpu": "10_gpu"}
 
 # Modules of a lesson that its learners may import: they contain no answer to it.
-GIVEN = {"09_gpu": ("gpu.launch", "gpu.loops", "gpu.programs", "gpu.tile_language", "gpu.triton")}
+GIVEN = {"10_gpu": ("gpu.launch", "gpu.loops", "gpu.programs", "gpu.tile_language", "gpu.triton")}
 
 
 def module_of(lesson: str) -> str:

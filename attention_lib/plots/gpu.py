@@ -1,4 +1,4 @@
-"""Draw the figures of lesson 09: clocks, errors, costs, and tiles of a launch."""
+"""Draw the figures of lesson 10: clocks, errors, costs, and tiles of a launch."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SHORTER = {  # of a lesson's text: what repeats a call that is timed or prints m
     "05_attention": {"8192 // length": "1", "count in range(1, 6)": "count in (5,)"},
     "06_multihead": {"len(times) < 3 or (sum(times) < 0.1 and len(times) < 200)": "not times"},
     "07_flash": {"range(repeats + 1)": "range(1)"},
-    "09_gpu": {"20 if on_cuda else 3": "1"},
+    "10_gpu": {"20 if on_cuda else 3": "1"},
 }
 SHOWN = ("display_data", "execute_result")
 WIDGET = "application/vnd.jupyter.widget-view+json"

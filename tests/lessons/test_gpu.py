@@ -1,4 +1,4 @@
-"""Lesson 09's functions and its kernel: in NumPy everywhere, on CUDA where there is one."""
+"""Lesson 10's functions and its kernel: in NumPy everywhere, on CUDA where there is one."""
 
 import dataclasses
 import functools
@@ -581,7 +581,7 @@ class TestTriton:
             assert backward[2::3] == ["False"] * 2
         assert program == "True"
         if capability == 90:
-            # What lesson 09 counts: the queries, and two stages of keys and values.
+            # What lesson 10 counts: the queries, and two stages of keys and values.
             assert int(shared) == 2 * 64 * 64 + 2 * 2 * (2 * 64 * 64)
 
     def test_compilers_error_names_the_learners_line(self, tmp_path):

@@ -1,4 +1,4 @@
-"""Lesson 09's stored tables: measured row by row, tiles beside, and drawn by the lesson."""
+"""Lesson 10's stored tables: measured row by row, tiles beside, and drawn by the lesson."""
 
 import dataclasses
 import itertools
@@ -56,7 +56,7 @@ def made_up(tmp_path):
 
 
 def cell_with(text):
-    return next(cell for cell in lesson_benchmark.cells_of("09_gpu") if text in cell)
+    return next(cell for cell in lesson_benchmark.cells_of("10_gpu") if text in cell)
 
 
 class TestLessonWithStoredTables:
@@ -124,13 +124,13 @@ class TestLessonWithStoredTables:
 
 class TestLessonBenchmark:
     def test_answers_take_the_place_of_the_gaps(self):
-        cells = lesson_benchmark.cells_of("09_gpu")
+        cells = lesson_benchmark.cells_of("10_gpu")
         assert not any("NotImplementedError" in cell for cell in cells)
         assert any("def flash_program(" in cell and "tl.store" in cell for cell in cells)
 
     def test_lesson_begins_without_sliders_where_they_are_missing(self, monkeypatch, capsys):
         monkeypatch.setitem(sys.modules, "ipywidgets", None)
-        [(_, _, failed)] = lesson_benchmark.timed_cells(lesson_benchmark.cells_of("09_gpu")[:1])
+        [(_, _, failed)] = lesson_benchmark.timed_cells(lesson_benchmark.cells_of("10_gpu")[:1])
         assert not failed
         assert "without sliders" in capsys.readouterr().out
 

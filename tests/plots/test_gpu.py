@@ -1,4 +1,4 @@
-"""The figures of lesson 09 show what they are given."""
+"""The figures of lesson 10 show what they are given."""
 
 from attention_lib import plots
 from tests.plots.samples.gpu import budget, clocks, costs, errors, published, speeds, tiles, turns

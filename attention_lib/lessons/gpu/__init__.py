@@ -1,4 +1,4 @@
-"""Lesson 09: attention in PyTorch on whatever accelerator there is, counted and timed."""
+"""Lesson 10: attention in PyTorch on whatever accelerator there is, counted and timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 09's backward pass: the gradients of FlashAttention by two Triton kernels.
+"""Lesson 10's backward pass: the gradients of FlashAttention by two Triton kernels.
 
 The weights are formed again, tile by tile, from the queries, the keys and each row's log-sum-exp, as in
 lesson 07. One kernel goes through the keys for a tile of queries, the other through the queries

@@ -1,4 +1,4 @@
-"""Lesson 09's kernels: a FlashAttention forward pass in Triton, the loop and the program around it."""
+"""Lesson 10's kernels: a FlashAttention forward pass in Triton, the loop and the program around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 09's launch: attention by a Triton kernel whose inner loop anybody may have written.
+"""Lesson 10's launch: attention by a Triton kernel whose inner loop anybody may have written.
 
 On CUDA the kernel is compiled and tuned. Elsewhere it runs in NumPy, one program after another: the
 same numbers, for small inputs.

@@ -1,4 +1,4 @@
-"""Lesson 09's inner loop for trying outer kernels."""
+"""Lesson 10's inner loop for trying outer kernels."""
 
 from __future__ import annotations
 

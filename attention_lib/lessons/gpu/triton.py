@@ -1,4 +1,4 @@
-"""Triton as lesson 09 uses it: the compiler itself on CUDA, elsewhere what stands for it in NumPy."""
+"""Triton as lesson 10 uses it: the compiler itself on CUDA, elsewhere what stands for it in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 09's measurements: the ways to compute attention on a device, compared, timed and kept."""
+"""Lesson 10's measurements: the ways to compute attention on a device, compared, timed and kept."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def content(folder):
 
 @pytest.mark.slow
 def test_a_renamed_lesson_is_named_and_a_class_keeps_what_it_has(tmp_path, monkeypatch, capsys):
-    course = make_lean_course(tmp_path, "09_gpu")
+    course = make_lean_course(tmp_path, "10_gpu")
     submission = course.submission("08_gpu", "ada")
     submission.mkdir(parents=True)
     (submission / "08_gpu.ipynb").write_text("{}", "utf-8")
@@ -37,7 +37,7 @@ def test_a_renamed_lesson_is_named_and_a_class_keeps_what_it_has(tmp_path, monke
     for command in (grade.main, release.main):
         assert command(["08_gpu"]) == 1
         told = capsys.readouterr().err
-        assert told.startswith("08_gpu is now 09_gpu: rename the folders classroom/submitted/")
+        assert told.startswith("08_gpu is now 10_gpu: rename the folders classroom/submitted/")
         assert "Grades given for 08_gpu stay in the gradebook." in told
     assert content(course.root) == before
     with course.gradebook() as gradebook:

@@ -319,7 +319,7 @@ def test_answer_that_claims_to_be_a_quantized_tensor_is_wrong_and_harms_nobody()
         "wire._Packing._tensor = claim\n"
         "def torch_attention(query, key, value, is_causal=False): return query"
     )
-    right, shown = verdict(claim, name="torch_attention", lesson="09_gpu")
+    right, shown = verdict(claim, name="torch_attention", lesson="10_gpu")
     assert not right
     assert "cannot be taken" in shown
     assert verdict(NUMPY, RIGHT)[0]

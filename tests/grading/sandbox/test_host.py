@@ -465,7 +465,7 @@ def test_session_ends_with_its_sandbox():
 @pytest.mark.usefixtures("sooner")
 def test_torch_works_without_proc():
     """It asks once, and its conversions from float16 fail without an answer."""
-    with contextlib.closing(Sandbox("09_gpu", ["torch"])) as other:
+    with contextlib.closing(Sandbox("10_gpu", ["torch"])) as other:
         session = other.open({})
         source = "print(__import__('torch').ones(2).half().float().sum().item())"
         reply = session.ask({"do": "run", "source": source}, 20)

@@ -1,4 +1,4 @@
-"""Samples of the figures of lesson 09, each drawn from small numbers."""
+"""Samples of the figures of lesson 10, each drawn from small numbers."""
 
 from attention_lib import plots
 
