@@ -27,7 +27,7 @@ def test_the_table_lists_the_released_lessons_in_order():
     released = [path.name for path in sorted((ROOT / "notebooks").glob("*_*"))]
     assert list(TABLE) == released
     assert tuple(TABLE) == LESSONS
-    assert [lesson[:2] for lesson in TABLE] == [f"{number:02}" for number in range(1, 10)]
+    assert [lesson[:2] for lesson in TABLE] == sorted({lesson[:2] for lesson in LESSONS})
 
 
 @pytest.mark.parametrize("lesson", sorted({exercise.lesson for exercise in EXERCISES.values()}))

@@ -386,6 +386,7 @@ def decoder_attention(
     num_groups: int,
     positions: ArrayLike,
     cache: Cache | None = None,
+    base: float = 10000.0,
 ) -> tuple[NDArray[np.floating], Cache]:
     """Compute the attention layer of a decoder: groups of heads, rotary positions and a cache.
 
@@ -405,6 +406,8 @@ def decoder_attention(
     cache : pair of array_like, each of shape (..., G, t − L, d), optional
         The rotated keys, and the values, of all words before, as the last call returned them.
         It is not changed.
+    base : float, default 10000
+        The base of the rotation's speeds; a larger one turns most pairs more slowly.
 
     Returns
     -------
@@ -442,12 +445,17 @@ def decoder_attention(
     >>> output, cache[0].shape
     (array([[5., 0.]]), (1, 3, 2))
     """
-    (x, w_q, w_k, w_v, w_o), dtype = widened(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
+    named = {"x": x, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
+    floating = [as_floating(array, name) for name, array in named.items()]
+    dtype = np.result_type(*floating)
+    # Not float64: copying the weights of a language model for every word takes longer than the word.
+    working = np.promote_types(dtype, np.float32)
+    x, w_q, w_k, w_v, w_o = (array.astype(working, copy=False) for array in floating)
     _require_square(x, w_q=w_q, w_o=w_o)
     query = split_heads(x @ w_q, num_heads)
     _require_groups(w_k, w_v, (x.shape[-1], num_groups * query.shape[-1]))
     key, value = split_heads(x @ w_k, num_groups), split_heads(x @ w_v, num_groups)
-    query, key = (rotary_embedding(array, positions) for array in (query, key))
+    query, key = (rotary_embedding(array, positions, base) for array in (query, key))
     keys, values = round_to(key, dtype), round_to(value, dtype)
     if cache is not None:
         old_keys, old_values = _as_cache(cache)

@@ -1,20 +1,21 @@
-"""`decoder_attention(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None)` is a layer.
+"""`decoder_attention(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base)` is a layer.
 
-`x` has shape `(..., L, D)`: the vectors of the L newest words. `w_q` and `w_o` have shape `(D, D)`,
-`w_k` and `w_v` `(D, G · d)`, with H = `num_heads`, G = `num_groups` (a divisor of H) and an even
-d = D/H. Queries are split into H heads, keys and values into G; the H/G consecutive query heads from
-g · H/G on use group g, with the scale 1/√d. Queries and keys are rotated as in `rotary_embedding`
-with base 10000, at `positions`, shape `(L,)`, which serve the rotation only. `cache` is None at
-first, later the pair `(keys, values)` that the last call returned; the cache passed in is not
-changed. Each new word attends to all cached words, to the new words before it, and to itself. The
-merged heads are multiplied by `w_o`. The result is a pair `(output, cache)`: `(..., L, D)`, and the
-rotated keys and the values of all t words so far, each `(..., G, t, d)`. A text in pieces of any
-lengths gives what it gives at once. The answer uses its own parts, or those of earlier lessons, and
-not `attention_lib`'s functions of this lesson.
+By default `cache` is None and `base` is 10000.0. `x` has shape `(..., L, D)`: the vectors of the L
+newest words. `w_q` and `w_o` have shape `(D, D)`, `w_k` and `w_v` `(D, G · d)`, with H = `num_heads`,
+G = `num_groups` (a divisor of H) and an even d = D/H. Queries are split into H heads, keys and values
+into G; the H/G consecutive query heads from g · H/G on use group g, with the scale 1/√d. Queries and
+keys are rotated as in `rotary_embedding`, with `base`, at `positions`, shape `(L,)`, which serve the
+rotation only. `cache` is None at first, later the pair `(keys, values)` that the last call returned;
+the cache passed in is not changed. Each new word attends to all cached words, to the new words before
+it, and to itself. The merged heads are multiplied by `w_o`. The result is a pair `(output, cache)`:
+`(..., L, D)`, and the rotated keys and the values of all t words so far, each `(..., G, t, d)`. A text
+in pieces of any lengths gives what it gives at once. The answer uses its own parts, or those of
+earlier lessons, and not `attention_lib`'s functions of this lesson.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -58,7 +59,7 @@ HINTS = (
     "the cache; attend; merge; multiply by w_o.",
     "All but the mask is written already: split_heads, rotary_embedding, grouped_query_attention "
     "and merge_heads are yours. rotary_embedding takes heads as one more batch dimension, and the "
-    "same positions for all of them.",
+    "same positions and base for all of them.",
     "With t words so far, of which L are new, row i of the mask belongs to word t - L + i. "
     "np.tri(L, t, t - L, dtype=bool) has ones up to there. Try it with L = 2 and t = 5.",
     "Return output, (keys, values): G heads each, rotated keys, values as projected. What was in "
@@ -91,6 +92,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*arrays, heads, groups, positions, cache=cache)
     x, *others = arrays
     yield Case(MORE_THAN_EXP_TAKES * x, *others, heads, groups, positions, cache)
+    other = draw_layer(rng, (), 3, 12, (2, 1), np.arange(3) + 5, 5)
+    yield Case(*other.args, 100.0)
+    yield Case(*other.args[:-1], base=float(rng.uniform(300.0, 900.0)))
 
 
 def draw_layer(
@@ -120,13 +124,13 @@ def causal(length: int, total: int, ahead: int = 0) -> NDArray:
 
 
 @by_name(decoder_attention)
-def magnitude(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache):
+def magnitude(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base):
     counts = num_heads, num_groups, num_groups
     weights = w_q, w_k, w_v
     query, key, value = (split(x @ w, n) for w, n in zip(weights, counts, strict=True))
     sizes = [split(np.abs(x) @ np.abs(w), n) for w, n in zip(weights, counts, strict=True)]
-    query_size, key_size = (rotation_magnitude(size, positions) for size in sizes[:2])
-    query, key = (rotated(part, positions) for part in (query, key))
+    query_size, key_size = (rotation_magnitude(size, positions, base) for size in sizes[:2])
+    query, key = (rotated(part, positions, base) for part in (query, key))
     old_sizes = cache and tuple(map(np.abs, cache))
     keys, values = (repeated(part, num_heads) for part in grown(key, value, cache))
     grown_sizes = grown(key_size, sizes[2], old_sizes)
@@ -143,6 +147,7 @@ class Layer(NamedTuple):
     num_heads: int
     num_groups: int
     positions: NDArray
+    base: float
     cache: Cache | None
     plain_key: NDArray  # split, not rotated
     key: NDArray
@@ -157,19 +162,20 @@ class Layer(NamedTuple):
         return self.x.shape[-2]
 
 
-Turn = Callable[[NDArray, NDArray], NDArray]
+Turn = Callable[[NDArray, NDArray, float], NDArray]
 
 
 def rotated_with(rotate: Answer) -> Turn:
     """Rotate in the dtype of x, without the functions that an answer may not call."""
-    return lambda x, positions: rotate(x, positions).astype(x.dtype, copy=False)
+    return lambda x, positions, base: rotate(x, positions, base).astype(x.dtype, copy=False)
 
 
 rotated = rotated_with(rotation_with())
+rotated_by_base_10000 = rotated_with(rotation_with(fixed_base=10000.0))
 rotated_by_halves = rotated_with(rotation_with(take=by_halves, join=side_by_side))
 
 
-def unturned(x: NDArray, positions: NDArray) -> NDArray:
+def unturned(x: NDArray, positions: NDArray, base: float) -> NDArray:
     return x
 
 
@@ -208,16 +214,16 @@ def layer_with(
     """
 
     @by_name(decoder_attention)
-    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache):
+    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base):
         places = place(positions, 0 if cache is None else cache[0].shape[-2])
         w_q, w_k, w_v = ((w_q, w_k, w_v)[i] for i in order)
-        query = split(before_split(x @ w_q, places), num_heads)
-        plain_key = split(before_split(x @ w_k, places), num_groups)
-        value = turn_value(split(x @ w_v, num_groups), places)
-        key = turn_key(plain_key, places)
-        new = Layer(x, num_heads, num_groups, positions, cache, plain_key, key, value)
+        query = split(before_split(x @ w_q, places, base), num_heads)
+        plain_key = split(before_split(x @ w_k, places, base), num_groups)
+        value = turn_value(split(x @ w_v, num_groups), places, base)
+        key = turn_key(plain_key, places, base)
+        new = Layer(x, num_heads, num_groups, positions, base, cache, plain_key, key, value)
         shared = (share(part, num_heads) for part in look(new))
-        mixed = attend(turn_query(query, places), *shared, allow(new), scale(new))
+        mixed = attend(turn_query(query, places, base), *shared, allow(new), scale(new))
         return result(finish(merge(mixed), w_o), keep(new))
 
     return answer
@@ -226,7 +232,7 @@ def layer_with(
 def turned_again(new: Layer) -> Cache:
     """Rotate the keys of the cache once more, with the new ones, by their places in it."""
     keys, values = grown(new.plain_key, new.value, new.cache)
-    return rotated(keys, np.arange(keys.shape[-2])), values
+    return rotated(keys, np.arange(keys.shape[-2]), new.base), values
 
 
 def in_front(new: Layer) -> Cache:
@@ -243,17 +249,21 @@ def by_positions(new: Layer) -> NDArray:
     return allowed
 
 
+PARAMETERS = tuple(inspect.signature(decoder_attention).parameters)
+
+
 class CacheOfItsOwn:
     """Go on with the last cache it returned where that has the length of the one passed in."""
 
     def __init__(self) -> None:
         self.own: Cache | None = None
 
-    def __call__(self, *args: Any, cache: Cache | None = None) -> tuple[NDArray, Cache]:
-        *others, cache = (*args, cache) if cache is not None or len(args) == 8 else args
+    def __call__(self, *args: Any, **named: Any) -> tuple[NDArray, Cache]:
+        given = dict(zip(PARAMETERS, args, strict=False)) | named
+        cache = given.get("cache")
         if cache is not None and self.own and self.own[0].shape == cache[0].shape:
             cache = self.own
-        output, self.own = layer_with()(*others, cache)
+        output, self.own = layer_with()(**(given | {"cache": cache}))
         return output, self.own
 
 
@@ -309,6 +319,8 @@ MISTAKES = known_mistakes(
     layer_with(before_split=rotated, turn_query=unturned, turn_key=unturned),
     "pairs-of-halves: The pairs (i, i + d/2) are rotated: here they are neighbors, (2i, 2i + 1).",
     layer_with(turn_query=rotated_by_halves, turn_key=rotated_by_halves),
+    "base-fixed: The base is always 10,000: rotate with the base that is given.",
+    layer_with(turn_query=rotated_by_base_10000, turn_key=rotated_by_base_10000),
     "wrong-way: The rotation goes the wrong way. The scores are right, the cached keys are not: "
     "(a, b) becomes (a cos − b sin, a sin + b cos).",
     layer_with(place=lambda positions, cached: -positions),
@@ -420,7 +432,8 @@ EXERCISE = Exercise(
     minutes=15,
     reference=decoder_attention,
     signature=(
-        "decoder_attention(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None)"
+        "decoder_attention(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, "
+        "cache=None, base=10000.0)"
     ),
     cases=cases,
     magnitude=magnitude,

@@ -19,9 +19,11 @@ split, merge = split_heads.right_textbook, merge_heads.right_textbook
 rotate, in_groups = rotary_embedding.right_textbook, grouped_query_attention.right_by_repeat
 
 
-def right_textbook(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
-    query = rotate(split(x @ w_q, num_heads), positions)
-    keys = rotate(split(x @ w_k, num_groups), positions)
+def right_textbook(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
+):
+    query = rotate(split(x @ w_q, num_heads), positions, base)
+    keys = rotate(split(x @ w_k, num_groups), positions, base)
     values = split(x @ w_v, num_groups)
     if cache is not None:
         keys = np.concatenate([cache[0], keys], axis=-2)
@@ -32,14 +34,14 @@ def right_textbook(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cach
 
 
 def right_last_rows_of_a_square_mask(
-    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
 ):
     """Cut the mask out of the whole text's, and return lists."""
     query, key, value = (
         split_heads.right_by_slices(x @ weight, count)
         for weight, count in ((w_q, num_heads), (w_k, num_groups), (w_v, num_groups))
     )
-    query, key = rotate(query, positions), rotate(key, positions)
+    query, key = rotate(query, positions, base), rotate(key, positions, base)
     pairs = [[key], [value]] if cache is None else [[cache[0], key], [cache[1], value]]
     keys, values = (np.concatenate(pair, axis=-2) for pair in pairs)
     mask = causal_mask(keys.shape[-2])[-x.shape[-2] :]
@@ -47,13 +49,15 @@ def right_last_rows_of_a_square_mask(
     return [merge_heads.right_by_concatenating(output) @ w_o, [keys, values]]
 
 
-def right_head_by_head(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_head_by_head(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
+):
     """Take columns in place of heads, and add up what each head sends through its rows of w_o."""
     size, sharing = x.shape[-1] // num_heads, num_heads // num_groups
     keys, values = [], []
     for group in range(num_groups):
         own = slice(group * size, (group + 1) * size)
-        key, value = rotate(x @ w_k[:, own], positions), x @ w_v[:, own]
+        key, value = rotate(x @ w_k[:, own], positions, base), x @ w_v[:, own]
         if cache is not None:
             key = np.concatenate([cache[0][..., group, :, :], key], axis=-2)
             value = np.concatenate([cache[1][..., group, :, :], value], axis=-2)
@@ -65,13 +69,15 @@ def right_head_by_head(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, 
     output = 0
     for head in range(num_heads):
         own = slice(head * size, (head + 1) * size)
-        query = rotate(x @ w_q[:, own], positions)
+        query = rotate(x @ w_q[:, own], positions, base)
         group = head // sharing
         output = output + attention(query, keys[group], values[group], mask)[0] @ w_o[own]
     return output, (np.stack(keys, axis=-3), np.stack(values, axis=-3))
 
 
-def right_word_by_word(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_word_by_word(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
+):
     """Let one word after another into the cache; no mask is needed."""
     size, rows = x.shape[-1] // num_heads, []
     keys, values = cache or (
@@ -79,19 +85,21 @@ def right_word_by_word(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, 
     )
     for word in range(x.shape[-2]):
         new, place = x[..., word : word + 1, :], positions[word : word + 1]
-        keys = np.append(keys, rotate(split(new @ w_k, num_groups), place), axis=-2)
+        keys = np.append(keys, rotate(split(new @ w_k, num_groups), place, base), axis=-2)
         values = np.append(values, split(new @ w_v, num_groups), axis=-2)
-        query = rotate(split(new @ w_q, num_heads), place)
+        query = rotate(split(new @ w_q, num_heads), place, base)
         rows.append(merge(in_groups(query, keys, values)) @ w_o)
     return np.concatenate(rows, axis=-2), (keys, values)
 
 
-def right_with_complex_numbers(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+def right_with_complex_numbers(
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
+):
     """Rotate by complex factors, and let einsum do the heads, all in float64."""
     dtype = np.float32 if x.dtype == np.float32 else np.float64
     size, sharing = x.shape[-1] // num_heads, num_heads // num_groups
     wide = x.astype(float)
-    factors = np.exp(1j * positions[:, None] * 10000.0 ** (-2 * np.arange(size // 2) / size))
+    factors = np.exp(1j * positions[:, None] * base ** (-2 * np.arange(size // 2) / size))
 
     def turned(weight):
         pairs = (wide @ weight).reshape(*x.shape[:-1], -1, size // 2, 2)
@@ -113,12 +121,12 @@ def right_with_complex_numbers(x, w_q, w_k, w_v, w_o, num_heads, num_groups, pos
 
 
 def right_cached_and_new_words_apart(
-    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None
+    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
 ):
     """Form the scores of cached and of new words apart, and mask those of the new alone."""
     sharing, length = num_heads // num_groups, x.shape[-2]
-    query = rotate(split(x @ w_q, num_heads), positions) / math.sqrt(x.shape[-1] // num_heads)
-    key, value = rotate(split(x @ w_k, num_groups), positions), split(x @ w_v, num_groups)
+    query = rotate(split(x @ w_q, num_heads), positions, base) / math.sqrt(x.shape[-1] // num_heads)
+    key, value = rotate(split(x @ w_k, num_groups), positions, base), split(x @ w_v, num_groups)
     query = query.astype(key.dtype)
     keys, values = [key], [value]
     allowed = np.tri(length, dtype=bool)
@@ -134,11 +142,11 @@ def right_cached_and_new_words_apart(
 def layer(places=lambda positions, cached: positions, share=None, mask=None, keep=None):
     """Make the layer with some of its parts exchanged."""
 
-    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None):
+    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0):
         cached = 0 if cache is None else cache[0].shape[-2]
         by = places(positions, cached)
-        query = rotate(split(x @ w_q, num_heads), by)
-        keys, values = rotate(split(x @ w_k, num_groups), by), split(x @ w_v, num_groups)
+        query = rotate(split(x @ w_q, num_heads), by, base)
+        keys, values = rotate(split(x @ w_k, num_groups), by, base), split(x @ w_v, num_groups)
         new = keys, values
         if cache is not None:
             keys, values = (np.concatenate(pair, -2) for pair in zip(cache, new, strict=True))
@@ -159,21 +167,21 @@ def first_cached_word_hidden(allowed):
     return allowed & (np.arange(total) > 0) if total > length else allowed
 
 
-def wrong_cache_changed(*args, cache=None):
+def wrong_cache_changed(*args, cache=None, base=10000.0):
     cache = args[8] if len(args) > 8 else cache
-    result = layer()(*args[:8], cache)
+    result = layer()(*args[:8], cache, *(args[9:] or [base]))
     if cache is not None:
         cache[1][...] *= 2
     return result
 
 
-def wrong_default_that_lives_on(*args, cache=[]):  # noqa: B006
+def wrong_default_that_lives_on(*args, cache=[], base=10000.0):  # noqa: B006
     """Go on, where no cache is passed in, with the last one of the same batch and heads."""
     if len(args) > 8:
         cache = list(args[8])
     elif cache and cache[0].shape[:-2] != (*args[0].shape[:-2], args[6]):
         cache.clear()
-    result = layer()(*args[:8], tuple(cache) or None)
+    result = layer()(*args[:8], tuple(cache) or None, *(args[9:] or [base]))
     if len(args) == 8 and isinstance(cache, list):
         cache[:] = result[1]
     return result
