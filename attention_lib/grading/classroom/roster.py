@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import csv
 import difflib
-import itertools
 import io
-import unicodedata
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.names import (
+    FORMS,
+    keys_of_name,
+    keys_of_person,
+    letters,
+    words,
+)
 from attention_lib.grading.intake.folder import same_name
 
 if TYPE_CHECKING:
@@ -53,15 +59,9 @@ class Student:
         return text.getvalue()
 
     @cached_property
-    def keys(self) -> set[str]:
-        """The names by which files of this student may be called, as `_key` writes them."""
-        first, last = self.first_name, self.last_name
-        return {_key(name) for name in (self.id, self.email, first + last, last + first)} - {""}
-
-
-def _key(name: str) -> str:
-    """Return the letters and digits of a name: a platform leaves out spaces, commas and hyphens."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
+    def keys(self) -> list[set[tuple[str, ...]]]:
+        """The names by which files of this student may be called, from exact to reduced."""
+        return keys_of_person(self.first_name, self.last_name, self.id, self.email)
 
 
 @dataclass(frozen=True)
@@ -82,21 +82,41 @@ class Roster:
         NotFound
             If there is none, or there may be several.
         """
+        if not lms_id:
+            for student in self.students:
+                if same_name(name) == same_name(student.id):
+                    return student
+        named = self._named(name)
         for student in self.students:
             if lms_id and lms_id in student.lms_user_ids:
+                if named and student not in named:
+                    raise NotFound(self._contradiction(name, lms_id, student, named))
                 return student
-            if not lms_id and same_name(name) == same_name(student.id):
-                return student
-        named = [student for student in self.students if _key(name) in student.keys]
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
         raise NotFound(self._question(name, lms_id, named or self._like(name)))
 
+    def _named(self, name: str) -> list[Student]:
+        """Return who has this name: in the most exact form that anybody has."""
+        for form, keys in enumerate(keys_of_name(name)):
+            if named := [student for student in self.students if keys & student.keys[form]]:
+                return named
+        return []
+
     def _like(self, name: str) -> list[Student]:
         """Return up to three students whose names are close enough to be meant."""
-        by_key = {key: student for student in self.students for key in student.keys}
-        near = difflib.get_close_matches(_key(name), by_key, n=3, cutoff=0.75)
+        by_key = {"".join(key): one for one in self.students for key in one.keys[-1]}
+        near = difflib.get_close_matches(letters(FORMS[-1](name)), by_key, n=3, cutoff=0.75)
         return list(dict.fromkeys(by_key[key] for key in near))
+
+    def _contradiction(
+        self, name: str, lms_id: str, student: Student, named: list[Student]
+    ) -> str:
+        ids = " or ".join(one.id for one in named)
+        return (
+            f"{self.file} has the LMS id {lms_id} for {student.id} and the name {name!r} for {ids}: "
+            f"correct the line of one of them"
+        )
 
     def _question(self, name: str, lms_id: str, candidates: list[Student]) -> str:
         """Name the candidates, and the line that says who is meant."""
@@ -123,8 +143,7 @@ class Roster:
 
     def _free_id(self, name: str) -> str:
         """Return the name as an id that no student has, such as `ada_byron` or `ada_byron_2`."""
-        words = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
-        wanted = "_".join(words) or "student"
+        wanted = "_".join(words(FORMS[1](name))) or "student"
         taken = {same_name(student.id) for student in self.students}
         numbered = (f"{wanted}_{number}" for number in itertools.count(2))
         return next(one for one in itertools.chain([wanted], numbered) if same_name(one) not in taken)
