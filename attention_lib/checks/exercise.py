@@ -6,12 +6,13 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.patch import ARROW, Patch, patches
 
 Probe = Callable[[Answer, np.random.Generator], str | None]
 LESSONS_ON_PRECISION = ("02_stability", "07_flash", "10_gpu")
@@ -47,23 +48,31 @@ Table = tuple[Any, ...]  # a part of a table of mistakes: headings, each followe
 def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake, ...]:
     """Read a table of mistakes: headings ``"id: sentence"``, each followed by its variants.
 
+    Most variants are patches, written ``"old => new"``, of the function that the table begins with: a
+    plain answer, right and written as a learner writes it. The others are functions.
+
     Raises
     ------
     ValueError
         If a heading has no id, an id is used twice, or an id in `measured` has no heading.
     """
-    variants: dict[str, list[Any]] = {}
-    sentences: dict[str, str] = {}
-    for entry in table:
-        if not isinstance(entry, str):
-            variants[list(variants)[-1]].append(entry)
-            continue
-        id, _, sentence = entry.partition(": ")
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id) or not sentence:
-            raise ValueError(f'Begin "{entry}" with the mistake\'s id, as "last-axis-only: ...".')
-        if id in sentences:
-            raise ValueError(f"Two mistakes of one exercise have the id {id}.")
-        sentences[id], variants[id] = sentence, []
+    plain = table[0] if callable(table[0]) else None
+    id, variants, sentences = "", dict[str, list[Any]](), dict[str, str]()
+    for entry in table[1:] if plain else table:
+        if id and plain and isinstance(entry, str) and ARROW in entry:
+            variants[id].extend(patches(plain, entry, id))
+        elif id and not isinstance(entry, str):
+            is_patch = isinstance(entry, Patch)
+            variants[id].append(replace(entry, mistake=id) if is_patch else entry)
+        else:
+            id, _, sentence = str(entry).partition(": ")
+            if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id) or not sentence:
+                raise ValueError(
+                    f'Begin "{entry}" with the mistake\'s id, as "last-axis-only: ...".'
+                )
+            if id in sentences:
+                raise ValueError(f"Two mistakes of one exercise have the id {id}.")
+            sentences[id], variants[id] = sentence, []
     for id in measured:
         if id not in sentences:
             raise ValueError(f"measured names {id}, which is the id of no mistake above.")

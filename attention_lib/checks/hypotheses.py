@@ -14,6 +14,7 @@ from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.cases import widened_arguments
 from attention_lib.checks.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.patch import Patch
 
 SECONDS = 1.0  # for one call with changed arguments or with two mistakes, as some never end
 
@@ -69,8 +70,9 @@ def called_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
 def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
     """Call a function of this library."""
+    function = variant.function if isinstance(variant, Patch) else variant
     try:
-        return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
+        return Observation(value=exercise.on_cases(function)(*case.args, **case.kwargs))
     except Exception as error:
         return Observation(error=error)
 
@@ -109,14 +111,21 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
     return Hypothesis(known.exercise, sentences, known.variant, change)
 
 
+def is_composable(hypothesis: Hypothesis) -> bool:
+    """Tell whether a known mistake can be made in one answer with another."""
+    return isinstance(hypothesis.variant, Patch) or hasattr(hypothesis.variant, "composed")
+
+
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
-    """Combine two known mistakes in one answer; None if their maker or parts rule that out."""
+    """Combine two known mistakes in one answer; None if both change the same part of it."""
     variant = _made_together(one.variant, other.variant)
     return variant and Hypothesis(one.exercise, (*one.sentences, *other.sentences), variant)
 
 
 @functools.lru_cache(maxsize=8192)
 def _made_together(one: Any, other: Any) -> Any:
+    if isinstance(one, Patch) or isinstance(other, Patch):
+        return one.with_(other) if isinstance(one, Patch) and isinstance(other, Patch) else None
     (make, parts), (other_make, other_parts) = one.composed, other.composed
     same = all(parts[name] is other_parts[name] for name in parts.keys() & other_parts.keys())
     return make(**{**parts, **other_parts}) if make is other_make and same else None

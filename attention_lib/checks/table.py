@@ -23,6 +23,7 @@ from attention_lib.checks.hypotheses import (
     Hypothesis,
     called_once,
     changed_calls,
+    is_composable,
     joined,
     known_mistakes,
     together,
@@ -194,7 +195,7 @@ class Table:
     def together(self) -> list[Hypothesis]:
         """List pairs of known mistakes that explain the first wrong call if one answer makes both."""
         first = self.wrong[0]
-        made = [one for one in self.known if hasattr(one.variant, "composed")]
+        made = [one for one in self.known if is_composable(one)]
         shown = {one for one in made if not self.is_right(one, first)}
         # The other one has no effect then.
         alone = {one for one in shown if self.explains(one, first)}

@@ -1,12 +1,14 @@
 """An exercise is complete: what is missing is named, with the file to edit."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import pytest
 
 import attention_lib
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.patch import Patch
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.contracts import COMMAND, contract_of
 from attention_lib.exercises.ids import FILE, current_id, published_ids
@@ -94,3 +96,12 @@ def test_every_file_of_an_exercise_is_listed(lesson):
         f"Add {', '.join(sorted(files - listed))} to EXERCISES in "
         f"attention_lib/exercises/{folder.name}/__init__.py."
     )
+
+
+def test_patches_and_pairs_of_them_define_functions(exercise):
+    patches = [one for m in exercise.mistakes for one in m.variants if isinstance(one, Patch)]
+    for patch in patches:
+        assert patch.function
+    for one, other in itertools.combinations(patches, 2):
+        both = one.with_(other)
+        assert both is None or both.function
