@@ -5,17 +5,16 @@ A zero weight adds 0. The axis summed over goes away.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.choices import EPSILONS
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
-from attention_lib.exercises.parts.softmax import EPSILONS
 from attention_lib.lessons.scaling import entropy
 from attention_lib.lessons.softmax import softmax
 
@@ -55,77 +54,57 @@ def magnitude(weights: NDArray, axis: int = -1) -> NDArray:
     return (weights * (1.0 + np.abs(logs))).sum(axis=axis)
 
 
-def kept(weights: NDArray) -> NDArray:
-    return weights
+def plain(weights, axis=-1):
+    p = weights
+    inside = np.where(weights > 0, weights, 1.0)
+    terms = p * np.log(inside)
+    result = -np.sum(terms, axis=axis)
+    return result
 
 
-def one_for_zero(weights: NDArray) -> NDArray:
-    return np.where(weights > 0, weights, 1.0)
-
-
-@composable
-def summed(
-    *,
-    factor: Answer = kept,
-    inside: Answer = one_for_zero,
-    log: Answer = np.log,
-    sign: int = -1,
-    along: Callable[[int], int | None] = lambda axis: axis,
-    add: Answer = np.sum,
-) -> Answer:
-    """Sum −p log p, with a step replaced by a wrong one."""
-    return lambda weights, axis=-1: (
-        sign * add(factor(weights) * log(inside(weights)), axis=along(axis))
-    )
-
-
-def small(change: Callable[..., NDArray], epsilon: float) -> Answer:
-    return lambda weights: change(weights, epsilon)
-
+SAFE = "np.where(weights > 0, weights, 1.0)"
 
 MISTAKES = known_mistakes(
+    plain,
     "zero-weight-nan: A weight of 0 gives NaN: log(0) is -inf, and 0 times -inf is NaN. Put a 1 "
     "in place of each 0 before the logarithm.",
-    summed(inside=kept),
+    f"{SAFE} => weights",
     "minus-missing: The minus is missing: logarithms of weights are negative, and so is their sum.",
-    summed(sign=1),
+    "-np => np",
     "bits: This is the entropy in bits: use the natural logarithm, np.log, which gives nats.",
-    summed(log=np.log2),
+    "np.log => np.log2",
     "base-10: This is the entropy with logarithms to base 10: use np.log, which gives nats.",
-    summed(log=np.log10),
+    "np.log => np.log10",
     "whole-array: This is one number for the whole array: each row along axis has its own entropy.",
-    summed(along=lambda axis: None),
+    "axis=axis => axis=None",
     "last-axis-only: You always sum along the last axis: use the axis you are given.",
-    summed(along=lambda axis: -1),
+    "axis=axis => axis=-1",
     "axis-0-only: You always sum along axis 0: use the axis you are given.",
-    summed(along=lambda axis: 0),
+    "axis=axis => axis=0",
     "means: These are means of -p log p: entropy is their sum.",
-    summed(add=np.mean),
+    "sum => mean",
     "terms-not-summed: These are the terms -p log p: add them up along axis.",
-    summed(add=lambda terms, axis: terms),
+    "np.sum(terms, axis=axis) => terms",
     "unweighted-logarithms: Unweighted logarithms are summed: each counts p times, -p log p.",
-    summed(factor=np.ones_like),
-    summed(factor=np.ones_like, inside=kept),
+    "p = weights => p = 1.0",
+    f"p = weights => p = 1.0 && {SAFE} => weights",
     "small-constant: A small constant is added to the weights, or put in place of them: that "
     "changes the entropy. Treat a weight of exactly 0 apart.",
-    *(summed(inside=small(np.add, epsilon)) for epsilon in EPSILONS),
-    *(
-        summed(factor=limited, inside=limited)
-        for limited in (small(np.maximum, epsilon) for epsilon in EPSILONS)
-    ),
-    *(summed(inside=small(np.maximum, epsilon)) for epsilon in EPSILONS),
+    f"{SAFE} => weights + {EPSILONS}",
+    f"p = weights => p = np.maximum(weights, {EPSILONS}) && inside = {SAFE} => inside = p",
+    f"{SAFE} => np.maximum(weights, {EPSILONS})",
     "divided-by-log-n: The entropy is divided by log n: leave it in nats.",
-    lambda weights, axis=-1: entropy(weights, axis) / max(math.log(weights.shape[axis]), 1e-300),
-    lambda weights, axis=-1: entropy(weights, axis) / np.log(weights.shape[axis]),
+    "return result => return result / max(np.log(weights.shape[axis]), 1e-300)",
+    "return result => return result / np.log(weights.shape[axis])",
     "exponential: This is the exponential of the entropy, the effective number of entries: return "
     "the entropy itself.",
-    lambda weights, axis=-1: np.exp(entropy(weights, axis)),
+    "return result => return np.exp(result)",
     "sum-of-squares: This is 1 minus the sum of squares, another measure: entropy sums -p log p.",
-    lambda weights, axis=-1: 1.0 - (weights**2).sum(axis=axis),
+    "return result => return 1.0 - (weights**2).sum(axis=axis)",
     "softmax-of-weights: The weights are put through softmax first: they are weights already.",
-    lambda weights, axis=-1: entropy(softmax(weights, axis), axis),
+    "p = weights => p = weights = softmax(weights, axis)",
     "axis-kept: The summed axis is kept: there is one number for each row, without keepdims.",
-    lambda weights, axis=-1: np.expand_dims(entropy(weights, axis), axis),
+    "axis=axis => axis=axis, keepdims=True",
 )
 
 EXERCISE = Exercise(
