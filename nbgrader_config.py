@@ -103,9 +103,13 @@ c.HTMLExporter.filters = {
     "markdown2html": "attention_lib.grading.pages.display.markdown2html",
     "strip_files_prefix": "attention_lib.grading.pages.display.strip_files_prefix",
 }
-# Formgrader shows the marker a rubric and the model answer below each answer in words, feedback not.
-c.HTMLExporter.preprocessors = ["attention_lib.grading.pages.marking.ShowRubric"]
-c.FeedbackExporter.preprocessors = []
+# Neither shows a picture that a browser would take too long to draw. Formgrader shows the marker a
+# rubric and the model answer below each answer in words, feedback not.
+c.FeedbackExporter.preprocessors = ["attention_lib.grading.pages.pictures.LeaveOutPictures"]
+c.HTMLExporter.preprocessors = [
+    *c.FeedbackExporter.preprocessors,
+    "attention_lib.grading.pages.marking.ShowRubric",
+]
 # Feedback pages have no scripts, so formulas are shown as they were typed.
 c.FeedbackExporter.template_file = "attention_feedback.html.j2"
 c.FeedbackExporter.filters = {

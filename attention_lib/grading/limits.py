@@ -67,6 +67,8 @@ ALL_OUTPUTS = 5_000  # of these together
 # Pages: what feedback shows.
 PIECE_ELEMENTS = 10_000  # tags of one output or Markdown cell; colors of one text
 PIECE_CPU_SECONDS = 1.0  # to render it
+PICTURE_PIXELS = 20_000_000  # of one picture, or of one frame of it
+PAGE_PIXELS = 200_000_000  # of all frames of all pictures of a page
 SUMMARY_CHARACTERS = 500  # of what a check said, in the list at the top of a page
 PAGE_ELEMENTS = 100_000  # after which all else is plain text
 PAGE_PIECES_CPU_SECONDS = 10.0  # likewise

@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from jinja2.runtime import Context
 
@@ -31,6 +32,7 @@ class Budget:
     def __init__(self) -> None:
         self._elements = limits.PAGE_ELEMENTS
         self._seconds = limits.PAGE_PIECES_CPU_SECONDS
+        self._pixels = limits.PAGE_PIXELS
 
     @contextlib.contextmanager
     def piece(self) -> Iterator[None]:
@@ -58,11 +60,26 @@ class Budget:
             raise TooRich("It has more parts than are shown.")
         self._elements -= elements
 
+    def draw(self, pixels: int, times: int) -> None:
+        """Use up the pixels of a picture with so many frames, or raise TooRich."""
+        if pixels > limits.PICTURE_PIXELS:
+            most = limits.PICTURE_PIXELS // 1_000_000
+            raise TooRich(f"It has more than {most} megapixels.")
+        if pixels * times > self._pixels:
+            raise TooRich("It and the pictures above have more pixels than a page shows.")
+        self._pixels -= pixels * times
+
 
 def budget_of(context: Context) -> Budget:
     """Return the budget of the page that is being rendered."""
     resources = context.get("resources")
-    return Budget() if resources is None else resources.setdefault(KEY, Budget())
+    return Budget() if resources is None else budget_in(resources)
+
+
+def budget_in(resources: dict[str, Any]) -> Budget:
+    """Return the budget of the page that has these resources."""
+    budget: Budget = resources.setdefault(KEY, Budget())
+    return budget
 
 
 def require_bounds(html: str) -> None:

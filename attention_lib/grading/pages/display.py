@@ -27,6 +27,7 @@ from attention_lib.grading import limits
 from attention_lib.grading.pages.arranging import PAGE_DATA
 from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
 from attention_lib.grading.pages.marking import link_to_next
+from attention_lib.grading.pages.pictures import ADDRESS, leave_out_pictures
 
 _EXTRA_TAGS = """
     br caption dd del details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr img p pre span sub
@@ -51,7 +52,6 @@ CSS_CALL = re.compile(r"([^\s,:;()]*)\(|\\")
 NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
 # Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
-PICTURE_ADDRESSES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;")
 # Nothing inside is drawn outside of it, or takes a click there.
 CONTAINER = '<div style="contain:paint;overflow:auto">'
 ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors
@@ -89,7 +89,7 @@ def show_html(context: Context, markup: str | bytes) -> Shown:
     if isinstance(markup, Shown):
         return markup
     source = markup.decode() if isinstance(markup, bytes) else str(markup)
-    return _bounded(context, source, lambda: _contained(source))
+    return _bounded(context, source, lambda: _contained(context, source))
 
 
 @pass_context
@@ -98,7 +98,7 @@ def markdown2html(context: Context, source: str) -> Shown:
 
     Markdown that cannot be rendered, or grows too much, is shown as plain text.
     """
-    shown = _bounded(context, source, lambda: _contained(_render(context, source)))
+    shown = _bounded(context, source, lambda: _contained(context, _render(context, source)))
     return Shown(shown + link_to_next(context.get("cell") or {}))
 
 
@@ -107,7 +107,7 @@ def markdown2html_without_math(context: Context, source: str) -> Shown:
     """Render a cell's Markdown for pages without scripts: formulas are shown as TeX."""
 
     def render() -> str:
-        return _contained(_render(context, source, _TexAsCode))
+        return _contained(context, _render(context, source, _TexAsCode))
 
     return _bounded(context, source, lambda: _cached(context, source, render))
 
@@ -185,9 +185,9 @@ def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
     return _lesson_html[key]
 
 
-def _contained(markup: str) -> str:
+def _contained(context: Context, markup: str) -> str:
     require_bounds(markup)
-    return f"{CONTAINER}{clean_html(markup)}</div>"
+    return f"{CONTAINER}{leave_out_pictures(clean_html(markup), budget_of(context))}</div>"
 
 
 class _TexAsCode(IPythonRenderer):
@@ -255,7 +255,7 @@ class _Pictures(dict[str, dict[str, str]]):
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "src":
-        return tag == "img" and value.startswith(PICTURE_ADDRESSES)
+        return tag == "img" and ADDRESS.fullmatch(value) is not None
     value = html.unescape(value)
     if name == "href":
         return tag == "a" and not re.sub(r"[\s\0-\x1f]", "", value).lower().startswith("data:")

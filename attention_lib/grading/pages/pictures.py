@@ -1,0 +1,95 @@
+"""Read the sizes of pictures, and leave out those that a browser would take too long to draw."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import struct
+import warnings
+from typing import Any
+
+from nbconvert.preprocessors import Preprocessor
+from nbformat import NotebookNode
+from PIL import Image
+from traitlets import Bool
+
+from attention_lib.grading.inside.outputs import PICTURE_TYPES
+from attention_lib.grading.pages.budget import Budget, TooRich, budget_in
+
+FORMATS = ("PNG", "JPEG", "GIF")
+SHORTEST = 24  # bytes: what is shorter ends before its size, and a browser draws nothing
+NOT_READ = (  # what Pillow raises for damaged files
+    OSError, ValueError, TypeError, IndexError, SyntaxError, struct.error,
+)  # fmt: skip
+# base64 alone: what else a browser decodes, such as percent signs, is not measured here.
+ADDRESS = re.compile(r"data:image/(?:png|jpeg|gif);base64,([A-Za-z0-9+/=\s]*)", re.ASCII)
+# As a sanitizer writes it: each value in quotes that it does not contain.
+IMG = re.compile(r"""<img(?: [^\s"'=>]+=(?:"[^"]*"|'[^']*'))*(?: /)?>""")
+
+
+class LeaveOutPictures(Preprocessor):
+    """Replaces outputs that are pictures and too large by a sentence, on feedback and formgrader."""
+
+    enabled = Bool(True).tag(config=True)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        budget = budget_in(resources)
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in [kind for kind in PICTURE_TYPES if kind in data]:
+                try:
+                    with budget.piece():
+                        draw(budget, data[kind])
+                except TooRich as why:
+                    del data[kind]
+                    data["text/plain"] = f"[A picture is left out. {why}]"
+        return cell, resources
+
+
+def leave_out_pictures(cleaned: str, budget: Budget) -> str:
+    """Return clean HTML with a sentence in place of each picture that is too large."""
+
+    def shown(tag: re.Match[str]) -> str:
+        try:
+            for text in ADDRESS.findall(tag[0]):
+                draw(budget, text)
+        except TooRich as why:
+            return f"<em>[A picture is left out. {why}]</em>"
+        return tag[0]
+
+    return IMG.sub(shown, cleaned)
+
+
+def draw(budget: Budget, text: str) -> None:
+    """Use up a picture's pixels, or raise TooRich if it may not have so many."""
+    try:
+        content = base64.b64decode(text + "==")
+    except ValueError:
+        raise TooRich("It cannot be read.") from None
+    if len(content) >= SHORTEST:
+        budget.draw(*measure(content))
+
+
+def measure(content: bytes) -> tuple[int, int]:
+    """Return how many pixels a picture has, and how many frames or passes draw them.
+
+    Only headers are read.
+
+    Raises
+    ------
+    TooRich
+        If it is no PNG, JPEG or GIF, or far too large.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+                passes = content.count(b"\xff\xda") if picture.format in ("JPEG", "MPO") else 1
+                return picture.width * picture.height, getattr(picture, "n_frames", 1) * passes
+    except Image.DecompressionBombError:
+        raise TooRich("It has more pixels than are shown.") from None
+    except NOT_READ:
+        raise TooRich("It cannot be read.") from None
