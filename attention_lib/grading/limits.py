@@ -66,6 +66,7 @@ ALL_OUTPUTS = 5_000  # of these together
 
 # Pages: what feedback shows.
 PIECE_ELEMENTS = 10_000  # tags of one output or Markdown cell; colors of one text
+PIECE_FORMULAS = 1_000  # dollar signs of one Markdown cell, where MathJax draws them
 PIECE_CPU_SECONDS = 1.0  # to render it
 PICTURE_PIXELS = 20_000_000  # of one picture, or of one frame of it
 PAGE_PIXELS = 200_000_000  # of all frames of all pictures of a page

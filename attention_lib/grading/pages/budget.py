@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import re
 import time
 from collections import Counter
@@ -20,6 +21,9 @@ TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 NOT_NESTED = frozenset(
     "br col dd dt hr img input li p tbody td tfoot th thead tr wbr".split()  # noqa: SIM905
 )
+
+# A formula that defines its own commands can double itself as often as it likes.
+TEX_DEFINITION = re.compile(r"\\([egx]?def|let|(re)?new(command|environment)|Declare\w+|require)\b")
 
 
 class TooRich(ValueError):
@@ -82,12 +86,12 @@ def budget_in(resources: dict[str, Any]) -> Budget:
     return budget
 
 
-def require_bounds(html: str) -> None:
+def require_bounds(markup: str) -> None:
     """Raise TooRich if HTML has too many tags, or nests them too deeply; it need not be valid."""
-    if html.count("<") > limits.PIECE_ELEMENTS:
+    if markup.count("<") > limits.PIECE_ELEMENTS:
         raise TooRich("It has more parts than are shown.")
     depth, is_open = 0, Counter[str]()
-    for match in TAG.finditer(html):
+    for match in TAG.finditer(markup):
         name = match[2].lower()
         if name in NOT_NESTED:
             continue
@@ -99,3 +103,12 @@ def require_bounds(html: str) -> None:
             depth -= 1
         if depth > 100:
             raise TooRich("It is nested too deeply.")
+
+
+def require_few_formulas(shown: str) -> None:
+    """Raise TooRich if HTML has more formulas than MathJax draws in some seconds."""
+    text = html.unescape(shown)
+    if TEX_DEFINITION.search(text):
+        raise TooRich("It defines commands of TeX.")
+    if text.count("$") + text.count("\\begin") + text.count("\\(") > limits.PIECE_FORMULAS:
+        raise TooRich("It has more formulas than are shown.")

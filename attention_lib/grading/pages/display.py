@@ -25,7 +25,12 @@ from traitlets import List
 
 from attention_lib.grading import limits
 from attention_lib.grading.pages.arranging import PAGE_DATA
-from attention_lib.grading.pages.budget import TooRich, budget_of, require_bounds
+from attention_lib.grading.pages.budget import (
+    TooRich,
+    budget_of,
+    require_bounds,
+    require_few_formulas,
+)
 from attention_lib.grading.pages.marking import link_to_next
 from attention_lib.grading.pages.pictures import ADDRESS, leave_out_pictures
 
@@ -52,8 +57,10 @@ CSS_CALL = re.compile(r"([^\s,:;()]*)\(|\\")
 NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
 # Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
-# Nothing inside is drawn outside of it, or takes a click there.
-CONTAINER = '<div style="contain:paint;overflow:auto">'
+# Nothing inside is drawn outside of it, or takes a click there, and it ends on some screen.
+CONTAINER = '<div{} style="contain:paint;overflow:auto;max-height:20000px">'
+NO_FORMULAS = ' class="tex2jax_ignore"'  # for MathJax, which formgrader has
+SPAN = re.compile(r"[1-9]\d?")  # rows or columns of a table
 ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors
 
 logger = logging.getLogger(__name__)
@@ -89,7 +96,7 @@ def show_html(context: Context, markup: str | bytes) -> Shown:
     if isinstance(markup, Shown):
         return markup
     source = markup.decode() if isinstance(markup, bytes) else str(markup)
-    return _bounded(context, source, lambda: _contained(context, source))
+    return _bounded(context, source, lambda: _contained(context, source, NO_FORMULAS))
 
 
 @pass_context
@@ -98,7 +105,13 @@ def markdown2html(context: Context, source: str) -> Shown:
 
     Markdown that cannot be rendered, or grows too much, is shown as plain text.
     """
-    shown = _bounded(context, source, lambda: _contained(context, _render(context, source)))
+
+    def render() -> str:
+        shown = _contained(context, _render(context, source))
+        require_few_formulas(shown)
+        return shown
+
+    shown = _bounded(context, source, render)
     return Shown(shown + link_to_next(context.get("cell") or {}))
 
 
@@ -185,9 +198,9 @@ def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
     return _lesson_html[key]
 
 
-def _contained(context: Context, markup: str) -> str:
+def _contained(context: Context, markup: str, attributes: str = "") -> str:
     require_bounds(markup)
-    return f"{CONTAINER}{leave_out_pictures(clean_html(markup), budget_of(context))}</div>"
+    return f"{CONTAINER.format(attributes)}{leave_out_pictures(clean_html(markup), budget_of(context))}</div>"
 
 
 class _TexAsCode(IPythonRenderer):
@@ -256,7 +269,11 @@ class _Pictures(dict[str, dict[str, str]]):
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "src":
         return tag == "img" and ADDRESS.fullmatch(value) is not None
+    if len(value) > 1_000:
+        return False
     value = html.unescape(value)
+    if name in ("colspan", "rowspan"):
+        return SPAN.fullmatch(value) is not None
     if name == "href":
         return tag == "a" and not re.sub(r"[\s\0-\x1f]", "", value).lower().startswith("data:")
     if name == "style":
@@ -268,8 +285,6 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
 
 def _is_allowed_style(value: str) -> bool:
     """Tell whether a style fetches nothing, moves nothing out of its place, and is parsed quickly."""
-    if len(value) > 1_000:
-        return False
     if sum(map(value.count, "([{")) > 20 or NEGATIVE.search(value):
         return False
     return all(name.lower() in ALLOWED_CSS_FUNCTIONS for name in CSS_CALL.findall(value))

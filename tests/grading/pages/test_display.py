@@ -191,3 +191,50 @@ def test_text_whose_bytes_are_no_characters_is_shown(show):
         new_output("error", ename="\udc80", evalue="\udc80", traceback=["\udc80"]),
     ]
     assert "text" in show(new_code_cell("'\udc80'", outputs=outputs), new_markdown_cell("\udc80"))
+
+
+FORMULAS = {
+    "def": r"$\def\a{\a\a}\a$",
+    "newcommand": r"$\newcommand{\b}{\a\a}$ $\b$",
+    "an entity": "<div>$&#92;let\\a\\b$</div>",
+    "require": r"$$\require{unicode}$$",
+    "many": "$x$ " * 1_000,
+    "many environments": r"\begin{a}\end{a}" * 1_100,
+    "many in parentheses": r"\\(x\\) " * 2_000,
+}
+
+
+@pytest.mark.parametrize("source", FORMULAS.values(), ids=FORMULAS)
+def test_formulas_that_would_take_mathjax_long_are_shown_as_text(show, source):
+    for cell in (
+        new_markdown_cell(source),
+        new_code_cell("", outputs=[new_output("display_data", {"text/markdown": source})]),
+    ):
+        page = BeautifulSoup(show(cell), "html.parser")
+        assert source in [text.text for text in page.select("pre")]
+
+
+def test_html_of_an_output_has_no_formulas(show):
+    output = new_output("display_data", {"text/html": "<p>$x$</p>"})
+    paragraph = BeautifulSoup(show(new_code_cell("", outputs=[output])), "html.parser").find("p")
+    assert paragraph.parent["class"] == ["tex2jax_ignore"]
+    assert "tex2jax_ignore" not in show(new_markdown_cell("$x$"))
+
+
+def test_tables_have_spans_of_a_table_and_no_title_is_endless():
+    cell = '<td colspan="{0}" rowspan="{0}" title="{1}">x</td>'
+    kept = cell.format(12, "a tip")
+    assert clean_html(f"<table><tbody><tr>{kept}</tr></tbody></table>").count('="12"') == 2
+    for value in ("100", "65534", "1e9", "-1", "0", "&#54;5534"):
+        assert "span" not in clean_html(
+            f"<table><tr>{cell.format(value, 't' * 1_001)}</tr></table>"
+        )
+        assert "title" not in clean_html(f"<p title={'t' * 1_001}>x</p>")
+
+
+def test_tall_content_scrolls_inside_its_cell(show):
+    tall = "<p style='padding:9999999px;font-size:9999em'>x</p><img height=9999999>"
+    output = new_output("display_data", data={"text/html": tall})
+    for cell in (new_markdown_cell(tall), new_code_cell("", outputs=[output])):
+        around = BeautifulSoup(show(cell), "html.parser").find("p", string="x").parent
+        assert "overflow:auto;max-height:20000px" in around["style"]
