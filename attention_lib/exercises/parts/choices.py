@@ -2,3 +2,4 @@
 
 # Small constants, as learners add them or take them for a limit.
 EPSILONS = "{1e-3|1e-4|1e-5|1e-6|1e-7|1e-8|1e-9|1e-10|1e-12}"
+ZERO_OR_EPSILONS = EPSILONS.replace("{", "{0.0|")

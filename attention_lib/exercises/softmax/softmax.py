@@ -9,21 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
+from attention_lib.exercises.parts.choices import EPSILONS, ZERO_OR_EPSILONS
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
-from attention_lib.exercises.parts.softmax import (
-    EPSILONS,
-    cut_to_integers,
-    hard_softmax,
-    in_rows_of_memory,
-    plain_softmax,
-    softmax_with_epsilon,
-    softmax_with_one_maximum,
-)
 from attention_lib.lessons.softmax import softmax
 
 HINTS = (
@@ -58,101 +49,84 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(0.0, 1.0, (6, 1)))
 
 
-def row_sums(numbers: NDArray, axis: int) -> NDArray:
-    return numbers.sum(axis=axis, keepdims=True)
+def plain(scores, axis=-1):
+    powers = np.exp(scores)
+    total = powers.sum(axis=axis, keepdims=True)
+    weights = powers / total
+    return weights
 
 
-@composable
-def divided(
-    power: Answer = np.exp,
-    by: Answer = row_sums,
-    along: Answer = lambda axis: axis,
-    before: Answer = lambda scores, axis: scores,
-    end: Answer = lambda weights, axis: weights,
-) -> Answer:
-    """Divide the exponentials by their sums, with a step replaced by a wrong one."""
-
-    def answer(scores: NDArray, axis: int = -1) -> NDArray:
-        powers = power(before(scores, axis))
-        return end(powers / by(powers, along(axis)), axis)
-
-    return answer
-
-
-def standardized(scores: NDArray, axis: int, epsilon: float) -> NDArray:
-    centered = scores - scores.mean(axis=axis, keepdims=True)
-    return centered / (scores.std(axis=axis, keepdims=True) + epsilon)
-
+MAXIMUM = "scores.max(axis=axis, keepdims=True)"
 
 MISTAKES = known_mistakes(
+    plain,
     "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
-    divided(along=lambda axis: None),
+    "axis=axis => axis=None",
     "last-axis-only: You always take the last axis: use the axis given, sum(axis=axis, ...).",
-    divided(along=lambda axis: -1),
+    "axis=axis => axis=-1",
     "axis-0-only: You always take axis 0: use the axis you are given, sum(axis=axis, ...).",
-    divided(along=lambda axis: 0),
+    "axis=axis => axis=0",
     "axis-1-only: You always take axis 1: use the axis you are given, sum(axis=axis, ...).",
-    divided(along=lambda axis: 1),
+    "axis=axis => axis=1",
     "keepdims-missing: The sums have lost their axis, so they do not line up with the scores: use "
     "keepdims=True.",
-    divided(by=lambda numbers, axis: numbers.sum(axis=axis)),
-    divided(by=lambda numbers, axis: numbers.sum(axis=axis)[..., None]),
-    divided(by=lambda numbers, axis: numbers.sum(axis=axis)[:, None]),
+    ", keepdims=True) => )",
+    ", keepdims=True) => )[{...|:}, None]",
     "one-maximum: The largest score of the whole array is subtracted: a row far below it loses "
     "its digits in float32. Subtract each row's own maximum, along axis, or none.",
-    lambda scores, axis=-1: softmax_with_one_maximum(scores, axis),
+    "(scores) => (scores - scores.max())",
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
-    in_rows_of_memory(softmax),
+    "(scores) => (scores.reshape(-1, scores.shape[axis])) && axis=axis => axis=-1"
+    " && return weights => return weights.reshape(scores.shape)",
     "not-moved-back: The axis is moved and not moved back: the weights must have their axes in the order "
     "of the scores.",
-    divided(end=lambda weights, axis: np.moveaxis(weights, axis, -1)),
-    divided(end=lambda weights, axis: np.swapaxes(weights, axis, -1)),
-    divided(end=lambda weights, axis: np.moveaxis(weights, axis, 0)),
+    "return weights => return np.{moveaxis|swapaxes}(weights, axis, -1)",
+    "return weights => return np.moveaxis(weights, axis, 0)",
     "moved-back-by-swapaxes: swapaxes and moveaxis do not undo each other, as moveaxis shifts the axes "
     "between as well: moveaxis brings back what moveaxis moved, and swapaxes what it swapped.",
-    lambda scores, axis=-1: np.swapaxes(plain_softmax(np.moveaxis(scores, axis, -1)), axis, -1),
-    lambda scores, axis=-1: np.moveaxis(plain_softmax(np.swapaxes(scores, axis, -1)), -1, axis),
+    "(scores) => (np.moveaxis(scores, axis, -1)) && axis=axis => axis=-1"
+    " && return weights => return np.swapaxes(weights, axis, -1)",
+    "(scores) => (np.swapaxes(scores, axis, -1)) && axis=axis => axis=-1"
+    " && return weights => return np.moveaxis(weights, -1, axis)",
     "standardized: The scores are divided by their standard deviation, which changes how far apart they "
     "are, and so the weights: take them as they are.",
-    *(
-        divided(before=lambda scores, axis, e=small: standardized(scores, axis, e))
-        for small in (0.0, *EPSILONS)
-    ),
+    "(scores) => ((scores - scores.mean(axis=axis, keepdims=True))"
+    f" / (scores.std(axis=axis, keepdims=True) + {ZERO_OR_EPSILONS}))",
     "no-exponential: These are scores divided by their sum: take the exponential of each first.",
-    divided(power=np.positive),
+    "np.exp => ",
     "not-divided: These are the exponentials themselves: divide each by the sum of its row.",
-    divided(by=lambda numbers, axis: 1.0),
+    "powers / total => powers",
     "sign-wrong: The exponent has the wrong sign: a larger score gets a larger weight, exp(score).",
-    divided(power=lambda scores: np.exp(-scores)),
+    "np.exp => 1.0 / np.exp",
     "base-2: These are powers of 2: use np.exp, powers of e.",
-    divided(power=np.exp2),
+    "np.exp => np.exp2",
     "base-10: These are powers of 10: use np.exp, powers of e.",
-    divided(power=lambda scores: 10.0**scores),
+    "np.exp => 10.0 ** ",
     "divided-by-largest: You divide by the largest exponential: divide by the sum of the row.",
-    divided(by=lambda numbers, axis: numbers.max(axis=axis, keepdims=True)),
+    "sum => max",
     "divided-by-mean: You divide by the mean of the exponentials: divide by their sum.",
-    divided(by=lambda numbers, axis: numbers.mean(axis=axis, keepdims=True)),
+    "sum => mean",
     "divided-by-scores: You divide by the sum of the scores: divide by that of their exponentials.",
-    lambda scores, axis=-1: np.exp(scores) / scores.sum(axis=axis, keepdims=True),
+    "powers.sum => scores.sum",
     "constant-in-sum: A small constant is added to the sum: the sum of exponentials is never 0, "
     "and with the constant the weights no longer sum to 1. Leave it out.",
-    *(divided(by=lambda numbers, axis, e=small: row_sums(numbers, axis) + e) for small in EPSILONS),
-    *map(lambda e: lambda scores, axis=-1: softmax_with_epsilon(scores, e, axis), EPSILONS),
+    f"/ total => / (total + {EPSILONS})",
+    f"(scores) => (scores - {MAXIMUM}) && / total => / (total + {EPSILONS})",
     "logarithms: These are the logarithms of the weights: return the weights themselves.",
-    lambda scores, axis=-1: np.log(softmax(scores, axis)),
+    "return weights => return np.log(weights)",
     "softmax-twice: Softmax is applied twice: once is enough.",
-    lambda scores, axis=-1: softmax(softmax(scores, axis), axis),
+    "return weights => return softmax(weights, axis)",
     "sigmoids: These are sigmoids, each of one score alone: softmax divides by the row's sum.",
-    lambda scores, axis=-1: 1.0 / (1.0 + np.exp(-scores)),
+    "/ total => / (1.0 + powers)",
     "only-largest: All the weight goes to the largest score: softmax gives each a share, e^score.",
-    lambda scores, axis=-1: (scores == scores.max(axis=axis, keepdims=True)).astype(float),
-    hard_softmax,
+    f"return weights => return (scores == {MAXIMUM}).astype(float)",
+    f"np.exp(scores) => (scores == {MAXIMUM}).astype(float)",
     "rounded: The weights are rounded: return them as they are.",
-    *map(lambda n: lambda scores, axis=-1: softmax(scores, axis).round(n), (2, 3, 4, 6, 8)),
+    "return weights => return weights.round({2|3|4|6|8})",
     "cut-to-integers: For integer scores the weights are cut to whole numbers: an array of "
     "integers holds no others. Make a float array.",
-    cut_to_integers(softmax),
+    "return weights => return weights.astype(scores.dtype)",
 )
 
 EXERCISE = Exercise(
