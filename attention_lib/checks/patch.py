@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import itertools
 import linecache
+import math
 import re
 import sys
 import textwrap
@@ -19,6 +20,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+
+import attention_lib
 
 AND, ARROW = " && ", " =>"
 BAR = r"(?<!\s)\|(?!\s)"  # between choices; Python's own | has spaces around it
@@ -28,6 +33,8 @@ CHOICES = re.compile(rf"\{{([^{{}}]*{BAR}[^{{}}]*)\}}")
 @dataclass(frozen=True, eq=False)
 class Patch:
     """An answer with parts of its text replaced, compiled when it is first called.
+
+    The new text may use the names of the answer's module, those of `attention_lib`, np and math.
 
     Parameters
     ----------
@@ -73,14 +80,15 @@ class Patch:
 
     @functools.cached_property
     def function(self) -> Any:
-        """What the patched text defines, with the names of the answer's module.
+        """What the patched text defines.
 
         Raises
         ------
         ValueError
             If the patched text is not valid Python.
         """
-        text, source, names = self.text, _source_of(self.answer), dict(_globals_of(self.answer))
+        text, source = self.text, _source_of(self.answer)
+        names = {**vars(attention_lib), "np": np, "math": math, **_globals_of(self.answer)}
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         name = f"<patched {self.answer.__name__} {digest}>"  # no code: Triton puts it in quotes
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

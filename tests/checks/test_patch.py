@@ -43,6 +43,12 @@ def test_new_text_may_be_empty_or_have_several_lines():
     assert doubled(np.array([0.0, 5.0])) == plain(np.array([0.0, 10.0]))
 
 
+def test_patch_may_use_functions_of_the_library():
+    assert (
+        _patch("return result => return softmax(np.array([result, math.nan]))[0]")(np.zeros(2)) != 0
+    )
+
+
 def test_first_line_of_an_answer_can_be_patched():
     assert _patch("plain(numbers, axis=-1) => plain(numbers, axis=0)")(np.zeros((2, 3))).shape == (
         3,
