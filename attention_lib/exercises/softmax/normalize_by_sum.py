@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
-from attention_lib.lessons.softmax import normalize_by_sum, softmax
+from attention_lib.lessons.softmax import normalize_by_sum
 
 HINTS = (
     "The sum of each row is scores.sum(axis=-1): axis -1 is the last one, however many there are. "
@@ -39,36 +39,35 @@ def magnitude(scores: NDArray) -> NDArray:
     return np.abs(scores / total) * (1 + np.abs(scores).sum(axis=-1, keepdims=True) / np.abs(total))
 
 
-@composable
-def divided(
-    *, total: Answer = np.sum, of: Answer = np.asarray, axis: int = -1, keepdims: bool = True
-) -> Answer:
-    return lambda scores: scores / total(of(scores), axis=axis, keepdims=keepdims)
+def plain(scores):
+    total = scores.sum(axis=-1, keepdims=True)
+    return scores / total
 
 
 MISTAKES = known_mistakes(
+    plain,
     "whole-array: You divide by the sum of the whole array: each row has its own, along axis=-1.",
-    lambda scores: scores / scores.sum(),
+    "axis=-1 => axis=None",
     "total-goes-on: The total goes on from row to row: start at 0 again for each.",
-    lambda scores: scores / np.cumsum(scores.sum(axis=-1)).reshape(*scores.shape[:-1], 1),
+    "scores / total => scores / np.cumsum(total).reshape(total.shape)",
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
-    divided(keepdims=False),
+    ", keepdims=True => ",
     "items-of-first-axis: Each item along the first axis is divided by its own sum: that is a row in a "
     "table alone. Rows lie along the last axis.",
-    lambda scores: np.stack([item / item.sum() for item in scores]),
+    "scores / total => np.stack([item / item.sum() for item in scores])",
     "axis-0: You sum down the columns (axis 0): each row is divided by its own sum, along axis=-1.",
-    divided(axis=0),
+    "axis=-1 => axis=0",
     "divided-by-largest: You divide by the largest score: divide by the sum of the row.",
-    divided(total=np.max),
+    "sum => max",
     "divided-by-mean: You divide by the mean of the row: divide by its sum.",
-    divided(total=np.mean),
+    "sum => mean",
     "absolute-values: You divide by the sum of absolute values: here the plain sum is asked for, "
     "signs and all.",
-    divided(of=np.abs),
+    "= scores => = np.abs(scores)",
     "divided-by-count: You divide by the number of entries: divide by their sum.",
-    lambda scores: scores / scores.shape[-1],
+    "/ total => / scores.shape[-1]",
     "softmax-weights: These are softmax weights, which come next: here divide each row by its sum.",
-    lambda scores: softmax(scores),
+    "scores / total => softmax(scores)",
 )
 
 EXERCISE = Exercise(
