@@ -12,10 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
-from attention_lib.exercises.parts.softmax import divided_by_sum
 from attention_lib.lessons.softmax import softmax, weighted_sum
 
 HINTS = (
@@ -40,52 +39,43 @@ def magnitude(weights: NDArray, values: NDArray) -> NDArray:
     return 2.0 * np.abs(weights) @ np.abs(values)
 
 
-@composable
-def mixed(
-    *,
-    weigh: Answer = lambda weights: weights,
-    turn: Answer = lambda weights: weights,
-    product: Answer = np.matmul,
-    end: Answer = lambda mixture, values: mixture,
-) -> Answer:
-    """Mix the values by the weights, with a step replaced by a wrong one."""
-    return lambda weights, values: end(product(turn(weigh(weights)), values), values)
+def plain(weights, values):
+    rows = weights
+    mixture = rows @ values
+    return mixture
 
 
 MISTAKES = known_mistakes(
+    plain,
     "plain-average: These are plain averages of the values: every value must be weighted first.",
-    lambda weights, values: np.broadcast_to(
-        values.mean(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
-    ),
+    "= weights => = np.ones_like(weights) / values.shape[-2]",
     "plain-sum: The values are summed without their weights: multiply each by its weight first.",
-    lambda weights, values: np.broadcast_to(
-        values.sum(axis=-2, keepdims=True), (*weights.shape[:-1], values.shape[-1])
-    ),
+    "= weights => = np.ones_like(weights)",
     "np-dot: Every batch item of the weights meets every one of the values: @ keeps each with its own.",
-    mixed(product=np.dot),
+    "rows @ values => np.dot(rows, values)",
     "entry-by-entry: Values and weights are multiplied entry by entry: a matrix product sums over "
     "the S keys.",
-    mixed(product=np.multiply),
+    "rows @ => rows *",
     "weights-transposed: The weights are transposed: row i of weights belongs to query i.",
-    mixed(turn=lambda weights: weights.mT),
+    "= weights => = weights.mT",
     "product-reversed: The order is reversed: weights come first, weights @ values.",
-    mixed(product=lambda weights, values: values @ weights),
+    "rows @ values => values @ rows",
     "values-transposed: The values are transposed: keys are already their second-to-last axis.",
-    mixed(product=lambda weights, values: weights @ values.mT),
+    "@ values => @ values.mT",
     "t-reverses-batch: No transpose is needed here: the keys are the last axis of weights already, "
     "and the last but one of values.",
-    mixed(product=lambda weights, values: weights @ values.T),
-    mixed(turn=np.transpose),
+    "@ values => @ values.T",
+    "= weights => = weights.T",
     "softmax-of-weights: The weights are put through softmax again: they are weights already.",
-    mixed(weigh=softmax),
+    "values): => values):\n    weights = softmax(weights)",
     "divided-by-sum: The weights are divided by their sum again: use them as they are.",
-    mixed(weigh=divided_by_sum),
+    "values): => values):\n    weights = weights / weights.sum(axis=-1, keepdims=True)",
     "divided-by-keys: The result is divided by the number of keys: weights say how much of each.",
-    mixed(end=lambda mixture, values: mixture / values.shape[-2]),
+    "return mixture => return mixture / values.shape[-2]",
     "only-largest: Only the value with the largest weight is returned: mix all of them.",
-    lambda weights, values: np.take_along_axis(values, weights.argmax(axis=-1)[..., None], axis=-2),
+    "rows @ values => np.take_along_axis(values, weights.argmax(axis=-1)[..., None], axis=-2)",
     "first-item-only: Only the first batch item is mixed: leading dimensions must be kept.",
-    lambda weights, values: weights[(0,) * (weights.ndim - 2)] @ values[(0,) * (values.ndim - 2)],
+    "rows @ values => rows[(0,) * (rows.ndim - 2)] @ values[(0,) * (values.ndim - 2)]",
 )
 
 EXERCISE = Exercise(
