@@ -108,7 +108,7 @@ def supervise(shell: Shell, settings: Settings, channel: int, commands: int) -> 
     """Start the student's process in new namespaces; interrupt or kill it on command."""
     with _failure_reported(channel):
         _enter_namespaces()
-        usage = Usage(settings.descriptor_bytes, settings.open_files)
+        usage = Usage(settings.memory_bytes, settings.descriptor_bytes, settings.open_files)
     first = os.fork()
     if first == 0:
         with _exit_afterwards():

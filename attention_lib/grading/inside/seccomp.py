@@ -46,7 +46,7 @@ BPF_RETURN = 0x06  # BPF_RET | BPF_K
 # Offsets in struct seccomp_data; of each argument, the lower half.
 CALL_NUMBER, CALL_ARCH = 0, 4
 FIRST_ARGUMENT, SECOND_ARGUMENT, FOURTH_ARGUMENT = 16, 16 + 8, 16 + 3 * 8
-MAP_SHARED, MAP_ANONYMOUS = 0x01, 0x20
+MAP_SHARED, MAP_ANONYMOUS, MAP_HUGETLB = 0x01, 0x20, 0x40000
 # Commands of fcntl(2) that are allowed: those for a descriptor. The others lock files, enlarge pipes
 # or send signals. Nothing limits the kernel memory for file locks.
 FCNTL_COMMANDS = {
@@ -116,8 +116,9 @@ def _step(instruction: int, value: int, if_so: int = 0, if_not: int = 0) -> byte
 ALLOW = _step(BPF_RETURN, SECCOMP_RET_ALLOW)
 REFUSE = _step(BPF_RETURN, SECCOMP_RET_ERRNO | errno.ENOSYS)
 _SHARED = MAP_SHARED | MAP_ANONYMOUS
-_MMAP_RULE = (  # no shared anonymous memory
+_MMAP_RULE = (  # no shared anonymous memory, and no huge pages, which no process is said to have
     _step(BPF_LOAD, FOURTH_ARGUMENT),
+    _step(BPF_JUMP_IF_ANY_BIT, MAP_HUGETLB, 3, 0),
     _step(BPF_AND, _SHARED),
     _step(BPF_JUMP_IF_EQUAL, _SHARED, 1, 0),
     ALLOW,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +39,20 @@ class Usage:
     how many of them there were. Each counts as half of POLL_SECONDS, or many short processes would
     cost nothing. Threads have PIDs too. Together they count at most as the time that has passed on
     all processors.
+
+    Memory that processes share is counted once, also that with which the first one began: what a
+    process began with may have become its own by writing to it, or by running another program.
     """
 
-    def __init__(self, descriptor_bytes: int, most_descriptors: int) -> None:
+    def __init__(self, memory_bytes: int, descriptor_bytes: int, most_descriptors: int) -> None:
         """Begin to count.
 
-        A descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process may
+        The processes may have `memory_bytes`, below which it does not matter how much they share. A
+        descriptor counts as `descriptor_bytes`, the largest buffer of a socket or pipe. A process may
         have `most_descriptors`.
         """
-        self.memory_bytes = 0  # beyond what each process began with
+        self.memory_bytes = 0  # beyond what one process began with
+        self._most_bytes = memory_bytes
         self._descriptor_bytes = descriptor_bytes
         self._most_descriptors = most_descriptors
         self._memory_before = Process.read("self").memory_bytes
@@ -65,13 +71,21 @@ class Usage:
         last_pid, now, seen_before = _last_pid(), time.monotonic(), len(self._ticks)
         created, elapsed = last_pid - self._last_pid, now - self._last_time
         self._last_pid, self._last_time = last_pid, now
-        self.memory_bytes = 0
-        for pid, process in _descendants(first).items():
+        processes = _descendants(first)
+        for pid, process in processes.items():
             self._ticks[pid, process.start] = process.ticks
-            self.memory_bytes += max(0, process.memory_bytes - self._memory_before)
-            self.memory_bytes += self._descriptors(pid) * self._descriptor_bytes
+        descriptors = sum(self._descriptors(pid) for pid in processes) * self._descriptor_bytes
+        processes.pop(first, None)  # which is not the student's, and only waits
+        self.memory_bytes = max(0, self._memory(processes) - self._memory_before) + descriptors
         unseen = max(0, created - (len(self._ticks) - seen_before))
         self._unseen_seconds += min(unseen * POLL_SECONDS / 2, elapsed * PROCESSORS)
+
+    def _memory(self, processes: Mapping[int, Process]) -> int:
+        """Return the memory of processes; what they share is told apart only where it matters."""
+        memory = sum(process.memory_bytes for process in processes.values())
+        if len(processes) < 2 or memory - self._memory_before <= self._most_bytes:
+            return memory
+        return sum(_proportional_memory(pid, process) for pid, process in processes.items())
 
     def _descriptors(self, pid: int) -> int:
         """Count the descriptors of a process; assume the most it may have if they cannot be read."""
@@ -81,6 +95,15 @@ class Usage:
             return self._most_descriptors
         except OSError:  # it has ended
             return 0
+
+
+def _proportional_memory(pid: int, process: Process) -> int:
+    """Return a process's memory with its part of what is shared; all of it if that cannot be read."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return process.memory_bytes
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def _descendants(first: int) -> dict[int, Process]:

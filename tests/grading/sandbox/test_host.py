@@ -405,6 +405,28 @@ def test_supervisor_counts_the_processors_time(sandbox, monkeypatch):
     assert counts[0] > 0.8
 
 
+def test_memory_of_processes_that_hold_no_more_than_they_began_with_is_limited(run):
+    hold = "x = bytearray(b'x') * (40 << 20); import time; time.sleep(60)"
+    start = (
+        "import os, sys, time\n"
+        f"for _ in range(20):\n    if os.fork() == 0: os.execv(sys.executable, ['python', '-S', '-c', {hold!r}])\n"
+    )
+    with pytest.raises(SessionEnded):
+        run(f"{start}time.sleep(60)")
+
+
+def test_processes_may_share_memory(run):
+    wait = "import os, time\nfor _ in range(20):\n    if os.fork() == 0: time.sleep(60)\n"
+    assert run(f"{wait}time.sleep(1); print('still here')") == "still here"
+
+
+@pytest.mark.skipif(unfiltered_processor() != "", reason="this processor has no filter")
+def test_huge_pages_which_no_process_is_said_to_have_are_refused(run):
+    call = "mmap.mmap(-1, 2 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000)"
+    report = f"try: print({call})\nexcept OSError as error: print(error.errno)"
+    assert run(f"import mmap\n{report}") == str(errno.ENOSYS)
+
+
 def test_number_of_processes_is_limited(run):
     bomb = (
         "import os, time\nstarted = 0\ntry:\n    for _ in range(500):\n"
