@@ -70,8 +70,12 @@ c.CourseDirectory.ignore = [
     "*.zip",
 ]
 
-# What students put into an exchange is collected without following their links.
+# What students put into an exchange is collected without following their links. Whoever cannot be
+# collected, or be given a page, does not stop the others.
 c.ExchangeFactory.collect = "attention_lib.grading.nbgrader_plugins.exchange.CollectFiles"
+c.ExchangeFactory.release_feedback = "attention_lib.grading.nbgrader_plugins.exchange.ReleasePages"
+# Where accounts do not have the students' names, owners of folders cannot be checked:
+# c.ExchangeCollect.check_owner = False
 
 # What was handed in is read warily, run in a sandbox, checked from outside it, and written into the
 # gradebook, for `make grade`, `nbgrader autograde` and formgrader's button alike. In between these work

@@ -104,7 +104,7 @@ def is_folder(folder: Folder, name: str) -> bool:
     NotTaken
         If it is a link.
     """
-    return stat.S_ISDIR(_status(folder, name).st_mode)
+    return stat.S_ISDIR(status(folder, name).st_mode)
 
 
 def walk(
@@ -149,6 +149,20 @@ def _is_folder_to_search(folder: Folder, path: PurePosixPath, depth: int) -> boo
     return True
 
 
+def newest_change(top: Path, below: Path, most: int, depth: int) -> float:
+    """Return when a folder or a file in it last changed, as seconds since 1970.
+
+    This is the inode's own time (st_ctime), which no owner of a file can set back. What cannot be
+    looked at does not count. The arguments are those of `walk`.
+    """
+    with opened(top.parent, below) as parent:
+        newest = status(parent, top.name).st_ctime
+    for folder, path, _ in walk(top, below, most, depth):
+        with contextlib.suppress(NotTaken):
+            newest = max(newest, status(folder, path.name).st_ctime)
+    return newest
+
+
 def read_file(folder: Folder, name: str, most: int) -> bytes:
     """Return the content of a file of at most `most` bytes.
 
@@ -157,20 +171,20 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
     NotTaken
         If it is larger (TooLarge), or no regular file, or has a second name (a hard link).
     """
-    status = _status(folder, name)
-    if not stat.S_ISREG(status.st_mode):
+    found = status(folder, name)
+    if not stat.S_ISREG(found.st_mode):
         raise NotTaken("something other than a file")
-    if status.st_nlink > 1:
+    if found.st_nlink > 1:
         raise NotTaken("a file with several names (a hard link)")
     too_large = TooLarge(f"larger than {most / 1_000_000:g} MB")
-    if status.st_size > most:
+    if found.st_size > most:
         raise too_large
     name_or_path, options = folder.at(name)
     with (
         _errors_as_reasons(),
         os.fdopen(os.open(name_or_path, _OPEN_FLAGS, **options), "rb") as file,
     ):
-        if not os.path.samestat(status, os.fstat(file.fileno())):
+        if not os.path.samestat(found, os.fstat(file.fileno())):
             raise NotTaken("something that changed while it was read")
         content = file.read(most + 1)
     if len(content) > most:
@@ -178,14 +192,15 @@ def read_file(folder: Folder, name: str, most: int) -> bytes:
     return content
 
 
-def _status(folder: Folder, name: str) -> os.stat_result:
+def status(folder: Folder, name: str) -> os.stat_result:
+    """Return owner, times and the like of a file or folder that is no link."""
     name_or_path, options = folder.at(name)
     with _errors_as_reasons():
-        status = os.stat(name_or_path, follow_symlinks=False, **options)
-    is_surrogate = getattr(status, "st_reparse_tag", 0) & _NAME_SURROGATE
-    if stat.S_ISLNK(status.st_mode) or is_surrogate:
+        found = os.stat(name_or_path, follow_symlinks=False, **options)
+    is_surrogate = getattr(found, "st_reparse_tag", 0) & _NAME_SURROGATE
+    if stat.S_ISLNK(found.st_mode) or is_surrogate:
         raise NotTaken("a link")
-    return status
+    return found
 
 
 @contextlib.contextmanager

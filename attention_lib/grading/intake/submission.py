@@ -61,6 +61,7 @@ class Submission:
     notes: list[str] = field(default_factory=list)  # what was left out, in whole sentences
     time: datetime | None = None  # when it was handed in, in UTC, if that is known
     time_problem: str | None = None  # one of the notes: why timestamp.txt was not used
+    time_doubt: str = ""  # for the instructor: how it differs from the exchange's
     secret: bytes = b""  # by which nbgrader's exchange finds the student's feedback
 
     def is_copy_of(self, other: Submission) -> bool:
@@ -78,6 +79,7 @@ class Prepared:
     notes: list[str]
     time: datetime | None = None
     time_problem: str | None = None
+    time_doubt: str = ""
     secret: bytes = b""
 
 
@@ -112,6 +114,7 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
         notes,
         time=submission.time,
         time_problem=submission.time_problem,
+        time_doubt=submission.time_doubt,
         secret=submission.secret,
     )
 
@@ -153,7 +156,7 @@ def read_submission(
     `records` are what nbgrader's exchange has of this student and lesson.
     """
     submission = _read_folder(folder, lesson, blank)
-    submission.time = choose_time(
+    submission.time, submission.time_doubt = choose_time(
         submission.time,
         records,
         lambda recorded: submission.is_copy_of(_read_folder(recorded, lesson, blank)),

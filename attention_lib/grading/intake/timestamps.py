@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import defaultdict
@@ -10,9 +11,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from attention_lib.grading.intake.folder import Folder, Missing, NotTaken, read_file
+from attention_lib.grading import limits
+from attention_lib.grading.intake.folder import (
+    Folder,
+    Missing,
+    NotTaken,
+    newest_change,
+    read_file,
+)
 
 TIMESTAMP = "timestamp.txt"
+TIME_TO_COPY = timedelta(minutes=5)  # between the time in a folder's name and its last change
 _FORM = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
     r"( ?(Z|[+-]\d\d:?\d\d|[A-Za-z]+(/[A-Za-z_]+)*))?",
@@ -25,8 +34,48 @@ class Record:
     """What the exchange has of one handing in."""
 
     student: str
-    time: datetime
+    time: datetime  # in the folder's name, which a student may have made up
     folder: Path
+
+    @functools.cached_property
+    def changed(self) -> datetime:
+        """When the folder or a file in it last changed, by an inode's time: no student sets it back."""
+        try:
+            seconds = newest_change(
+                self.folder, self.folder.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
+            )
+        except NotTaken:  # gone meanwhile
+            return self.time
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+    @property
+    def handed_in(self) -> datetime:
+        """When it was handed in: the time in the name, unless the folder was changed at another."""
+        is_honest = abs(self.changed - self.time) <= TIME_TO_COPY
+        return self.time if is_honest else self.changed
+
+    @property
+    def order(self) -> datetime:
+        """When it was handed in, for a comparison with others: moving all changes all of them."""
+        return min(self.time, self.changed)
+
+    def stamped(self, stamp: datetime | None) -> datetime:
+        """Return the time that counts.
+
+        `stamp` is the one that was noted when the work was collected, or that the instructor decided on;
+        what has touched the folder since does not count.
+        """
+        first, last = sorted((self.time, self.changed))
+        return min(stamp, self.handed_in) if stamp and first <= stamp <= last else self.handed_in
+
+    def doubt(self, counted: datetime) -> str:
+        """Say how the time that counts differs from the one in the name, if it does."""
+        if abs(counted - self.time) <= TIME_TO_COPY:
+            return ""
+        return (
+            f"handed in {self.time:%Y-%m-%d %H:%M} by its folder's name, and changed "
+            f"{counted:%Y-%m-%d %H:%M} (UTC), which counts"
+        )
 
 
 def parse_time(text: str) -> datetime | None:
@@ -73,28 +122,30 @@ def write_time(time: datetime) -> str:
 
 
 def choose_time(
-    stamped: datetime | None, records: Sequence[Record], is_copy: Callable[[Path], bool]
-) -> datetime | None:
-    """Return when a work was handed in, in UTC, if that is known.
+    stamp: datetime | None, records: Sequence[Record], is_copy: Callable[[Path], bool]
+) -> tuple[datetime | None, str]:
+    """Return when a work was handed in, in UTC, if that is known, and what is doubtful about it.
 
-    A record of nbgrader's exchange counts before `stamped`, the time in timestamp.txt, which is as good
+    A record of nbgrader's exchange counts before `stamp`, the time in timestamp.txt, which is as good
     as the way by which the folder came. An instructor may have collected a hand-in before the last one.
     So of several records it is the first that `is_copy` finds to hold the work to grade. If none does,
     it is the last.
     """
     if not records:
-        return stamped
-    if len(records) == 1:
-        return records[0].time
-    same = [record.time for record in records if is_copy(record.folder)]
-    return min(same, default=max(record.time for record in records))
+        return stamp, ""
+    same = [record for record in records if len(records) > 1 and is_copy(record.folder)]
+    last = max(records, key=lambda record: record.order)
+    record = min(same or [last], key=lambda record: record.stamped(stamp))
+    time = record.stamped(stamp)
+    return time, record.doubt(time)
 
 
 def find_records(inbound: Path, lesson: str) -> dict[str, list[Record]]:
-    """Return what nbgrader's own exchange holds of a lesson, by student."""
+    """Return what nbgrader's own exchange holds of a lesson, by student as the folders' names say."""
     records: dict[str, list[Record]] = defaultdict(list)
     try:
-        names = os.listdir(inbound)
+        with os.scandir(inbound) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
         return records
     for name in names:

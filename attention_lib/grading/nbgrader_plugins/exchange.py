@@ -1,106 +1,329 @@
-"""Collect submissions from nbgrader's exchange without following links, and read its records."""
+"""Collect from nbgrader's exchange what each student owns there, and release pages one by one.
+
+Any student can write folders of any name and content into the exchange.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import functools
+import glob
+import os
+import re
+import shutil
+import stat
+import sys
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
-from nbgrader.exchange.default import Exchange, ExchangeCollect
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.utils import notebook_hash, rmtree
 
 from attention_lib.grading import limits
-from attention_lib.grading.classroom.course import Course
-from attention_lib.grading.intake.folder import NotTaken, read_file, walk
+from attention_lib.grading.classroom.course import UNNAMED, Course
+from attention_lib.grading.classroom.roster import class_list
+from attention_lib.grading.intake.folder import (
+    Folder,
+    NotTaken,
+    opened,
+    read_file,
+    same_name,
+    status,
+    walk,
+)
+from attention_lib.grading.intake.submission import SECRET_FILE, read_submission
 from attention_lib.grading.intake.timestamps import (
     TIMESTAMP,
     Record,
     find_records,
     read_name,
+    read_time,
     write_time,
 )
+
+if sys.platform != "win32":
+    import pwd
+
+# Errors that stop everybody, and not only the student whose turn it is.
+_EVERYBODYS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
 
 class CollectFiles(ExchangeCollect):
     """Copy what students put into the exchange, where they may still be at work on it.
 
     The instructor copies it, with the instructor's rights: a link to the solution would arrive
-    as the solution. The time in timestamp.txt is the one that the exchange recorded.
+    as the solution. The time in timestamp.txt is the one that counts, whatever the student wrote there.
+    What goes wrong with one student's folder is noted for that student, and the others are collected.
     """
 
     src_records: list[dict[str, Any]]
 
     def init_src(self) -> None:
         """List what to collect: of each student the latest, among folders that are the student's."""
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            self._students = {student.id for student in gradebook.students}
+        lesson = self.coursedir.assignment_id
+        self._own, self._not_taken = own_records(self, self.coursedir, lesson)
+        self._by_folder = {
+            record.folder.name: record for records in self._own.values() for record in records
+        }
+        for student, why in self._not_taken.items():
+            self.log.warning("Passed over for %r: %s", student, why)
         super().init_src()
         self.src_records = [record for record in self.src_records if record["username"]]
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
-        """Read a folder's name. Any student may write a folder of any name into the exchange."""
-        folder = Path(path)
-        record = read_name(folder, self.coursedir.assignment_id)
-        if record is None or not self._is_the_students(record):
-            self.log.warning("Passed over in the exchange, since it is not the student's: %r", path)
-            return {"username": "", "filename": "", "timestamp": datetime.min}
-        return {"username": record.student, "filename": folder.name, "timestamp": record.time}
+        name = os.path.basename(path)
+        if read_name(Path(path), self.coursedir.assignment_id) is None:
+            self.log.warning("Passed over, since its name does not say who and when: %r", path)
+        record = self._by_folder.get(name)
+        if record is None:
+            return {"username": "", "filename": name, "timestamp": datetime.min, "record": None}
+        return {
+            "username": record.student,
+            "filename": name,
+            "timestamp": record.handed_in,
+            "record": record,
+        }
 
-    def _is_the_students(self, record: Record) -> bool:
-        """Tell whether no other student owns a folder. On some hubs one account owns them all."""
-        if record.student.startswith(".") or Course.problem_with_name(record.student):
-            return False
-        try:
-            owner = record.folder.owner()
-        except (KeyError, OSError, NotImplementedError):  # no account, gone, or on Windows
-            return True
-        return not self.check_owner or owner == record.student or owner not in self._students
+    def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        def order(item: dict[str, Any]) -> datetime:
+            return item["record"].order if item["record"] else datetime.min
 
-    def do_copy(self, src: str, dest: str, log: Any = None) -> None:
+        return sorted(records, key=order, reverse=True)
+
+    def copy_files(self) -> None:
+        """Collect one student after the other, and note who was not collected and why."""
+        course, lesson = Course(Path(self.coursedir.root)), self.coursedir.assignment_id
+        reasons: dict[str, str | None] = {item["username"]: None for item in self.src_records}
+        known = {*reasons, *_names_of_class(self.coursedir)}
+        reasons |= {name: why for name, why in self._not_taken.items() if name in known}
+        for record in (item["record"] for item in self.src_records):
+            try:
+                self._collect(record)
+            except (NotTaken, OSError, RuntimeError) as problem:
+                if isinstance(problem, OSError) and problem.errno in _EVERYBODYS:
+                    raise
+                reasons[record.student] = f"its folder in the exchange is {problem}"
+                self.log.error("Not collected for %r: %s", record.student, problem)
+        if not self.src_records:
+            self.log.warning("No submissions of %r to collect", lesson)
+        course.note_not_collected(lesson, reasons)
+
+    def _collect(self, record: Record) -> None:
+        """Copy a student's folder if it is new, or newer than what was collected."""
+        lesson = self.coursedir.assignment_id
+        dest = Path(
+            self.coursedir.format_path(self.coursedir.submitted_directory, record.student, lesson)
+        )
+        time = record.handed_in
+        if dest.is_dir():
+            with opened(dest, dest.parent) as place:
+                stamp, _ = read_time(place)
+            if (
+                stamp
+                and stamp != time
+                and record.stamped(stamp) == stamp
+                and self._has(dest, record)
+            ):
+                time = stamp  # touched since, and not changed
+            if not (
+                (self.update and (stamp is None or time > stamp))
+                or (self.before_duedate and time != stamp)
+            ):
+                self.log.info("There is nothing newer to collect for %r", record.student)
+                return
+        dest.parent.mkdir(parents=True, exist_ok=True)
+        new = dest.with_name(f".{dest.name}.collecting")
+        if new.exists():
+            rmtree(str(new))
         with TemporaryDirectory() as folder:
-            self._copy_files(Path(src), Path(folder, "copy"))
-            record = read_name(Path(src), self.coursedir.assignment_id)
-            if record:
-                Path(folder, "copy", TIMESTAMP).write_text(write_time(record.time))
-            super().do_copy(str(Path(folder, "copy")), dest, log)
+            copy = Path(folder, "copy")
+            self._copy(record, copy)
+            (copy / TIMESTAMP).write_text(write_time(time), encoding="utf-8")
+            self.do_copy(str(copy), str(new))
+        if dest.exists():
+            rmtree(str(dest))
+        new.rename(dest)
+        self.log.info("Collected for %r", record.student)
 
-    def _copy_files(self, src: Path, dest: Path) -> None:
+    def _has(self, dest: Path, record: Record) -> bool:
+        lesson = self.coursedir.assignment_id
+        collected, handed_in = (read_submission(at, lesson) for at in (dest, record.folder))
+        return collected.is_copy_of(handed_in)
+
+    def _copy(self, record: Record, dest: Path) -> None:
         dest.mkdir()
+        src = record.folder
         room = limits.ARCHIVE_UNPACKED_BYTES
+        with opened(src.parent, src.parent) as inbound:
+            owner = status(inbound, src.name).st_uid
         for folder, path, reason in walk(
             src, src.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
         ):
+            if reason and path == PurePosixPath():
+                raise reason  # nothing of it can be read
+            if same_name(path.parts[0]) == TIMESTAMP:
+                continue
             try:
                 if reason:
                     raise reason
-                content = read_file(folder, path.name, min(room, limits.NOTEBOOK_BYTES))
+                content = _read_own(folder, path.name, owner, min(room, limits.NOTEBOOK_BYTES))
+                _write(dest / path, content)
                 room -= len(content)
             except NotTaken as refusal:
                 self.log.warning("Left out of %s as %s: %r", src.name, refusal, str(path))
+
+
+def _read_own(folder: Folder, name: str, owner: int, most: int) -> bytes:
+    """Read a file that whoever handed in the folder owns: others may write into it."""
+    if status(folder, name).st_uid != owner:
+        raise NotTaken("a file of another account")
+    return read_file(folder, name, most)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as problem:
+        if problem.errno in _EVERYBODYS:
+            raise
+        raise NotTaken(f"of a name that cannot be written here ({problem.strerror})") from None
+
+
+class ReleasePages(ExchangeReleaseFeedback):
+    """Give back feedback pages, each as far as it can be; who gets none is named."""
+
+    def copy_files(self) -> None:
+        course = self.coursedir
+        form = course.format_path(
+            course.feedback_directory, "(?P<student>.*)", course.assignment_id, escape=True
+        )
+        for folder in sorted(glob.glob(self.src_path)):
+            match = re.fullmatch(form, folder, re.DOTALL)
+            student = match["student"] if match else folder
+            if student in course.student_id_exclude.split(","):
                 continue
-            (dest / path).parent.mkdir(parents=True, exist_ok=True)
-            (dest / path).write_bytes(content)
+            try:
+                self._release(Path(folder))
+            except (OSError, ValueError) as problem:
+                if isinstance(problem, OSError) and problem.errno in _EVERYBODYS:
+                    raise
+                self.log.warning("No page is released for %r: %s", student, problem)
+
+    def _release(self, folder: Path) -> None:
+        pages = list(folder.glob("*.html"))
+        secret = self._secret(folder) if pages else ""
+        for page in pages:
+            name = notebook_hash(secret=secret, notebook_id=page.stem)
+            unfinished = Path(self.dest_path, f"{name}-tmp.html")
+            shutil.copy(page, unfinished)
+            unfinished.replace(Path(self.dest_path, f"{name}.html"))
+            self.log.info("Feedback released: %s", page)
+
+    @staticmethod
+    def _secret(folder: Path) -> str:
+        """Return the secret by which a student finds the page."""
+        try:
+            secret = (folder / SECRET_FILE).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            secret = ""
+        except UnicodeDecodeError:
+            raise ValueError(f"{SECRET_FILE} in the hand-in is not text") from None
+        if not secret:
+            raise ValueError(f"there is no {SECRET_FILE} in the hand-in, as the exchange writes it")
+        return secret
 
 
 def exchange_records(course: CourseDirectory, lesson: str) -> Mapping[str, list[Record]]:
-    """Return what nbgrader's own exchange recorded of a lesson, by student."""
-    inbound = _inbound(course)
-    return {} if inbound is None else find_records(inbound, lesson)
+    """Return what nbgrader's own exchange holds of a lesson, by the student who owns it."""
+    collect = _collector(course)
+    return own_records(collect, course, lesson)[0] if collect else {}
+
+
+def own_records(
+    collect: ExchangeCollect, course: CourseDirectory, lesson: str
+) -> tuple[dict[str, list[Record]], dict[str, str]]:
+    """Find the folders of a lesson in the exchange that are those of the students whom they name.
+
+    A folder is a student's if the account of the student's name owns it. Where one account owns all
+    folders, owners say nothing: there is no hub, or all its servers run as one account.
+
+    Return them by student, and by student named why another one was passed over.
+    """
+    inbound = Path(collect.root, course.course_id, "inbound")
+    found = _look_at(inbound)
+    owners = {name: one.st_uid for name, one in found.items() if stat.S_ISDIR(one.st_mode)}
+    anyone = not collect.check_owner or _one_for_all(set(owners.values()), course)
+    account = functools.cache(_account)
+    own: dict[str, list[Record]] = {}
+    not_taken: dict[str, str] = {}
+    for name in found.keys() - owners.keys():
+        if record := read_name(inbound / name, lesson):
+            not_taken[record.student] = "what bears this name in the exchange is no folder"
+    for student, records in find_records(inbound, lesson).items():
+        if student.startswith(".") or Course.problem_with_name(student):
+            continue
+        for record in records:
+            owner = account(owners.get(record.folder.name))
+            if anyone or owner == student:
+                own.setdefault(student, []).append(record)
+            else:
+                not_taken[student] = f"a folder of this name in the exchange belongs to {owner}"
+    return {student: _newest(records) for student, records in own.items()}, not_taken
+
+
+def _newest(records: list[Record]) -> list[Record]:
+    """Return as many as are compared: one student may have filled the exchange with folders."""
+    return sorted(records, key=lambda record: record.time)[-limits.EXCHANGE_FOLDERS :]
+
+
+def _look_at(inbound: Path) -> dict[str, os.stat_result]:
+    """Return what is in the exchange, by name; no link is followed."""
+    found: dict[str, os.stat_result] = {}
+    with contextlib.suppress(OSError), os.scandir(inbound) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # taken away meanwhile
+                found[entry.name] = entry.stat(follow_symlinks=False)
+    return found
+
+
+def _one_for_all(owners: set[int], course: CourseDirectory) -> bool:
+    """Tell whether one account owns all folders, and is no student's who was the first to hand in."""
+    if len(owners) != 1:
+        return False
+    (owner,) = owners
+    return owner == os.geteuid() or _account(owner) not in _names_of_class(course)
+
+
+def _names_of_class(course: CourseDirectory) -> set[str]:
+    with Gradebook(course.db_url, course.course_id or UNNAMED) as gradebook:
+        return {one.id for one in class_list(Course(Path(course.root)), gradebook)}
+
+
+def _account(user: int | None) -> str:
+    """Return the name of an account, or what to call one without."""
+    try:
+        return pwd.getpwuid(user).pw_name if user is not None else "nobody any more"
+    except (KeyError, OverflowError):
+        return f"account {user}, which has no name here"
 
 
 def has_inbound(course: CourseDirectory) -> bool:
     """Tell whether students can hand in by an exchange."""
-    inbound = _inbound(course)
-    return inbound is None or inbound.is_dir()
+    collect = _collector(course)
+    return collect is None or Path(collect.root, course.course_id, "inbound").is_dir()
 
 
-def _inbound(course: CourseDirectory) -> Path | None:
-    """Return nbgrader's own folder for hand-ins; None where the exchange is of another kind."""
+def _collector(course: CourseDirectory) -> ExchangeCollect | None:
+    """Return nbgrader's own collector; None where the exchange is of another kind."""
     collect = ExchangeFactory(parent=course).collect
-    if not issubclass(collect, Exchange):
-        return None
-    return Path(collect(coursedir=course, parent=course).root, course.course_id, "inbound")
+    return (
+        collect(coursedir=course, parent=course) if issubclass(collect, ExchangeCollect) else None
+    )

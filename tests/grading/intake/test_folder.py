@@ -12,6 +12,7 @@ from attention_lib.grading.intake.folder import (
     NotTaken,
     is_folder,
     names,
+    newest_change,
     opened,
     read_file,
 )
@@ -116,6 +117,23 @@ def test_names_are_sorted_and_limited(untrusted):
         (untrusted.path / name).write_text("")
     assert names(untrusted, most=3) == ["a", "b", "c"]
     assert len(names(untrusted, most=2)) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no time of the last change")
+def test_newest_change_is_that_of_an_inode_and_follows_no_link(untrusted, tmp_path):
+    top = untrusted.path
+    (top / "in").mkdir()
+    (top / "in" / "file").write_text("")
+    os.utime(top / "in" / "file", (0, 0))
+    (top / "link").symlink_to(tmp_path / "later")
+    os.utime(top, (0, 0))
+    (tmp_path / "later").write_text("")
+    newest = max(path.stat().st_ctime for path in (top, top / "in" / "file"))
+    assert newest_change(top, tmp_path, 10, 5) == newest
+    (top / "in" / "file").chmod(0o600)
+    assert newest_change(top, tmp_path, 10, 5) == (top / "in" / "file").stat().st_ctime
+    (top / "in" / "file").unlink()
+    assert newest_change(top, tmp_path, 10, 5) == top.stat().st_ctime
 
 
 @pytest.mark.parametrize("part", ["student", "lesson"])

@@ -2,13 +2,15 @@
 
 import json
 import os
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import notebook_hash
 
+from attention_lib.grading.intake import timestamps
 from attention_lib.grading.intake.submission import prepare, read_submission
 from tests.grading.sample_class import LESSONS, Classroom, make_lean_course, quietly
 
@@ -24,7 +26,17 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory) -> Classroom:
+def room(tmp_path_factory) -> Iterator[Classroom]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timestamps, "newest_change", change_at_the_time_in_the_name)
+        yield make_room(tmp_path_factory)
+
+
+def change_at_the_time_in_the_name(folder, *_):
+    return timestamps.read_name(folder, LESSON).time.replace(tzinfo=UTC).timestamp()
+
+
+def make_room(tmp_path_factory) -> Classroom:
     course = make_lean_course(tmp_path_factory.mktemp("course"), LESSON)
     config = course.root / "nbgrader_config.py"
     exchange = tmp_path_factory.mktemp("exchange")

@@ -1,4 +1,4 @@
-"""Collecting from nbgrader's exchange, and the time of what is collected."""
+"""Collecting from nbgrader's exchange, the time of what is collected, and releasing pages."""
 
 from __future__ import annotations
 
@@ -178,23 +178,6 @@ def test_forged_time_is_not_collected(student):
         student.collect()
         assert parse_time((student.collected / "timestamp.txt").read_text()) == time
         shutil.rmtree(student.collected)
-
-
-def test_folder_of_a_wrong_name_or_owner_does_not_come_in_another_ones_place(student, monkeypatch):
-    """Every student can write into the exchange's folder."""
-    student.submit("first")
-    for name in (f"{student.name}+{LESSON}+tomorrow", f"..+{LESSON}+2020-01-01 00:00:00 UTC"):
-        (student.inbound.parent / name).mkdir()
-    forged = student.inbound.parent / f"{student.name}+{LESSON}+2030-01-01 00:00:00 UTC+x"
-    put(forged, NOTEBOOK)
-    monkeypatch.setattr(
-        Path, "owner", lambda path: "mallory" if path == forged else path.name.partition("+")[0]
-    )
-    with Course(Path(student.settings.CourseDirectory.root)).gradebook() as gradebook:
-        quietly(gradebook.update_or_create_student, "mallory")
-    student.collect(check_owner=True, student_id="")
-    assert (student.collected / NOTEBOOK).read_text() == "first"
-    assert not (student.collected.parents[2] / LESSON).exists()
 
 
 def forged_time(path):
