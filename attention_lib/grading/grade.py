@@ -138,7 +138,9 @@ def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Resul
             note = f"not in {course.shown(course.roster)}"
         elif student is not None and lesson in student.excused:
             note = "excused"
-        notes = "; ".join(note for note in (result.note, note) if note)
+        why = refused.get(result.student)
+        also = f"something was handed in and not collected: {why}" if why else ""
+        notes = "; ".join(note for note in (result.note, note, also) if note)
         whole.append(replace(result, note=notes))
     for student in students.values():
         if course.autograded(lesson, student.id).is_file():
