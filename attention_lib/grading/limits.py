@@ -75,6 +75,7 @@ PAGE_PIXELS = 200_000_000  # of all frames of all pictures of a page
 SUMMARY_CHARACTERS = 500  # of what a check said, in the list at the top of a page
 PAGE_ELEMENTS = 100_000  # after which all else is plain text
 PAGE_PIECES_CPU_SECONDS = 10.0  # likewise
+PAGE_FORMULAS = 10_000  # likewise
 PAGE_CPU_SECONDS = 60.0  # after which a page shows points alone, as after the next two
 PAGE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
 PAGE_WALL_SECONDS = 240.0  # after which its process is killed

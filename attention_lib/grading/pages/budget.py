@@ -37,6 +37,7 @@ class Budget:
         self._elements = limits.PAGE_ELEMENTS
         self._seconds = limits.PAGE_PIECES_CPU_SECONDS
         self._pixels = limits.PAGE_PIXELS
+        self._formulas = limits.PAGE_FORMULAS
 
     @contextlib.contextmanager
     def piece(self) -> Iterator[None]:
@@ -73,6 +74,16 @@ class Budget:
             raise TooRich("It and the pictures above have more pixels than a page shows.")
         self._pixels -= pixels * times
 
+    def typeset(self, shown: str) -> None:
+        """Use up the formulas in HTML that MathJax will draw, or raise TooRich."""
+        text = html.unescape(shown)
+        if TEX_DEFINITION.search(text):
+            raise TooRich("It defines commands of TeX.")
+        signs = text.count("$") + text.count("\\begin") + text.count("\\(")
+        if signs > min(limits.PIECE_FORMULAS, self._formulas):
+            raise TooRich("It has more formulas than are shown.")
+        self._formulas -= signs
+
 
 def budget_of(context: Context) -> Budget:
     """Return the budget of the page that is being rendered."""
@@ -103,12 +114,3 @@ def require_bounds(markup: str) -> None:
             depth -= 1
         if depth > 100:
             raise TooRich("It is nested too deeply.")
-
-
-def require_few_formulas(shown: str) -> None:
-    """Raise TooRich if HTML has more formulas than MathJax draws in some seconds."""
-    text = html.unescape(shown)
-    if TEX_DEFINITION.search(text):
-        raise TooRich("It defines commands of TeX.")
-    if text.count("$") + text.count("\\begin") + text.count("\\(") > limits.PIECE_FORMULAS:
-        raise TooRich("It has more formulas than are shown.")

@@ -29,7 +29,6 @@ from attention_lib.grading.pages.budget import (
     TooRich,
     budget_of,
     require_bounds,
-    require_few_formulas,
 )
 from attention_lib.grading.pages.marking import link_to_next
 from attention_lib.grading.pages.pictures import ADDRESS, leave_out_pictures
@@ -108,7 +107,7 @@ def markdown2html(context: Context, source: str) -> Shown:
 
     def render() -> str:
         shown = _contained(context, _render(context, source))
-        require_few_formulas(shown)
+        budget_of(context).typeset(shown)
         return shown
 
     shown = _bounded(context, source, render)

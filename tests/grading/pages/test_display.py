@@ -214,6 +214,12 @@ def test_formulas_that_would_take_mathjax_long_are_shown_as_text(show, source):
         assert source in [text.text for text in page.select("pre")]
 
 
+def test_formulas_of_a_page_are_bounded(show, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_FORMULAS", 20)
+    page = show(*[new_markdown_cell("$x$ and $y$") for _ in range(8)])
+    assert page.count("It has more formulas than are shown.") == 3
+
+
 def test_html_of_an_output_has_no_formulas(show):
     output = new_output("display_data", {"text/html": "<p>$x$</p>"})
     paragraph = BeautifulSoup(show(new_code_cell("", outputs=[output])), "html.parser").find("p")
