@@ -16,7 +16,7 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
 from attention_lib.grading.classroom.roster import class_list, read_roster
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import printable, shown_name
 
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
 
@@ -160,7 +160,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
         has_none = result.failed or result.absent
         points = ["-" if has_none else _number(result.points.get(name)) for name in most]
         total = "-" if has_none else f"{result.total:g}"
-        rows.append([printable(result.student), *points, total, printable(result.note)])
+        rows.append([shown_name(result.student), *points, total, printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -173,7 +173,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 
 def summary(results: list[Result]) -> str:
     """Say in a line how many there are, and who or what needs attention."""
-    failed = [printable(result.student) for result in results if result.failed]
+    failed = [shown_name(result.student) for result in results if result.failed]
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None
     )
@@ -184,7 +184,7 @@ def summary(results: list[Result]) -> str:
     if absent:
         students: dict[str, list[str]] = {}  # by why they are absent
         for one in absent:
-            students.setdefault(one.note, []).append(printable(one.student))
+            students.setdefault(one.note, []).append(shown_name(one.student))
         groups = (f"{' '.join(names)} ({note})" for note, names in students.items())
         sentences.append(f"Absent: {', '.join(groups)}.")
     if waiting:

@@ -6,10 +6,39 @@ import itertools
 import unicodedata
 from collections.abc import Sequence
 
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # printable, but nothing is drawn
+
 
 def printable(text: str) -> str:
     """Return a text without characters that steer the terminal, and with few marks on each."""
     return few_marks("".join(c if c.isprintable() else "?" for c in text))
+
+
+def escaped(text: str) -> str:
+    """Return a text with each character that is not drawn, or reorders others, as Python writes it.
+
+    So two names that look alike do not pass for one.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return few_marks("".join(map(_escaped, text)))
+
+
+def _escaped(character: str) -> str:
+    if unicodedata.category(character) == "Zs":  # any space, as of East Asian names
+        return " "
+    if character.isprintable() and character not in BLANK:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shown_name(name: str, most: int = 40) -> str:
+    """Return a name, escaped and cut in the middle: a long one would widen a whole table."""
+    shown = escaped(name)
+    if len(shown) <= most:
+        return shown
+    head, tail = most // 2, (most - 1) // 2
+    return f"{shown[:head]}…{shown[-tail:]}"
 
 
 def first_few(names: Sequence[str], most: int) -> str:

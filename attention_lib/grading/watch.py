@@ -11,7 +11,7 @@ import warnings
 from attention_lib.grading.batch.workers import cores
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result, grade
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import printable, shown_name
 
 PAUSE_SECONDS = 20.0  # between two looks
 
@@ -40,7 +40,8 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
     for result in new:
         points = "not graded" if result.failed else f"{result.total:g} of {sum(most.values()):g}"
         note = f" ({result.note})" if result.note else ""
-        print(printable(f"{time.strftime('%H:%M')} {result.student}: {points}{note}"), flush=True)
+        name = shown_name(result.student)
+        print(printable(f"{time.strftime('%H:%M')} {name}: {points}{note}"), flush=True)
     return {result.student: result for result in results}
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from attention_lib.checks.panel import COLORS
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport
 from attention_lib.grading.report.text import WORDS, attendance, counts
+from attention_lib.grading.terminal import shown_name
 
 FILLS = {**COLORS, NOT_CHECKED: "#999999"}
 STYLE = """
@@ -55,13 +56,18 @@ def _exercise(report: ClassReport, exercise: str) -> str:
     rows = [
         f'<tr><td class="number">{len(students)}</td><td>{html.escape(finding.sentence)} '
         f"<code>{html.escape(finding.mistake)}</code></td>"
-        f"<td>{html.escape(', '.join(students))}</td></tr>"
+        f"<td>{', '.join(map(_name, students))}</td></tr>"
         for finding, students in report.groups(exercise)
     ]
     if rows:
         head = "<tr><th>Students</th><th>What the check says</th><th>Who</th></tr>"
         parts.append(f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>")
     return "".join(parts)
+
+
+def _name(student: str) -> str:
+    """Write a student's name, which may be written from right to left, apart from its neighbors."""
+    return f"<bdi>{html.escape(shown_name(student))}</bdi>"
 
 
 def _outcome_bar(report: ClassReport, exercise: str) -> str:

@@ -7,7 +7,7 @@ import textwrap
 
 from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Finding
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import printable, shown_name
 
 OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere
 WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outcomes
@@ -26,7 +26,7 @@ def as_text(report: ClassReport) -> str:
         lines += ["", f"{exercise}: {counts(report, exercise)}"]
         groups = report.groups(exercise)
         for finding, students in groups[:MOST_GROUPS]:
-            text = f"{len(students):4}  {short(finding)}: {' '.join(map(printable, students))}"
+            text = f"{len(students):4}  {short(finding)}: {' '.join(map(shown_name, students))}"
             lines += textwrap.wrap(text, width, subsequent_indent=" " * 6)
         if len(groups) > MOST_GROUPS:
             lines.append(f"      and {len(groups) - MOST_GROUPS} more kinds, on the page")
@@ -39,7 +39,7 @@ def attendance(report: ClassReport) -> str:
     groups = {"late": report.late, "without an answer that ran": report.never_ran}
     for words, students in {**report.away, **groups}.items():
         if students:
-            names = ", ".join(map(printable, students))
+            names = ", ".join(map(shown_name, students))
             parts.append(f"{len(students)} {words} ({names})")
     return "; ".join(parts) + "."
 
