@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from attention_lib.grading.batch.workers import Workers, cores, preload
-from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
 from attention_lib.grading.classroom.roster import class_list, read_roster
@@ -85,8 +85,10 @@ def grade(
             ) as workers:
                 batch.run(plan, workers, again)
             standings = batch.standings()
+    collected = course.collected(lesson)
     return points_of_lesson(course, lesson), [
-        _result(student, standings, journal, batch.failures) for student in students
+        _result(student, standings, journal, batch.failures, collected.get(student, []))
+        for student in students
     ]
 
 
@@ -104,12 +106,18 @@ def _is_released(course: Course, lesson: str) -> bool:
 
 
 def _result(
-    student: str, standings: dict[str, Standing], journal: Journal, failures: dict[str, str]
+    student: str,
+    standings: dict[str, Standing],
+    journal: Journal,
+    failures: dict[str, str],
+    collected: list[str],
 ) -> Result:
     if student in failures:
         return Result(student, note=failures[student], failed=True)
     standing = standings[student]
     notes = [journal.entries.get(student, Entry()).note, _lateness(standing)]
+    is_known = standing.late or standing.extension  # nbgrader's times say more than a mark
+    notes += [note for note in collected if not (is_known and note == LATE_MARK)]
     if standing.in_doubt:
         doubtful = [name.removeprefix("check_") for name in standing.in_doubt]
         notes.append(f"look again at your mark for {', '.join(doubtful)}")

@@ -29,6 +29,7 @@ DOWNLOADS = 5_000  # files and folders
 ARCHIVE_BYTES = 100_000_000
 ARCHIVE_UNPACKED_BYTES = 70_000_000  # of all files in it
 ARCHIVE_ENTRIES = 2_000
+ARCHIVES_IN_ARCHIVES = 3  # which are unpacked where there is nothing else
 EXPORT_BYTES = 4_000_000_000  # of a learning platform's export of a whole class
 EXPORT_ENTRIES = 50_000
 

@@ -28,6 +28,7 @@ CLASS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FOR_PATTERNS = "*?[]"  # nbgrader reads these as a pattern, and would find other folders too
 ANY = "*"  # in place of a student's name: all of them
 UNNAMED = "default_course"  # nbgrader's name for a course without an id
+LATE_MARK = "late, as the platform marks it"  # among the notes on what was collected
 NOBODY = "."  # in place of a student's name: the folders that belong to none
 
 
@@ -238,6 +239,17 @@ class Course:
         kept |= {student: why for student, why in reasons.items() if why is not None}
         self._own.mkdir(mode=0o700, exist_ok=True)
         (self._own / f"{lesson}.refused").write_text(json.dumps(kept), encoding="utf-8")
+
+    def collected(self, lesson: str) -> dict[str, list[str]]:
+        """Return, by student, notes on what was collected: late, or which of several notebooks."""
+        path = self._own / f"{lesson}.collected"
+        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+
+    def note_collected(self, lesson: str, notes: dict[str, list[str]]) -> None:
+        """Keep these notes for the table of marks, in place of earlier ones on these students."""
+        self._own.mkdir(mode=0o700, exist_ok=True)
+        kept = {student: own for student, own in (self.collected(lesson) | notes).items() if own}
+        (self._own / f"{lesson}.collected").write_text(json.dumps(kept), encoding="utf-8")
 
     def autograded(self, lesson: str, student: str) -> Path:
         """A submission as it was run and graded."""

@@ -33,6 +33,14 @@ COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id", "excused")
 class NotFound(Exception):
     """A name fits no student, or several. The text ends a sentence, and says what to do."""
 
+    has_line = True  # at its end, to be pasted into the roster
+
+
+class Contradiction(NotFound):
+    """A number is that of one student, and the name that of another."""
+
+    has_line = False
+
 
 @dataclass(frozen=True)
 class Student:
@@ -90,11 +98,15 @@ class Roster:
         for student in self.students:
             if lms_id and lms_id in student.lms_user_ids:
                 if named and student not in named:
-                    raise NotFound(self._contradiction(name, lms_id, student, named))
+                    raise Contradiction(self._contradiction(name, lms_id, student, named))
                 return student
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
         raise NotFound(self._question(name, lms_id, named or self._like(name)))
+
+    def has_name(self, name: str) -> bool:
+        """Tell whether somebody has this name."""
+        return bool(self._named(name))
 
     def _named(self, name: str) -> list[Student]:
         """Return who has this name: in the most exact form that anybody has."""

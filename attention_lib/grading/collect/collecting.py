@@ -12,15 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from attention_lib.grading import limits
-from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.classroom.course import LATE_MARK, Course
 from attention_lib.grading.classroom.roster import Roster, read_roster
 from attention_lib.grading.collect.archives import NotCollected
-from attention_lib.grading.collect.downloads import (
-    Contents,
-    Download,
-    find_downloads,
-    not_collected,
-)
+from attention_lib.grading.collect.choosing import Contents
+from attention_lib.grading.collect.downloads import Download, find_downloads, not_collected
 from attention_lib.grading.collect.exports import HandIn, find_hand_ins, open_export
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import blank_of, read_submission
@@ -77,37 +73,50 @@ def _collect_each(
 ) -> Collected:
     result = Collected(refused=refused)
     reasons: dict[str, str | None] = {}  # by student, why nothing was collected
+    notes: dict[str, list[str]] = {}  # by student, what the table of marks says about it
     for download in downloads:
         reasons[download.student] = None
         try:
-            sentence = _collect(course, lesson, download, again)
-            if download.late:
-                sentence = f"{sentence}; {_late(course, lesson, download.student, late)}"
-            sentence = "; ".join([sentence, *download.remarks])
-            result.collected.append(f"{download.name}: {sentence}.")
+            sentence, remarks = _collect(course, lesson, download, again)
         except NotCollected as why:
-            result.refused.append(not_collected(download.name, str(why)))
+            result.refused.append(not_collected(download.name, why))
             reasons[download.student] = str(why)
         except Exception as problem:  # whatever it is, the other downloads are collected
             log.debug("%s is not collected", download.name, exc_info=True)
             sentence = not_collected(download.name, f"it could not be read ({problem!r})")
             result.refused.append(sentence)
             reasons[download.student] = "it could not be read"
+        else:
+            notes[download.student] = [*([LATE_MARK] if download.late else []), *remarks]
+            if download.late:
+                remarks = [_late(course, lesson, download.student, late), *remarks]
+            result.collected.append(f"{download.name}: {'; '.join([sentence, *remarks])}.")
     course.note_not_collected(lesson, reasons)
+    course.note_collected(lesson, notes)
     return result
 
 
-def _collect(course: Course, lesson: str, download: Download | HandIn, again: bool) -> str:
-    """Write what a student handed in, and say so."""
-    work = download.read(lesson, blank_of(course.released(lesson)))
+def _collect(
+    course: Course, lesson: str, download: Download | HandIn, again: bool
+) -> tuple[str, list[str]]:
+    """Write what a student handed in, and say so, with remarks on which notebook it is."""
+    blank = blank_of(course.released(lesson))
+    work = download.read(lesson, blank)
+    remarks = [*work.remarks, *download.remarks]
     folder = course.submission(lesson, download.student)
     before, aside = None, ""
     for other in course.submitted(lesson):
         if same_name(other) == same_name(download.student):
             there = course.submission(lesson, other)
-            if _is_the_same(there, lesson, work):
-                return f"collected before for {other}"
-            if not again or before is not None:
+            known = read_submission(there, lesson)
+            if (known.notebook, known.files) == (work.notebook, work.files):
+                return f"collected before for {other}", remarks
+            was_blank = blank(known.notebook)
+            if blank(work.notebook) and not was_blank:
+                raise NotCollected(
+                    f"its notebook is as it was given out, and {course.shown(there)} holds another"
+                )
+            if not (again or was_blank) or before is not None:
                 raise NotCollected(
                     f"{course.shown(there)} holds another notebook; remove one of the two, or "
                     "collect with AGAIN=1, which sets aside what was collected before"
@@ -121,7 +130,8 @@ def _collect(course: Course, lesson: str, download: Download | HandIn, again: bo
         new.rename(folder)
     beside = f", with {len(work.files)} more files" if work.files else ""
     without = f", without {first_few(work.left_out, limits.FILES_NAMED_PER_NOTE)}"
-    return f"collected for {download.student}{beside}{without if work.left_out else ''}{aside}"
+    sentence = f"collected for {download.student}{beside}{without if work.left_out else ''}{aside}"
+    return sentence, remarks
 
 
 def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
@@ -133,11 +143,6 @@ def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
         path.write_text(f"{time}\n", encoding="utf-8")
         return f"late, {time}"
     return f'late (if that costs something, add LATE="2026-12-01 17:30 UTC" or write {course.shown(path)})'
-
-
-def _is_the_same(folder: Path, lesson: str, work: Contents) -> bool:
-    there = read_submission(folder, lesson)
-    return (there.notebook, there.files) == (work.notebook, work.files)
 
 
 def _free_place(folder: Path, student: str) -> Path:

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster
-from attention_lib.grading.collect.archives import NotCollected, read_zip
+from attention_lib.grading.collect.archives import Files, NotCollected, read_zip
+from attention_lib.grading.collect.choosing import (
+    NOTEBOOK,
+    ZIP,
+    Blank,
+    Contents,
+    choose_work,
+    is_notebook,
+)
 from attention_lib.grading.intake.folder import (
     NotTaken,
     is_folder,
@@ -25,34 +33,44 @@ from attention_lib.grading.intake.folder import (
     same_name,
     walk,
 )
-from attention_lib.grading.intake.submission import (
-    ARCHIVE_SUFFIXES,
-    IGNORED_FOLDERS,
-    MODULE_SUFFIXES,
-    NBGRADER_FILES,
-)
 
-NOTEBOOK, ZIP = ".ipynb", ".zip"
-
-Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
+RENAMED_NOTEBOOKS = (".json", ".txt")  # which browsers and mail programs make of .ipynb
 
 
-def by_name(name: str, lesson: str) -> str | None:
-    """Return the student named by STUDENT_LESSON, with anything after it, or by STUDENT alone."""
-    student, separator, _ = name.rpartition(f"_{lesson}")
-    if not separator:
+def by_name(name: str, lesson: str, roster: Roster | None = None) -> str | None:
+    """Return whose a download named STUDENT_LESSON is, with anything after it, or STUDENT alone.
+
+    With a roster, it is the id of the one student in it who may be meant.
+
+    Raises
+    ------
+    NotFound, NotCollected
+        If the name can be read as that of no student in the roster, or of two.
+    """
+    ends = [match.start() for match in re.finditer(f"(?=_{re.escape(lesson)})", name)]
+    students = [name[:end] for end in ends if end]
+    if not ends and not name.startswith(lesson):
         # Browsers add a number to a name that is there already.
-        student = "" if name.startswith(lesson) else re.sub(r" ?\(\d+\)$", "", name)
-    return student or None
+        students = [re.sub(r" ?\(\d+\)$", "", name)]
+    if roster is not None:
+        students = _in_roster(students, roster)
+    if len(set(students)) > 1:
+        raise NotCollected(f"its name may say {' or '.join(students)}; rename it")
+    return students[0] if students else None
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a student handed in: one notebook, and files beside it by path."""
-
-    notebook: bytes
-    files: dict[str, bytes]
-    left_out: list[str] = field(default_factory=list)  # the paths of what is not taken
+def _in_roster(names: list[str], roster: Roster) -> list[str]:
+    """Return the ids of the students who have one of these names."""
+    found: list[str] = []
+    problem = None
+    for name in names:
+        try:
+            found.append(roster.find(name).id)
+        except NotFound as why:
+            problem = why
+    if problem and not found:
+        raise problem
+    return found
 
 
 @dataclass(frozen=True)
@@ -76,10 +94,10 @@ class Download:
                 if is_folder(folder, self.path.name):
                     files = _read_folder(self.path)
                 else:
-                    suffix = self.path.suffix.lower()
-                    most = limits.NOTEBOOK_BYTES if suffix == NOTEBOOK else limits.ARCHIVE_BYTES
+                    is_zip = self.path.suffix.lower() == ZIP
+                    most = limits.ARCHIVE_BYTES if is_zip else limits.NOTEBOOK_BYTES
                     content = read_file(folder, self.path.name, most)
-                    files = read_zip(content) if suffix == ZIP else {f"{lesson}{NOTEBOOK}": content}
+                    files = unpack_archive(Files({self.path.name: content}))
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
         return choose_work(files, lesson, blank)
@@ -104,8 +122,8 @@ def find_downloads(
             continue
         try:
             download = _download(folder / name, lesson, roster)
-        except NotCollected as why:
-            sentences.append(not_collected(name, str(why)))
+        except (NotCollected, NotFound) as why:
+            sentences.append(not_collected(name, why))
         else:
             found[same_name(download.student)].append(download)
     for downloads in found.values():
@@ -116,94 +134,58 @@ def find_downloads(
     return [downloads[0] for downloads in found.values() if len(downloads) == 1], sentences
 
 
-def not_collected(name: str, why: str) -> str:
+def not_collected(name: str, why: str | Exception) -> str:
     """Return the sentence about a download that is not collected."""
-    return f"{name}: not collected, since {why}."
+    has_line = isinstance(why, NotFound) and why.has_line  # to copy, without a full stop
+    end = "" if has_line else "."
+    return f"{name}: not collected, since {why}{end}"
 
 
 def _download(path: Path, lesson: str, roster: Roster | None) -> Download:
     is_directory = path.is_dir() and not path.is_symlink()
     suffix = path.suffix.lower()
-    if not is_directory and suffix not in (NOTEBOOK, ZIP):
+    if not is_directory and suffix not in (NOTEBOOK, ZIP, *RENAMED_NOTEBOOKS):
         raise NotCollected("it is neither a notebook, a folder nor a zip archive; unpack it")
     name = path.name if is_directory else path.stem
-    student = by_name(name, lesson)
-    if student is not None and roster is not None:
-        try:
-            student = roster.find(student).id
-        except NotFound as why:
-            raise NotCollected(str(why)) from None
-    if student is None or (suffix == NOTEBOOK and f"_{lesson}" not in name and not is_directory):
-        example = f"STUDENT_{lesson}{'' if is_directory else suffix}"
+    student = by_name(name, lesson, roster)
+    if student is None or not (is_directory or suffix == ZIP or f"_{lesson}" in name):
+        example = f"STUDENT_{lesson}{suffix if suffix == ZIP else '' if is_directory else NOTEBOOK}"
         raise NotCollected(f"its name does not say whose it is; name it {example}")
     if student.startswith(".") or "\\" in student or Course.problem_with_name(student):
         raise NotCollected("its name gives a student's name that no folder can have; rename it")
     return Download(path, student)
 
 
-def _read_folder(path: Path) -> dict[str, bytes]:
+def _read_folder(path: Path) -> Files:
     """Read the files of a folder, or of the one archive in it."""
-    files: dict[str, bytes] = {}
+    files = Files()
     room = limits.ARCHIVE_UNPACKED_BYTES
     for folder, inner, reason in walk(
         path, path.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
     ):
-        if reason:
-            continue
+        name = str(inner)
         try:
-            content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
-        except NotTaken:
-            continue
-        room -= len(content)
-        files[str(inner)] = content
+            if reason:
+                raise reason
+            files.contents[name] = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
+        except NotTaken as why:
+            files.left_out[name] = f"it is {why}"
+        else:
+            room -= len(files.contents[name])
+            files.order[name] = minute_of(path / inner)
     return unpack_archive(files)
 
 
-def unpack_archive(files: dict[str, bytes]) -> dict[str, bytes]:
+def minute_of(path: Path) -> int:
+    """Return when a file was changed, in minutes."""
+    return int(path.lstat().st_mtime // 60)
+
+
+def unpack_archive(files: Files) -> Files:
     """Return what is in the one archive among files without a notebook, else the files."""
-    archives = [path for path in files if path.lower().endswith(ZIP)]
-    has_notebook = any(path.lower().endswith(NOTEBOOK) for path in files)
-    return read_zip(files[archives[0]]) if len(archives) == 1 and not has_notebook else files
-
-
-def choose_work(files: dict[str, bytes], lesson: str, blank: Blank) -> Contents:
-    """Choose the notebook, and the plain files beside and below it.
-
-    One that is as it was given out does not count beside another.
-    """
-    notebooks = [path for path in files if path.lower().endswith(NOTEBOOK)]
-    if len(notebooks) > 1:
-        notebooks = [path for path in notebooks if not blank(files[path])] or notebooks
-    named = [path for path in notebooks if PurePosixPath(path).name == f"{lesson}{NOTEBOOK}"]
-    chosen = named if len(named) == 1 else notebooks
-    if not chosen:
-        raise NotCollected("there is no notebook in it")
-    if len(chosen) > 1:
-        shown = ", ".join(sorted(chosen)[: limits.FILES_NAMED_PER_NOTE])
-        raise NotCollected(f"it holds {len(chosen)} notebooks ({shown}); leave one of them there")
-    folder = PurePosixPath(chosen[0]).parent
-    beside = {
-        str(PurePosixPath(path).relative_to(folder)): content
-        for path, content in files.items()
-        if PurePosixPath(path).is_relative_to(folder) and not path.lower().endswith(NOTEBOOK)
-    }
-    plain = {path: content for path, content in beside.items() if _is_plain(path)}
-    taken = {same_name(path) for path in (f"{lesson}{NOTEBOOK}", *plain)}
-    if any(
-        same_name(str(parent)) in taken for path in plain for parent in PurePosixPath(path).parents
-    ):
-        raise NotCollected("a name in it is that of a file and of a folder")
-    if len({same_name(path) for path in plain}) < len(plain):
-        raise NotCollected("two names in it differ in capitals alone")
-    taken_paths = {chosen[0], *(str(folder / path) for path in plain)}
-    return Contents(files[chosen[0]], plain, sorted(set(files) - taken_paths))
-
-
-def _is_plain(path: str) -> bool:
-    """Tell whether a file is taken. Modules, archives and nbgrader's own files are not."""
-    parts = [part.lower() for part in PurePosixPath(path).parts]
-    return not (
-        path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)
-        or IGNORED_FOLDERS.intersection(parts)
-        or parts[-1] in NBGRADER_FILES
-    )
+    for _ in range(limits.ARCHIVES_IN_ARCHIVES):
+        archives = [path for path in files.contents if path.lower().endswith(ZIP)]
+        if len(archives) != 1 or any(is_notebook(*one) for one in files.contents.items()):
+            break
+        files = read_zip(files.contents[archives[0]])
+    return files

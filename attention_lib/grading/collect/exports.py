@@ -8,43 +8,59 @@ Both platforms put the student's name and a number into the name of each file, o
   The first number belongs to the student, the second to the file and grows from one hand-in to the
   next, and `-1` comes with a file that was handed in again.
 
-That part of a name says whose a file is. What follows it is a student's own choice.
+That part of a name says whose a file is. What follows it is a student's own choice, and so is, on Canvas,
+the name before it: a name that can be read as two students' is nobody's.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import IO
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.roster import NotFound, Roster
 from attention_lib.grading.collect.archives import (
+    Files,
     NotCollected,
+    TooMuch,
+    entries_of,
     is_hidden,
-    is_left_out,
     path_inside,
     read_entry,
+    time_of,
 )
-from attention_lib.grading.collect.downloads import (
+from attention_lib.grading.collect.choosing import (
+    COPY,
     NOTEBOOK,
     ZIP,
     Blank,
     Contents,
     choose_work,
-    not_collected,
-    unpack_archive,
 )
+from attention_lib.grading.collect.downloads import minute_of, not_collected, unpack_archive
 from attention_lib.grading.intake.folder import NotTaken, opened, read_file, walk
 
 MOODLE = re.compile(r"(?P<name>[^_/]+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)(?:_|(?=/))")
-CANVAS = re.compile(r"(?P<name>[^/]+?)_(?P<late>LATE_)?(?P<id>\d+)_(?P<number>\d+)_(?=[^/]+$)")
+MOODLE_TEAM = re.compile(r"[^_/]+_assignsubmission_[a-z]+(?:_|/)")  # of those who are in no team
+CANVAS = re.compile(
+    r"(?=_(?P<late>LATE_)?(?P<id>[1-9]\d*)_(?P<number>[1-9]\d*)_(?P<own_name>[^/]+)$)"
+)
 CANVAS_TEXT = re.compile(r"[^/]+?_\d+_(?:text|link)\.html$")
-COPY = re.compile(r"-\d+$")  # which Canvas adds to the name of a file that is handed in again
+TEAM = re.compile(
+    r"(?:team|group|groupe|gruppe|gruppo|grupo|[eé]quipe|equipo) ?(?:\d+|[a-z])?$", re.IGNORECASE
+)
+NO_TEAMS = (
+    "hand-ins of teams and groups are not supported; collect a copy for each member, named "
+    "STUDENT_LESSON.ipynb"
+)
 
 
 @dataclass(frozen=True)
@@ -58,32 +74,57 @@ class File:
     on_canvas: bool = False
     late: bool = False
     number: int = 0  # larger in a later hand-in
+    others: tuple[File, ...] = ()  # the other ways to read its name
+
+    @property
+    def owner(self) -> str:
+        """What sentences call whoever handed it in."""
+        return f"{self.student}_{self.lms_id}"
 
     @property
     def is_notebook(self) -> bool:
         return self.own_name.lower().endswith(NOTEBOOK)
 
 
-def read_name(path: str) -> File:
-    """Read a path in an export, or raise NotCollected."""
-    if match := MOODLE.match(path):
+def read_name(path: str, on_canvas: bool | None = None) -> File:
+    """Read a path in an export, of either platform unless it is known, or raise NotCollected."""
+    match = None if on_canvas else MOODLE.match(path)
+    if match:
         own_name = path[match.end() :].removeprefix("/")
         if match["plugin"] != "file" or not own_name:
             raise NotCollected("it is not a file that a student handed in")
         return File(path, own_name, match["name"], match["id"])
-    if match := CANVAS.match(path):
-        return File(
-            path,
-            path[match.end() :],
-            match["name"],
-            match["id"],
-            on_canvas=True,
-            late=bool(match["late"]),
-            number=int(match["number"]),
-        )
+    if readings := _canvas_readings(path):
+        if on_canvas is False:
+            raise NotCollected("its name is not as Moodle exports it, as the others are")
+        return replace(readings[0], others=tuple(readings[1:]))
+    if MOODLE_TEAM.match(path):
+        raise NotCollected(NO_TEAMS)
     if CANVAS_TEXT.match(path):
         raise NotCollected("it is a text or link, not a file that a student handed in")
     raise NotCollected("its name is neither as Moodle nor as Canvas exports it")
+
+
+def _canvas_readings(path: str) -> list[File]:
+    """Return all ways in which a name can be one of Canvas's, the shortest student's name first."""
+    found: dict[int, File] = {}
+    for match in CANVAS.finditer(path) if "/" not in path else ():
+        if match.start():
+            reading = File(
+                path,
+                match["own_name"],
+                path[: match.start()],
+                match["id"],
+                on_canvas=True,
+                late=bool(match["late"]),
+                number=int(match["number"]),
+            )
+            found.setdefault(match.start("id"), reading)
+    return list(found.values())
+
+
+def _is_a_platforms(path: str) -> bool:
+    return bool(MOODLE.match(path) or MOODLE_TEAM.match(path) or _canvas_readings(path))
 
 
 class ExportedArchive:
@@ -91,48 +132,38 @@ class ExportedArchive:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
-        self._entries: dict[str, zipfile.ZipInfo] = {}
-        self.sentences: list[str] = []  # about what cannot be read
-        entries = archive.infolist()
-        if len(entries) > limits.EXPORT_ENTRIES:
+        if len(archive.infolist()) > limits.EXPORT_ENTRIES:
             raise NotCollected(f"it holds more than {limits.EXPORT_ENTRIES:,} files")
-        twice = set()
-        for entry in entries:
-            name = _name_of(entry)
-            if entry.is_dir():
-                continue
-            try:
-                path = path_inside(name)
-            except NotCollected as why:
-                self.sentences.append(not_collected(name, str(why)))
-                continue
-            if path in self._entries:
-                twice.add(path)
-            elif not is_left_out(entry, path):
-                self._entries[path] = entry
-        for path in sorted(twice):
-            del self._entries[path]
-            self.sentences.append(not_collected(path, "the export holds it twice"))
+        entries, left_out = entries_of(archive)
+        self.sentences = [not_collected(path, why) for path, why in left_out.items()]
+        prefix = _common_folder(list(entries))
+        self._entries = {path.removeprefix(prefix): entry for path, entry in entries.items()}
         self.paths = list(self._entries)
 
     def read(self, path: str, most: int) -> bytes:
         """Return a file of at most `most` bytes, or raise NotCollected."""
-        try:
-            return read_entry(self._archive, self._entries[path], most)
-        except NotCollected:
-            raise
-        except Exception as problem:  # zipfile raises errors of many types on damaged archives
-            raise NotCollected(f"{path} is damaged ({type(problem).__name__})") from None
+        return read_entry(self._archive, self._entries[path], most)
+
+    def minute(self, path: str) -> int | None:
+        """Return when a file was changed, in minutes, if that is known."""
+        return time_of(path, self._entries[path]).get(path)
+
+    def unpack(self, path: str, target: IO[bytes]) -> None:
+        """Write a file, of at most an export's size, or raise NotCollected."""
+        entry = self._entries[path]
+        if entry.file_size > limits.EXPORT_BYTES:  # which zipfile never reads beyond
+            raise NotCollected("it holds too much, unpacked")
+        with self._archive.open(entry) as file:
+            shutil.copyfileobj(file, target)
 
 
 class ExportedFolder:
     """A folder into which a browser unpacked the export."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.paths: list[str] = []
         self.sentences: list[str] = []  # about what cannot be read
-        most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 1
+        most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 3
+        paths = []
         for _, inner, reason in walk(folder, folder, most, depth):
             path = str(inner)
             try:
@@ -141,60 +172,85 @@ class ExportedFolder:
                 if path_inside(path) != path:
                     raise NotCollected("its name has a backslash in it")
             except NotCollected as why:
-                self.sentences.append(not_collected(path, str(why)))
+                self.sentences.append(not_collected(path, why))
             else:
-                self.paths += [] if is_hidden(path) else [path]
+                paths += [] if is_hidden(path) else [path]
+        prefix = _common_folder(paths)
+        self._top, self._folder = folder, folder / prefix
+        self.paths = [path.removeprefix(prefix) for path in paths]
 
     def read(self, path: str, most: int) -> bytes:
         """Return a file of at most `most` bytes, or raise NotCollected."""
         inner = PurePosixPath(path)
         try:
-            with opened(self._folder / inner.parent, below=self._folder) as folder:
+            with opened(self._folder / inner.parent, below=self._top) as folder:
                 return read_file(folder, inner.name, most)
         except NotTaken as reason:
             raise NotCollected(f"{path} is {reason}") from None
+
+    def minute(self, path: str) -> int | None:
+        """Return when a file was changed, in minutes."""
+        return minute_of(self._folder / path)
+
+    def unpack(self, path: str, target: IO[bytes]) -> None:
+        """Write a file, of at most an export's size."""
+        with (self._folder / path).open("rb") as file:
+            shutil.copyfileobj(file, target)
 
 
 Export = ExportedArchive | ExportedFolder
 
 
+def _common_folder(paths: list[str]) -> str:
+    """Return the folders, with a / at their end, into which somebody packed all of an export."""
+    prefix = ""
+    while paths and not _is_a_platforms(paths[0]):
+        first, separator, _ = paths[0].partition("/")
+        if not separator or not all(path.startswith(f"{first}/") for path in paths):
+            break
+        prefix += f"{first}/"
+        paths = [path.removeprefix(f"{first}/") for path in paths]
+    return prefix
+
+
 @contextlib.contextmanager
 def open_export(path: Path) -> Iterator[Export]:
-    """Open an export.
+    """Open an export, also one that was packed into a folder or an archive once more.
 
     Raises
     ------
     NotCollected
         If it is neither a folder nor a zip archive, or too large.
     """
-    if path.is_dir():
-        yield ExportedFolder(path)
-        return
     with contextlib.ExitStack() as stack:
         try:
-            if path.stat().st_size > limits.EXPORT_BYTES:
-                size = f"{limits.EXPORT_BYTES / 1_000_000:,.0f} MB"
-                raise NotCollected(f"it is larger than {size}")
-            export = ExportedArchive(stack.enter_context(zipfile.ZipFile(path)))
+            if path.is_dir():
+                export: Export = ExportedFolder(path)
+            else:
+                if path.stat().st_size > limits.EXPORT_BYTES:
+                    size = f"{limits.EXPORT_BYTES / 1_000_000:,.0f} MB"
+                    raise NotCollected(f"it is larger than {size}")
+                export = ExportedArchive(stack.enter_context(zipfile.ZipFile(path)))
+            if _is_packed_again(export):
+                unpacked = stack.enter_context(TemporaryFile())
+                export.unpack(export.paths[0], unpacked)
+                export = ExportedArchive(stack.enter_context(zipfile.ZipFile(unpacked)))
         except OSError as problem:
             raise NotCollected(f"it cannot be read ({problem.strerror})") from None
         except NotCollected:
             raise
         except Exception as problem:  # zipfile raises errors of many types on damaged archives
             raise NotCollected(
-                f"it is damaged, or no zip archive ({type(problem).__name__})"
+                f"it is damaged, or no zip archive ({type(problem).__name__}); download it again"
             ) from None
         yield export
 
 
-def _name_of(entry: zipfile.ZipInfo) -> str:
-    """Return an entry's name, also where the archive does not say that it is written in UTF-8."""
-    if entry.flag_bits & 0x800:  # the name is written in UTF-8
-        return entry.filename
-    try:
-        return entry.filename.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return entry.filename
+def _is_packed_again(export: Export) -> bool:
+    """Tell whether the only file is another archive, which is no student's."""
+    return len(export.paths) == 1 and (
+        export.paths[0].lower().endswith(ZIP) and not _is_a_platforms(export.paths[0])
+    )
 
 
 @dataclass(frozen=True)
@@ -205,19 +261,29 @@ class HandIn:
     name: str  # what sentences call it
     student: str  # the id in the roster
     files: list[File]
-    earlier: list[File] = field(default_factory=list)  # handed in again since
+    remarks: list[str] = field(default_factory=list)  # what else there is to say about it
 
     def read(self, lesson: str, blank: Blank) -> Contents:
         """Read it, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
-        contents: dict[str, bytes] = {}
+        found = Files()
         room = limits.ARCHIVE_UNPACKED_BYTES
         for file in self.files:
             most = limits.NOTEBOOK_BYTES if file.is_notebook else limits.ARCHIVE_BYTES
-            contents[file.own_name] = self.export.read(file.path, min(room, most))
-            room -= len(contents[file.own_name])
-        return choose_work(unpack_archive(contents), lesson, blank)
+            try:
+                content = self.export.read(file.path, min(room, most))
+            except TooMuch:
+                raise
+            except NotCollected as why:
+                found.left_out[file.path] = str(why)
+                continue
+            room -= len(content)
+            found.contents[file.own_name] = content
+            order = file.number or self.export.minute(file.path)
+            if order is not None:
+                found.order[file.own_name] = order
+        return choose_work(unpack_archive(found), lesson, blank)
 
     @property
     def main(self) -> File:
@@ -226,11 +292,6 @@ class HandIn:
             self.files,
             key=lambda file: (file.is_notebook, file.own_name.lower().endswith(ZIP), file.number),
         )
-
-    @property
-    def remarks(self) -> list[str]:
-        """What else there is to say about it."""
-        return [f"{file.path} is of an earlier hand-in" for file in self.earlier]
 
     @property
     def late(self) -> bool:
@@ -243,30 +304,29 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
 
     Where two hand-ins would be one student's, neither is chosen.
     """
-    sentences = list(export.sentences)
-    # A platform's export has names of one kind: a student's own name may look like the other.
-    is_moodles = any(MOODLE.match(path) for path in export.paths)
-    by_owner: dict[tuple[bool, str], list[File]] = defaultdict(list)
-    for path in export.paths:
+    files, sentences = _read_names(export)
+    by_owner: dict[tuple[str, str], list[File]] = defaultdict(list)  # by student and number
+    problems: dict[str, NotFound] = {}  # by who is not in the roster
+    numbers = [file.number for file in files if not file.others]
+    for file in files:
         try:
-            file = read_name(path)
-            if is_moodles and file.on_canvas:
-                raise NotCollected("its name is not as Moodle exports it, as the others are")
-        except NotCollected as why:
-            sentences.append(not_collected(path, str(why)))
-        else:
-            by_owner[file.on_canvas, file.lms_id].append(file)
-    by_student: dict[str, list[HandIn]] = defaultdict(list)
-    for files in by_owner.values():
-        first = files[0]
-        name = f"{first.student}_{first.lms_id}"
-        try:
-            student = roster.find(first.student, first.lms_id, lasting=first.on_canvas).id
+            student, reading = _owner(file, roster, numbers)
         except NotFound as why:
-            sentences.append(not_collected(name, str(why)))
+            problems[file.owner] = why
+        except NotCollected as why:
+            sentences.append(not_collected(file.path, why))
         else:
-            latest, earlier = _split(files)
-            by_student[student].append(HandIn(export, name, student, latest, earlier))
+            by_owner[student, reading.lms_id].append(reading)
+    sentences += [not_collected(name, why) for name, why in problems.items()]
+    by_student: dict[str, list[HandIn]] = defaultdict(list)
+    for (student, _), own in by_owner.items():
+        latest, remarks = _split(own)
+        if own[0].on_canvas and not roster.has_name(own[0].student):
+            remarks.append(
+                f"Canvas calls {student} {own[0].student!r}: if that is a group, its other members "
+                "have handed in nothing yet"
+            )
+        by_student[student].append(HandIn(export, own[0].owner, student, latest, remarks))
     for student, hand_ins in by_student.items():
         for hand_in in hand_ins[1:] and hand_ins:
             others = ", ".join(one.name for one in hand_ins if one is not hand_in)
@@ -278,15 +338,69 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
     return [one for (one, *others) in by_student.values() if not others], sentences
 
 
-def _split(files: list[File]) -> tuple[list[File], list[File]]:
-    """Return the latest files, and those that were handed in again since."""
+def _read_names(export: Export) -> tuple[list[File], list[str]]:
+    """Read the names of an export's files, which are of one platform: that of most of them.
+
+    A student's own name may look like the other's.
+    """
+    on_moodle = sum(bool(MOODLE.match(path)) for path in export.paths)
+    on_canvas = sum(
+        not MOODLE.match(path) and bool(_canvas_readings(path)) for path in export.paths
+    )
+    files, sentences = [], list(export.sentences)
+    for path in export.paths:
+        try:
+            files.append(read_name(path, on_canvas=on_canvas > on_moodle))
+        except NotCollected as why:
+            sentences.append(not_collected(path, why))
+    return files, sentences
+
+
+def _owner(file: File, roster: Roster, numbers: list[int]) -> tuple[str, File]:
+    """Return whose a file is, and how its name is to be read.
+
+    `numbers` are those of files whose names can be read in one way only: one that is far from them is
+    not the platform's.
+
+    Raises
+    ------
+    NotFound, NotCollected
+        If it is nobody's, or its name can be read as two students'.
+    """
+    owners: dict[str, tuple[str | None, File]] = {}  # by what sentences call a reading
+    problem: NotFound | None = None
+    for reading in (file, *file.others):
+        try:
+            student = roster.find(reading.student, reading.lms_id, lasting=reading.on_canvas).id
+        except NotFound as why:
+            problem = problem or why
+            may_be = not numbers or min(numbers) / 2 <= reading.number <= 2 * max(numbers)
+            if file.others and may_be:
+                owners[f"{reading.owner}, who is not in the roster"] = None, reading
+        else:
+            if not any(student == known for known, _ in owners.values()):
+                owners[f"{student} as {reading.owner}"] = student, reading
+    if len(owners) > 1:
+        raise NotCollected(f"its name can be read as that of {' or of '.join(owners)}")
+    for owner, reading in owners.values():
+        if owner is not None:
+            if TEAM.search(reading.student) and not roster.has_name(reading.student):
+                break
+            return owner, reading
+    if TEAM.search(file.student):
+        raise NotCollected(NO_TEAMS)
+    raise problem or NotCollected("its name says no student")
+
+
+def _split(files: list[File]) -> tuple[list[File], list[str]]:
+    """Return the files, and sentences about archives that were handed in again since."""
     latest: dict[str, File] = {}
-    earlier = []
+    remarks = []
     for file in sorted(files, key=lambda file: file.number):
         name = PurePosixPath(file.own_name)
-        may_be_a_copy = file.on_canvas and name.suffix.lower() in (NOTEBOOK, ZIP)
-        key = f"{COPY.sub('', name.stem)}{name.suffix}" if may_be_a_copy else file.own_name
+        is_archive = file.on_canvas and name.suffix.lower() == ZIP
+        key = f"{COPY.sub('', name.stem)}{name.suffix}" if is_archive else file.own_name
         if key in latest:
-            earlier.append(latest[key])
+            remarks.append(f"{latest[key].path} is of an earlier hand-in")
         latest[key] = file
-    return list(latest.values()), earlier
+    return list(latest.values()), remarks

@@ -10,7 +10,7 @@ from typing import Any
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.ids import current_id
-from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
 from attention_lib.grading.terminal import printable
@@ -47,6 +47,7 @@ class ClassReport:
     standings: dict[str, Standing]  # by student, of those who were graded
     findings: dict[str, dict[str, Finding]]  # by student and exercise
     away: dict[str, list[str]] = field(default_factory=dict)  # by reason, who may lack a grade
+    marked_late: set[str] = field(default_factory=set)  # by the platform that it came from
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
         """Return who has the same finding in an exercise, right left out.
@@ -90,7 +91,11 @@ class ClassReport:
 
     @property
     def late(self) -> list[str]:
-        return [student for student, standing in self.standings.items() if standing.late]
+        return [
+            student
+            for student, standing in self.standings.items()
+            if standing.late or (student in self.marked_late and not standing.extension)
+        ]
 
     @property
     def never_ran(self) -> list[str]:
@@ -136,6 +141,9 @@ def read_class(course: Course, lesson: str) -> ClassReport:
             "not collected": sorted(refused),
             "handed in nothing": sorted(absent - refused),
             "excused": sorted(excused),
+        },
+        marked_late={
+            name for name, notes in course.collected(lesson).items() if LATE_MARK in notes
         },
     )
 

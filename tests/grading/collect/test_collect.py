@@ -90,6 +90,7 @@ def test_archive_that_is_damaged_or_too_large_does_not_stop_the_others(course, p
     put("bo.zip", zipped(("readme.txt", "x")))
     put("cy.zip", zipped(("a.ipynb", "1"), ("b.ipynb", "2")))
     put("di.tar.gz", b"x")
+    put("kim.7z", b"x")
     put(NOTEBOOK, b"whose?")
     put("e*e.zip", zipped((NOTEBOOK, "1")))
     put("eve.zip", zipped(("a.ipynb", "1"), (f"{NOTEBOOK}/data.csv", "1")))
@@ -98,10 +99,13 @@ def test_archive_that_is_damaged_or_too_large_does_not_stop_the_others(course, p
     os.symlink("/etc/passwd", course.downloaded(LESSON) / f"fay_{LESSON}.ipynb")
     os.mkfifo(course.downloaded(LESSON) / f"gus_{LESSON}.ipynb")
     result = collect(course, LESSON)
-    assert list(submitted(course)) == [f"zoe/{LESSON}/{NOTEBOOK}"]
+    assert list(submitted(course)) == [f"eve/{LESSON}/{NOTEBOOK}", f"zoe/{LESSON}/{NOTEBOOK}"]
+    assert (
+        f"{NOTEBOOK}/data.csv (its name is that of a file and of a folder)" in result.collected[0]
+    )
     assert len(result.refused) == 10
     parts = ("whose it is", "damaged", "no notebook", "2 notebooks", "unpack", "no folder")
-    parts += ("of a file and of a folder", "a link", "other than a file", "too much")
+    parts += ("a link", "other than a file", "unpack", "too much")
     for sentence, part in zip(sorted(result.refused), parts, strict=True):
         assert part in sentence
 
@@ -148,7 +152,10 @@ def test_blank_notebook_is_not_collected_beside_another(course, put):
     solved = nbformat.writes(new_notebook(cells=[new_code_cell("def f(): return 1")]))
     put("ada.zip", zipped((NOTEBOOK, released), ("mine.ipynb", solved)))
     (sentence,) = collect(course, LESSON).collected
-    assert sentence.endswith(f"collected for ada, without {NOTEBOOK}.")
+    assert sentence == (
+        f"ada.zip: collected for ada, without {NOTEBOOK}; "
+        f"mine.ipynb is taken, since {NOTEBOOK} is as it was given out."
+    )
     assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": solved.encode()}
 
 

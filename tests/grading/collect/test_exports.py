@@ -129,10 +129,10 @@ def test_export_of_canvas_is_collected_and_of_repeated_hand_ins_the_latest(cours
     }
     (of_ada,) = (one for one in result.collected if "ada" in one)
     assert of_ada == (
-        "lovelaceada_12345: collected for ada, with 2 more files; late (if that costs something, add "
+        "lovelaceada_12345: collected for ada, with 2 more files, without 01_softmax-9.ipynb, "
+        "01_softmax.ipynb; late (if that costs something, add "
         f'LATE="2026-12-01 17:30 UTC" or write classroom/submitted/ada/{LESSON}/timestamp.txt); '
-        "lovelaceada_12345_901_01_softmax.ipynb is of an earlier hand-in; "
-        "lovelaceada_LATE_12345_902_01_softmax-9.ipynb is of an earlier hand-in."
+        "01_softmax-10.ipynb is taken, since 01_softmax.ipynb is older, 01_softmax-9.ipynb is older."
     )
 
 
@@ -190,7 +190,7 @@ def test_damaged_hand_in_does_not_stop_the_others(course, method):
         "readme.txt: not",
     ):
         assert part in refused
-    assert "leads out of it" in refused
+    assert "leads out of its folder" in refused
 
 
 def test_students_of_one_name_are_asked_about_and_told_apart_by_a_line(course, export):
@@ -210,10 +210,110 @@ def test_two_numbers_that_fit_one_student_are_both_asked_about(course, export):
 
 
 def test_student_cannot_hand_in_as_another_by_the_name_of_a_file(course, export):
-    export(("oharabo_23456_1_lovelaceada_12345_9_01_softmax.ipynb", "bo's"))
+    """Whose the first file is depends on who chose which part of its name: nobody knows."""
+    refused = export(("oharabo_23456_1_lovelaceada_12345_9_01_softmax.ipynb", "bo's")).refused
+    assert (
+        "that of bo as oharabo_23456 or of ada as oharabo_23456_1_lovelaceada_12345." in refused[0]
+    )
     inner = f"Ada Lovelace_4_assignsubmission_file/{NOTEBOOK}"
     export((f"Zoë Müller-Groß_3_assignsubmission_file/{inner}", "zoe's"))
+    assert sorted(submitted(course)) == [f"zoe/{LESSON}/{NOTEBOOK}"]
+
+
+@pytest.mark.parametrize("eves", ["eve,Eve,Moneypenny,,777\n", ""])
+def test_student_cannot_hand_in_as_another_by_a_name_on_canvas(course, export, eves):
+    """Canvas leaves hyphens out of a name, and so does not see that it looks like another's."""
+    course.roster.write_text(ROSTER + eves)
+    eve = f"lovelaceada_12345_99999_777_905_{NOTEBOOK}"
+    result = export((eve, "eve's"), (f"oharabo_23456_906_{NOTEBOOK}", "bo's"))
+    assert sorted(submitted(course)) == [f"bo/{LESSON}/{NOTEBOOK}"]
+    (refused,) = result.refused
+    assert "ada as lovelaceada_12345 or of " in refused
+    assert "lovelaceada_12345_99999_777" in refused
+
+
+def test_numbers_in_the_name_of_a_file_are_not_taken_for_the_platforms(course, export):
+    result = export(
+        ("lovelaceada_12345_901234_softmax_2026_11_27.ipynb", "1"),
+        ("oharabo_23456_901235_01_softmax.ipynb", "2"),
+    )
+    assert result.refused == []
+    assert sorted(submitted(course)) == [f"ada/{LESSON}/{NOTEBOOK}", f"bo/{LESSON}/{NOTEBOOK}"]
+
+
+def test_one_name_like_the_other_platforms_does_not_make_it_theirs(course, export):
+    names = (f"oharabo_23456_906_{NOTEBOOK}", f"müllergroßzoë_5_907_{NOTEBOOK}")
+    result = export(
+        ("x_1_assignsubmission_file_y_6_7_a.ipynb", "1"), *((one, "1") for one in names)
+    )
     assert sorted(submitted(course)) == [f"bo/{LESSON}/{NOTEBOOK}", f"zoe/{LESSON}/{NOTEBOOK}"]
+    assert len(result.refused) == 1
+
+
+def test_number_of_one_student_with_the_name_of_another_is_nobodys_on_moodle(course, export):
+    result = export((f"Bo O'Hara_12345_assignsubmission_file_/{NOTEBOOK}", "1"))
+    assert submitted(course) == {}
+    assert 'the LMS id 12345 for ada and the name "Bo O\'Hara" for bo' in result.refused[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"Team 3_17_assignsubmission_file_/{NOTEBOOK}",
+        f"Default group_assignsubmission_file_/{NOTEBOOK}",
+        f"gruppe12_12345_906_{NOTEBOOK}",
+    ],
+)
+def test_hand_in_of_a_team_is_said_to_be_unsupported(course, export, name):
+    (refused,) = export((name, "1")).refused
+    assert "hand-ins of teams and groups are not supported" in refused
+    assert submitted(course) == {}
+
+
+def test_group_of_any_name_on_canvas_is_remarked_on(course, export):
+    (sentence,) = export((f"thesoftmaxers_12345_906_{NOTEBOOK}", "1")).collected
+    assert "Canvas calls ada 'thesoftmaxers': if that is a group, its other members" in sentence
+
+
+def packed_again(content):
+    return zipped(("exports/export.zip", content), ("__MACOSX/exports/._export.zip", "x"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [f"lovelaceada_12345_1_{NOTEBOOK}", f"Ada Lovelace_801_assignsubmission_file_/{NOTEBOOK}"],
+)
+def test_export_packed_into_a_folder_or_an_archive_is_read(course, name):
+    path = course.root / "export.zip"
+    in_folders = zipped((f"all/of it/{name}", "1"), ("__MACOSX/all/._x", "x"), (".DS_Store", "x"))
+    in_backslashes = zipped((f"all\\{name}".replace("/", "\\"), "1"))
+    for content in (in_folders, in_backslashes, packed_again(zipped((name, "1")))):
+        path.write_bytes(content)
+        result = collect_export(course, LESSON, path)
+        assert result.refused == []
+        assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"1"}
+    folder = course.root / "folder" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "export.zip").write_bytes(zipped((name, "1")))
+    assert collect_export(course, LESSON, folder.parent).refused == []
+
+
+def test_odd_names_in_a_students_archive_are_left_out_and_named(course, export):
+    odd = ["x" * 259, "/".join("abcdefgh") + "/d.csv", "/abs.csv", "tab\tbed.csv", "C:\\c.csv"]
+    odd += ["../up.csv", "DATA.csv"]
+    archive = zipped((NOTEBOOK, "1"), ("data.csv", "x"), ("in/d.csv", "y"), *((n, "") for n in odd))
+    result = export(("lovelaceada_12345_1_work.zip", archive))
+    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"1", f"ada/{LESSON}/in/d.csv": b"y"}
+    assert "without " in result.collected[0]
+
+
+def test_odd_name_in_an_export_is_named_and_stops_nobody(course, export):
+    good = f"Bo O'Hara_802_assignsubmission_file_/{NOTEBOOK}"
+    odd = "Ada Lovelace_801_assignsubmission_file_/" + "x" * 259
+    deep = "Ada Lovelace_801_assignsubmission_file_/" + "/".join("abcdefgh") + f"/{NOTEBOOK}"
+    result = export((good, "1"), (odd, "2"), (deep, "3"))
+    assert len(result.refused) == 1
+    assert sorted(submitted(course)) == [f"ada/{LESSON}/{NOTEBOOK}", f"bo/{LESSON}/{NOTEBOOK}"]
 
 
 def test_without_a_roster_each_sentence_has_the_line_that_adds_the_student(course, export):

@@ -1,0 +1,253 @@
+"""Choose the notebook that counts among what a student handed in, and say which and why.
+
+What a notebook holds decides before its name: one with answers to the lesson counts before one that
+cannot be read, that before one as it was given out, and another lesson's comes last. Of several equals
+the newest counts if it is known. If it is not, the instructor is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from attention_lib.exercises import EXERCISES
+from attention_lib.grading import limits
+from attention_lib.grading.collect.archives import Files, NotCollected
+from attention_lib.grading.intake.folder import same_name
+from attention_lib.grading.intake.submission import (
+    ARCHIVE_SUFFIXES,
+    IGNORED_FOLDERS,
+    MODULE_SUFFIXES,
+    NBGRADER_FILES,
+    UnreadableNotebook,
+    read_notebook,
+)
+from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
+from attention_lib.grading.terminal import first_few
+
+NOTEBOOK, ZIP = ".ipynb", ".zip"
+ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, the best first
+COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE)
+COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
+DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
+
+Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a student handed in: one notebook, and files beside it by path."""
+
+    notebook: bytes
+    files: dict[str, bytes]
+    left_out: list[str] = field(
+        default_factory=list
+    )  # what is not taken, with the reason if it is odd
+    remarks: list[str] = field(default_factory=list)  # about the notebook
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a notebook is for a lesson."""
+
+    rank: int
+    words: str = ""  # the rest of a sentence about it
+
+
+def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
+    """Choose the notebook, and the plain files beside and below it.
+
+    Raises
+    ------
+    NotCollected
+        If there is no notebook, or nothing says which of several counts.
+    """
+    notebooks = [path for path, one in files.contents.items() if is_notebook(path, one)]
+    if not notebooks:
+        raise NotCollected(f"there is no notebook in it{_but(files)}")
+    kinds = {path: _kind(files.contents[path], lesson, blank) for path in notebooks}
+    chosen = _newest(files, kinds, lesson)
+    taken, left_out = _beside(files, notebooks, chosen, lesson)
+    others = sorted(set(files.contents) - {chosen, *taken.values()} - left_out.keys())
+    named = [*others, *_odd(left_out | files.left_out)]
+    return Contents(
+        files.contents[chosen],
+        {path: files.contents[whole] for path, whole in taken.items()},
+        named,
+        _remarks(files, kinds, chosen, lesson),
+    )
+
+
+def _but(files: Files) -> str:
+    """Say what there is in place of a notebook."""
+    there = [f"{path} (empty)" if not one else path for path, one in files.contents.items()]
+    there += _odd(files.left_out)
+    return f", but {first_few(sorted(there), limits.FILES_NAMED_PER_NOTE)}" if there else ""
+
+
+def _odd(left_out: Mapping[str, str]) -> list[str]:
+    """Name what is left out, with the reason: `a.csv is damaged`, `a.csv (its name is too long)`."""
+    return [
+        f"{path} {why[3:]}" if why.startswith("it ") else f"{path} ({why})"
+        for path, why in left_out.items()
+    ]
+
+
+def is_notebook(path: str, content: bytes) -> bool:
+    """Tell whether a file is a notebook by its name, or by what is in it."""
+    if path.lower().endswith(NOTEBOOK):
+        return True
+    if len(content) > limits.NOTEBOOK_BYTES or b'"nbformat"' not in content:
+        return False
+    return _read(content)[0] is not None
+
+
+def _read(content: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return a notebook, or None and why it cannot be read."""
+    try:
+        with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+            return read_notebook(content), ""
+    except UnreadableNotebook as why:
+        return None, str(why)
+    except (TooSlow, MemoryError):
+        return None, "it takes too much time or memory to read"
+
+
+def _kind(content: bytes, lesson: str, blank: Blank) -> Kind:
+    notebook, why = _read(content)
+    if notebook is None:
+        return Kind(UNKNOWN, f"cannot be read ({why})")
+    if blank(content):
+        return Kind(BLANK, "is as it was given out")
+    lessons = _lessons(notebook)
+    if lesson in lessons:
+        return Kind(ANSWERED)
+    if lessons:
+        (other, _), *_ = lessons.most_common(1)
+        return Kind(FOREIGN, f"is the notebook of {other}")
+    return Kind(UNKNOWN, f"has no answer cell of {lesson}")
+
+
+def _lessons(notebook: Mapping[str, Any]) -> Counter[str]:
+    """Return how many exercises of each lesson a notebook has, by the marks of its cells.
+
+    Where these were lost, by the names of the functions that it defines.
+    """
+    cells = list(_cells(notebook))
+    settings = [_mapping(_mapping(cell.get("metadata")).get("nbgrader")) for cell in cells]
+    names = {str(one.get("grade_id", "")).removeprefix("check_") for one in settings} - {""}
+    if not names & EXERCISES.keys():
+        names = {name for cell in cells for name in DEFINITION.findall(_text(cell))}
+    return Counter(EXERCISES[name].lesson for name in names & EXERCISES.keys())
+
+
+def _cells(notebook: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    sheets = notebook.get("worksheets")  # of nbformat 3
+    for sheet in [notebook, *(sheets if isinstance(sheets, list) else [])]:
+        cells = _mapping(sheet).get("cells")
+        yield from (map(_mapping, cells) if isinstance(cells, list) else ())
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(cell: Mapping[str, Any]) -> str:
+    lines = cell.get("source", cell.get("input"))
+    lines = lines if isinstance(lines, list) else [lines]
+    return "".join(line for line in lines if isinstance(line, str))[: limits.CODE_CELL_CHARACTERS]
+
+
+def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
+    """Return the path of the notebook that counts."""
+    best = min(kind.rank for kind in kinds.values())
+    paths = [path for path, kind in kinds.items() if kind.rank == best]
+    if best != ANSWERED:  # only names can say more
+        paths = [path for path in paths if _name(path) == lesson] or paths
+    paths = _without_copies(files, paths, lesson)
+    order = {path: files.order[path] for path in paths if path in files.order}
+    is_ordered = len(order) == len(paths) and list(order.values()).count(max(order.values())) == 1
+    if len(paths) == 1:
+        return paths[0]
+    if is_ordered and (best == ANSWERED or len({_name(path) for path in paths}) == 1):
+        return max(paths, key=files.order.__getitem__)
+    shown = ", ".join(sorted(paths)[: limits.FILES_NAMED_PER_NOTE])
+    raise NotCollected(
+        f"it holds {len(paths)} notebooks ({shown}) and nothing says which counts; leave one of them "
+        "there"
+    )
+
+
+def _name(path: str) -> str:
+    """Return the name of a notebook without what browsers and platforms add to copies."""
+    return COPY.sub("", COPY_OF.sub("", PurePosixPath(path).name.partition(NOTEBOOK)[0]))
+
+
+def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
+    """Leave one of several notebooks of the same content, if possible that of the lesson's name."""
+    first: dict[bytes, str] = {}
+    for path in sorted(paths, key=lambda path: PurePosixPath(path).stem != lesson):
+        first.setdefault(files.contents[path], path)
+    return [path for path in paths if path in first.values()]
+
+
+def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) -> list[str]:
+    """Say which of several notebooks is taken, and why, and what is odd about it."""
+    why = []
+    for path, kind in kinds.items():
+        if path != chosen and files.contents[path] == files.contents[chosen]:
+            why.append(f"{path} is the same")
+        elif path != chosen and kind.rank > kinds[chosen].rank:
+            why.append(f"{path} {kind.words}")
+        elif path != chosen and path in files.order and chosen in files.order:
+            older = files.order[path] < files.order[chosen]
+            why += [f"{path} is older"] if older else []
+    remarks = [f"{chosen} is taken, since {', '.join(why)}"] if why else []
+    if not chosen.lower().endswith(NOTEBOOK):
+        remarks.append(f"{chosen} is read as a notebook")
+    if kinds[chosen].rank == FOREIGN:
+        remarks.append(f"{chosen} {kinds[chosen].words}, not of {lesson}")
+    if not files.contents[chosen].strip():
+        remarks.append(f"{chosen} is empty")
+    return remarks
+
+
+def _beside(
+    files: Files, notebooks: list[str], chosen: str, lesson: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the paths of the files that are taken, by their path beside the notebook.
+
+    And, by path, why others that could be taken are not.
+    """
+    folder = PurePosixPath(chosen).parent
+    plain = {
+        str(PurePosixPath(path).relative_to(folder)): path
+        for path in files.contents
+        if path not in notebooks and PurePosixPath(path).is_relative_to(folder)
+    }
+    plain = {inner: path for inner, path in plain.items() if _is_plain(inner)}
+    names = Counter(map(same_name, [f"{lesson}{NOTEBOOK}", *plain]))
+    left_out = {}
+    for inner, path in plain.items():
+        parents = PurePosixPath(inner).parents
+        if len(parents) > limits.FOLDER_DEPTH + 1:
+            left_out[path] = "its folders are nested too deeply"
+        elif names[same_name(inner)] > 1:
+            left_out[path] = "its name and another differ in capitals alone"
+        elif any(same_name(str(parent)) in names for parent in parents):
+            left_out[path] = "its name is that of a file and of a folder"
+    return {inner: path for inner, path in plain.items() if path not in left_out}, left_out
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a file is taken. Modules, archives and nbgrader's own files are not."""
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    return not (
+        path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)
+        or IGNORED_FOLDERS.intersection(parts)
+        or parts[-1] in NBGRADER_FILES
+    )
