@@ -197,6 +197,6 @@ def test_grading_again_keeps_what_was_graded_by_hand(room):
 
 def test_what_ran_is_what_rebuild_makes(room):
     """The pure function and nbgrader's pipeline agree on the notebook to run."""
-    notebook, _ = rebuild(room.blank(), careless(room)[0])
+    notebook, *_ = rebuild(room.blank(), careless(room)[0])
     ran = room.autograded("careless")
     assert [cell.id for cell in ran.cells][1:] == [cell.id for cell in notebook.cells]

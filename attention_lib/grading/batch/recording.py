@@ -146,7 +146,9 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     left = [
         note.rstrip(".")
         for note in prepared.notes
-        if note.startswith(OTHER_NOTEBOOKS) or too_many_characters() in note
+        if note.startswith(OTHER_NOTEBOOKS)
+        or too_many_characters() in note
+        or note in prepared.told
     ]
     return "; ".join(ran.stops[:1] + left + remarks + time)
 

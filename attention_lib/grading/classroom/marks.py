@@ -10,18 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attention_lib.grading.classroom.gradebook import Standing
+from attention_lib.grading.intake.rebuild import ADDED, ELSEWHERE
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 
 def read_answers(autograded: Path) -> dict[str, str]:
-    """Return the answers in a notebook as it was graded, by exercise; none if it is not there."""
+    """Return the answers in a notebook as it was graded, by exercise; none if it is not there.
+
+    To an answer that was found in other cells belongs the text of all the student's cells.
+    """
     if not autograded.is_file():
         return {}
     cells = json.loads(autograded.read_bytes())["cells"]
-    marks = [(cell["metadata"].get("nbgrader", {}), cell["source"]) for cell in cells]
-    return {mark["grade_id"]: "".join(source) for mark, source in marks if mark.get("solution")}
+    sources = [(cell, "".join(cell["source"])) for cell in cells]
+    own = "\n".join(source for cell, source in sources if cell.get("id", "").startswith(ADDED))
+    answers = [
+        (cell["metadata"]["nbgrader"]["grade_id"], source)
+        for cell, source in sources
+        if cell["metadata"].get("nbgrader", {}).get("solution")
+    ]
+    everything = "\n".join([own, *(source for _, source in answers)])
+    return {name: everything if ELSEWHERE in source else source for name, source in answers}
 
 
 def still_settled(

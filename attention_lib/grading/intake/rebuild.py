@@ -7,17 +7,26 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import BASE64, PICTURE_TYPES
+from attention_lib.grading.intake.bindings import bound_names, without_placeholder
+from attention_lib.grading.intake.words import (
+    has_sentence,
+    is_blank_answer,
+    own_words,
+    with_comments_shown,
+)
 from attention_lib.grading.lesson.cell_ids import id_of
 
 BEFORE_FIRST = -1  # the index below which cells above the first released cell are added
+ADDED = "added-"  # how the ids of cells of a student's own begin
+ELSEWHERE = "elsewhere in this notebook"  # in what is written where an answer was expected
 
 
 class ForeignNotebook(ValueError):
@@ -53,21 +62,67 @@ class Cell:
         """Return whether the text is that of a released cell."""
         return self.normalized == _normalized_released(released_cell.source)
 
+    @functools.cached_property
+    def _bound(self) -> frozenset[str]:
+        return bound_names(self.text)
 
-def rebuild(
-    released: NotebookNode, submitted: Mapping[str, Any], lesson: str = ""
-) -> tuple[NotebookNode, list[str]]:
+    def binds(self, name: str) -> bool:
+        """Return whether its code gives a name a value that is no placeholder."""
+        return name in self.text and name in self._bound
+
+
+class Rebuilt(NamedTuple):
+    """A notebook to run, and whole sentences about what was put right in it."""
+
+    notebook: NotebookNode
+    changes: list[str]
+    told: list[str]  # those of the changes that an instructor should know
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell of the student's in the rebuilt notebook."""
+
+    index: int  # of the released cell that it replaces, or that is above it
+    cell: Cell
+    words: str  # where that is
+    is_run: bool  # as code
+    is_answer: bool = False
+
+
+@dataclass
+class Elsewhere:
+    """What was found outside the cells that were to hold it."""
+
+    sources: dict[int, str] = field(default_factory=dict)  # of answer cells, by index
+    answered: dict[str, list[str]] = field(default_factory=dict)  # exercises by place
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def exercises(self) -> set[str]:
+        """Return the exercises whose answers were found in other cells."""
+        return {name for names in self.answered.values() for name in names}
+
+    @property
+    def sentences(self) -> list[str]:
+        """Say what was found where."""
+        found = [
+            f"{', '.join(names)}: answered in {place}." for place, names in self.answered.items()
+        ]
+        return found + self.notes
+
+
+def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> Rebuilt:
     """Put what a student wrote into a copy of the released notebook.
 
     Layout, metadata, points and check cells are those of the release. From the submission come
     the text of the answer cells and every other cell with text of its own, as a plain cell
     where it stood: cells that were added, and the student's version of cells of the lesson,
-    after the lesson's own.
+    after the lesson's own. An answer counts in whichever of these cells it is: what was given
+    out in its place is left out then, and the answer cell says where the answer is.
 
     Cells of earlier versions of the `lesson` are recognized by its name. Of these, Markdown is left
     out, and code stays: the student's code may need it.
-
-    Return the notebook to run, and sentences about what was put right in it.
 
     Raises
     ------
@@ -80,19 +135,24 @@ def rebuild(
     _match_cells(released.cells, cells)
     for cell in cells:
         cell.is_earlier = cell.released_index is None and _is_of_an_earlier_version(cell, lesson)
-    chosen, changes = _choose_all(released.cells, cells)
+    chosen, copies = _choose_all(released.cells, cells)
     added, left_out = _added(released.cells, cells, chosen)
+    elsewhere = _find_elsewhere(released.cells, chosen, added)
+    if not elsewhere.answered and not any(_is_answer(released.cells[index]) for index in chosen):
+        raise ForeignNotebook("it has none of this lesson's answer cells")
+    changes = _changes(released.cells, cells, copies, chosen, elsewhere.exercises)
     notebook = from_dict({**released, "cells": []})
     count = 0
     for index in range(BEFORE_FIRST, len(released.cells)):
         if index != BEFORE_FIRST:
             answer = chosen.get(index) if _is_answer(released.cells[index]) else None
-            notebook.cells.append(_released_cell(released.cells[index], answer))
+            source = elsewhere.sources.get(index)
+            notebook.cells.append(_released_cell(released.cells[index], answer, source))
         for cell in added.get(index, []):
             count += 1
-            origin = "earlier" if cell.is_earlier else "added"
-            notebook.cells.append(_plain_cell(cell, f"{origin}-{count}"))
-    return notebook, changes + left_out
+            origin = "earlier-" if cell.is_earlier else ADDED
+            notebook.cells.append(_plain_cell(cell, f"{origin}{count}"))
+    return Rebuilt(notebook, changes + left_out + elsewhere.sentences, elsewhere.sentences)
 
 
 def is_blank(released: NotebookNode, submitted: Mapping[str, Any]) -> bool:
@@ -187,11 +247,10 @@ def _match_cells(released: list[NotebookNode], cells: list[Cell]) -> None:
         if cell.released_index is None and not named and unmatched.get(cell.normalized):
             cell.released_index = unmatched[cell.normalized].pop(0)
     for index in sorted(index for indices in unmatched.values() for index in indices):
-        if not _is_answer(released[index]):
-            continue
-        if released[index].cell_type == "code":
-            _match_by_definition(released[index], index, cells)
-        elif any(_is_answer(cell) for cell in _matches(released, cells)):
+        answer = released[index]
+        if _is_answer(answer) and answer.cell_type == "code":
+            _match_by_position(index, cells, _definition_of(answer))
+        elif _is_answer(answer) and any(_is_answer(cell) for cell in _matches(released, cells)):
             _match_by_position(index, cells)
 
 
@@ -208,55 +267,72 @@ def _is_of_an_earlier_version(cell: Cell, lesson: str) -> bool:
     return digest == id_of(lesson, cell.kind, cell.text.replace("\r\n", "\n"))
 
 
-def _match_by_definition(answer: NotebookNode, index: int, cells: list[Cell]) -> None:
-    """Match a missing answer cell with the cells that define its function or value."""
+def _definition_of(answer: NotebookNode) -> re.Pattern[str]:
     name = re.escape(str(_grade_id(answer)))
-    definition = re.compile(rf"^(def\s+{name}\b|{name}\s*=(?!=))", re.MULTILINE)
-    for cell in cells:
-        if cell.released_index is None and cell.kind == "code" and definition.search(cell.text):
-            cell.released_index = index
+    return re.compile(rf"^(def\s+{name}\b|{name}\s*=(?!=))", re.MULTILINE)
 
 
-def _match_by_position(index: int, cells: list[Cell]) -> None:
-    """Match a missing answer in words with the Markdown cell between its neighbors."""
+def _match_by_position(
+    index: int, cells: list[Cell], definition: re.Pattern[str] | None = None
+) -> None:
+    """Match a missing answer with cells between its neighbors: those that define it, or with text."""
     matched = [(c.released_index, c.position) for c in cells if c.released_index is not None]
     before = [position for other, position in matched if other < index]
     after = [position for other, position in matched if other > index]
     start, stop = max(before, default=-1), min(after, default=len(cells))
     for cell in cells:
-        if cell.released_index is None and cell.kind == "markdown" and start < cell.position < stop:
+        if cell.released_index is not None or not start < cell.position < stop:
+            continue
+        if definition and cell.kind == "code" and definition.search(cell.text):
+            cell.released_index = index
+        elif not definition and cell.kind == "markdown":
             cell.released_index = index
             return
 
 
 def _choose_all(
     released: list[NotebookNode], cells: list[Cell]
-) -> tuple[dict[int, Cell], list[str]]:
-    """Choose one submitted cell for each released one, and list what was wrong."""
+) -> tuple[dict[int, Cell], Mapping[int | None, list[Cell]]]:
+    """Choose one submitted cell for each released one; return as well all copies of each."""
     chosen: dict[int, Cell] = {}
-    changes: list[str] = []
-    missing, edited = 0, 0
     check_positions = {
         _exercise(released[cell.released_index]): cell.position
         for cell in reversed(cells)
         if cell.released_index is not None and _is_check(released[cell.released_index])
     }
-    all_copies = defaultdict(list)
+    copies = defaultdict(list)
     for cell in cells:
-        all_copies[cell.released_index].append(cell)
+        copies[cell.released_index].append(cell)
     for index, released_cell in enumerate(released):
-        copies = all_copies[index]
-        if copies:
+        if copies[index]:
             check_position = check_positions.get(_exercise(released_cell), len(cells))
-            chosen[index] = _choose(released_cell, copies, check_position)
+            chosen[index] = _choose(released_cell, copies[index], check_position)
+    return chosen, copies
+
+
+def _changes(
+    released: list[NotebookNode],
+    cells: list[Cell],
+    copies: Mapping[int | None, list[Cell]],
+    chosen: Mapping[int, Cell],
+    answered_elsewhere: set[str],
+) -> list[str]:
+    """Say what was put right."""
+    changes: list[str] = []
+    missing, edited = 0, 0
+    for index, released_cell in enumerate(released):
+        cell = chosen.get(index)
         if _exercise(released_cell):
-            changes += _remarks(released_cell, copies, chosen.get(index))
-        elif not copies:
+            if (
+                cell
+                or _is_check(released_cell)
+                or _grade_id(released_cell) not in answered_elsewhere
+            ):
+                changes += _remarks(released_cell, copies[index], cell)
+        elif cell is None:
             missing += 1
-        elif not chosen[index].is_unchanged(released_cell):
+        elif not cell.is_unchanged(released_cell):
             edited += 1
-    if not any(_is_answer(released[index]) for index in chosen):
-        raise ForeignNotebook("it has none of this lesson's answer cells")
     earlier = sum(cell.is_earlier for cell in cells)
     if earlier:
         changes.append(f"Cells of an earlier version of the lesson ({earlier}) were replaced.")
@@ -267,15 +343,20 @@ def _choose_all(
         changes.append(
             f"Changed cells of the lesson ({edited}): the lesson's own was run, then yours."
         )
-    return chosen, changes
+    return changes
 
 
 def _choose(released_cell: NotebookNode, copies: list[Cell], check_position: int) -> Cell:
-    """Choose among copies of a cell; of an answer, the last one above its check cell."""
+    """Choose among copies of a cell; of an answer, the last one above its check cell.
+
+    Copies with the answer's name come first: an answer may be split into several cells.
+    """
     if not _is_answer(released_cell):
         return copies[0]
     complete = [cell for cell in copies if not cell.too_long] or copies
     written = [cell for cell in complete if not cell.is_unchanged(released_cell)] or complete
+    if released_cell.cell_type == "code":
+        written = [cell for cell in written if cell.binds(_exercise(released_cell))] or written
     return ([cell for cell in written if cell.position < check_position] or written)[-1]
 
 
@@ -316,6 +397,88 @@ def _added(
     return added, left_out
 
 
+def _find_elsewhere(
+    released: list[NotebookNode], chosen: Mapping[int, Cell], added: Mapping[int, list[Cell]]
+) -> Elsewhere:
+    """Find answers, and words that may be, in other cells than the ones for them."""
+    found = Elsewhere()
+    places = list(_places(released, chosen, added))
+    for index, answer in enumerate(released):
+        if not _is_answer(answer):
+            continue
+        if answer.cell_type == "code":
+            _find_code(answer, index, chosen.get(index), places, found)
+        elif not _is_written(answer, chosen.get(index)):
+            _find_words(released, index, places, found)
+    return found
+
+
+def _places(
+    released: list[NotebookNode], chosen: Mapping[int, Cell], added: Mapping[int, list[Cell]]
+) -> Iterator[Place]:
+    """Return the student's cells in the order in which they will be run, with words for the place."""
+    exercises = [_exercise(cell) for cell in released]
+    first = next(filter(None, exercises), "")
+    nearest = ""
+    for index in range(BEFORE_FIRST, len(released)):
+        if index != BEFORE_FIRST:
+            nearest = exercises[index] or nearest
+            if _is_answer(released[index]) and index in chosen:
+                is_run = released[index].cell_type == "code"
+                yield Place(index, chosen[index], f"the answer cell of {nearest}", is_run, True)
+        for cell in added.get(index, []):
+            if cell.is_earlier:
+                continue
+            words = f"a cell below {nearest}" if nearest else f"a cell above {first}"
+            if cell.released_index is not None and _is_check(released[cell.released_index]):
+                words = f"the check cell of {exercises[cell.released_index]}"
+            yield Place(index, cell, words, cell.kind == "code")
+
+
+def _find_code(
+    answer: NotebookNode, index: int, cell: Cell | None, places: list[Place], found: Elsewhere
+) -> None:
+    """Find the last cell that defines an answer, if its own does not, and take the placeholder out."""
+    name = str(_grade_id(answer))
+    if cell is not None and cell.binds(name):
+        return
+    where = [place.words for place in places if place.is_run and place.cell.binds(name)]
+    if not where:
+        return
+    found.answered.setdefault(where[-1], []).append(name)
+    own = "" if cell is None or cell.is_unchanged(answer) else without_placeholder(cell.text, name)
+    found.sources[index] = f"# {name} is answered {ELSEWHERE}: in {where[-1]}.\n{own}".rstrip()
+
+
+def _is_written(answer: NotebookNode, cell: Cell | None) -> bool:
+    if cell is None or cell.too_long:
+        return False
+    return bool(cell.pictures) or not is_blank_answer(cell.text, answer.source)
+
+
+def _find_words(
+    released: list[NotebookNode], index: int, places: list[Place], found: Elsewhere
+) -> None:
+    """Have a person look for a blank answer in words: from its question on, or told of words above."""
+    name = str(_grade_id(released[index]))
+    question = max((i for i in range(index) if _exercise(released[i])), default=BEFORE_FIRST)
+    given = [cell.source for cell in released]
+    others = [place for place in places if place.is_run or not place.is_answer]
+    worded = [(place, own_words(place.cell.text, place.cell.kind, given)) for place in others]
+    near = [p for p, words in worded if words and p.index >= question and not p.is_answer]
+    others = [place for place, words in worded if has_sentence(words)]
+    where = ", ".join(dict.fromkeys(place.words for place in near or others))
+    if near:
+        found.sources[index] = (
+            f"*Nothing was written here. Words {ELSEWHERE} may be the answer: in {where}.*"
+        )
+        found.notes.append(f"{name}: words in {where} may be the answer.")
+    else:
+        found.sources[index] = released[index].source
+        if others:
+            found.notes.append(f"{name}: nothing was written, but there are words in {where}.")
+
+
 def _most_characters(kind: str) -> int:
     code = kind == "code"
     return limits.CODE_CELL_CHARACTERS if code else limits.MARKDOWN_CELL_CHARACTERS
@@ -354,12 +517,17 @@ def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | Non
     return remarks
 
 
-def _released_cell(released_cell: NotebookNode, answer: Cell | None) -> NotebookNode:
-    """Copy a released cell, with the text of the student's answer."""
+def _released_cell(
+    released_cell: NotebookNode, answer: Cell | None, source: str | None = None
+) -> NotebookNode:
+    """Copy a released cell, with the text of the student's answer, or with what stands for it."""
     cell = from_dict(released_cell)
-    if answer is not None and not answer.too_long:
-        cell.source = answer.text
-        if answer.pictures and cell.cell_type == "markdown":
+    if source is not None:
+        cell.source = source
+    elif answer is not None and not answer.too_long:
+        is_text = cell.cell_type == "markdown"
+        cell.source = with_comments_shown(answer.text) if is_text else answer.text
+        if answer.pictures and is_text:
             cell.attachments = from_dict(answer.pictures)
     return cell
 

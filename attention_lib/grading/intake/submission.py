@@ -81,6 +81,7 @@ class Prepared:
     time_problem: str | None = None
     time_doubt: str = ""
     secret: bytes = b""
+    told: list[str] = field(default_factory=list)  # those of the notes that the table shows
 
 
 def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
@@ -90,12 +91,12 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
     on top says what was done, for the feedback. `source` is the folder of the instructor's version.
     """
     template = _read_released(released, released.stat().st_mtime_ns)
-    problem, notes = submission.problem, submission.notes
+    problem, notes, told = submission.problem, submission.notes, list[str]()
     if not problem:
         try:
             with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
                 parsed = read_notebook(submission.notebook)
-                notebook, changes = rebuild(template, parsed, released.stem)
+                notebook, changes, told = rebuild(template, parsed, released.stem)
             notes = notes + changes
         except (UnreadableNotebook, ForeignNotebook) as reason:
             problem = str(reason)
@@ -116,6 +117,7 @@ def prepare(submission: Submission, released: Path, source: Path) -> Prepared:
         time_problem=submission.time_problem,
         time_doubt=submission.time_doubt,
         secret=submission.secret,
+        told=told,
     )
 
 

@@ -42,16 +42,16 @@ def second_chances(
     for name, verdict in verdicts.items():
         if name in right or _is_of_a_stub(name, verdict):
             continue
-        failed = [one for one in verdicts if one in _built_on(name) - right and one in answers]
+        failed = [one for one in verdicts if one in built_on(name) - right and one in answers]
         if failed:
             groups[tuple(failed)].append(name)
     return groups
 
 
-def _built_on(name: str) -> set[str]:
+def built_on(name: str) -> set[str]:
     """Return all exercises that one may be built on, by way of others too."""
     direct = EXERCISES[name].built_on
-    return set(direct).union(*map(_built_on, direct))
+    return set(direct).union(*map(built_on, direct))
 
 
 def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str, Any]]:
@@ -80,7 +80,8 @@ def with_model_answers(
 ) -> NotebookNode:
     """Put model answers in place of checks, of which those of the exercises to be tried stay.
 
-    The student's answers stay above ours: others may use what they define.
+    The student's answers stay above ours: others may use what they define. Ours come once more at
+    the end, since the student's may be there too.
     """
     changed = copy.copy(notebook)
     changed.cells = []
@@ -90,6 +91,8 @@ def with_model_answers(
             changed.cells.append(new_code_cell(ours[name], id=f"{OURS}{name}"))
         if not name or name in tried:
             changed.cells.append(cell)
+    for name, answer in ours.items():
+        changed.cells.append(new_code_cell(answer, id=f"{OURS}{name}-again"))
     return changed
 
 

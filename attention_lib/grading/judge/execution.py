@@ -22,9 +22,12 @@ from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import CUT, Outputs
+from attention_lib.grading.intake.bindings import bound_names
+from attention_lib.grading.intake.rebuild import ADDED
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.judge.built_on import (
     OURS,
+    built_on,
     right_exercises,
     right_with_ours,
     second_chances,
@@ -83,7 +86,7 @@ def run_notebook(task: Task) -> Ran:
         cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
         ran = _run_and_check(notebook, cells, setup, task, deadline)
         stopped = ran.overdue or ran.stops
-        if len(cells) < len(code) and not stopped and _misses_a_name(notebook, ran):
+        if len(cells) < len(code) and not stopped and _misses_a_name(notebook.cells, ran):
             log.debug("a name was missing: running all %d cells", len(code))
             cells = {cell.id for cell in code}
             ran = _run_and_check(notebook, cells, setup, task, deadline)
@@ -92,7 +95,7 @@ def run_notebook(task: Task) -> Ran:
                 break
             log.debug("running with the model answers of %s for %s", ours, names)
             changed = with_model_answers(notebook, {n: task.answers[n] for n in ours}, names)
-            with_ours = cells | {f"{OURS}{name}" for name in ours}
+            with_ours = cells | {cell.id for cell in changed.cells if cell.id.startswith(OURS)}
             again = _run_and_check(changed, with_ours, setup, task, deadline)
             right = set(right_exercises(changed, again.outputs))
             for cell in notebook.cells:
@@ -111,10 +114,13 @@ def _run_and_check(
 ) -> Ran:
     """Run cells and check answers; begin anew where Python ends, without the cell that ended it."""
     ran = Ran()
+    again: set[str] = set()  # cells that have been run or checked once more
     while True:
         session = _sandbox(task, setup).open(task.files, deadline)
         try:
             _run_cells(notebook, to_run, session, task, ran)
+            if not session.ended:
+                _check_again(notebook, to_run, again, session, task, ran)
         finally:
             session.close()
         waited, overdue = session.waited or ran.waited, session.overdue or ran.overdue
@@ -127,12 +133,24 @@ def _run_and_check(
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
     """Tell whether a check did not run, or found anything but a right answer."""
     checks = [ran.outputs.get(cell.id) for cell in notebook.cells if checked_exercise(cell)]
-    return any(not outputs or outputs[-1]["output_type"] == "error" for outputs in checks)
+    return any(not outputs or _is_wrong(outputs) for outputs in checks)
 
 
-def _misses_a_name(notebook: NotebookNode, ran: Ran) -> bool:
+def _is_wrong(outputs: list[dict[str, Any]]) -> bool:
+    return bool(outputs) and outputs[-1]["output_type"] == "error"
+
+
+def _is_attempted(check: NotebookNode, ran: Ran) -> bool:
+    """Tell whether a check found an answer to judge, and what that calls."""
+    output = ran.outputs[check.id][0]
+    verdict = output.get("metadata", {}).get("attention_lib", {})
+    is_there = verdict.get("outcome") != "unattempted" and output.get("ename") != "NameError"
+    return is_there and not _misses_a_name([check], ran)
+
+
+def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
     """Tell whether a student's cell or answer stopped where it looked for a name."""
-    for cell in notebook.cells:
+    for cell in cells:
         for output in ran.outputs.get(cell.id, []):
             if output["output_type"] != "error":
                 continue
@@ -188,11 +206,10 @@ def _run_cells(
                 outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
             continue
-        text = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
+        text = _as_text(outputs)
         bytes_left -= len(text)
         outputs_left -= len(outputs)
         fits = min(bytes_left, outputs_left) > 0
-        # Read again, since a Python text can hold surrogates, which no file takes.
         ran.outputs.setdefault(cell.id, json.loads(text) if fits or name else _cut_notice())
         ran.counts.setdefault(cell.id, len(ran.counts) + 1)
         if cell.metadata.get("nbgrader", {}).get("solution"):
@@ -202,8 +219,71 @@ def _run_cells(
             break
 
 
+def _as_text(outputs: list[dict[str, Any]]) -> bytes:
+    """Write outputs as JSON without the surrogates that a Python text can hold, and no file takes."""
+    return json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _check_again(
+    notebook: NotebookNode,
+    to_run: set[str],
+    again: set[str],
+    session: Session,
+    task: Task,
+    ran: Ran,
+) -> None:
+    """Check what is not right once more, now that the cells below its check have run as well.
+
+    That is done where a cell of the student's below the check defines the answer, or one that it
+    is built on, and where a name was missing. What was right at its own place stays right.
+    `again` is added to, so that nothing that ends Python is tried a third time.
+    """
+    own = [cell for cell in notebook.cells if cell.id in to_run and _is_the_students(cell)]
+    bound: set[str] = set()  # by cells that are run again
+    bytes_left = limits.ALL_OUTPUT_BYTES
+    for cell in own:
+        outputs = ran.outputs.get(cell.id, [])
+        if cell.id in again or not any(one.get("ename") in MISSING_NAME for one in outputs):
+            continue
+        again.add(cell.id)
+        try:
+            text = _as_text(run_source(cell.source, session, task.cell_seconds))
+        except SessionEnded:
+            return
+        bytes_left -= len(text)
+        ran.outputs[cell.id] = json.loads(text) if bytes_left > 0 else _cut_notice()
+        bound |= bound_names(cell.source)
+    for cell in _to_check_again(notebook, own, bound, ran):
+        if cell.id in again:
+            continue
+        again.add(cell.id)
+        outputs = check_answer(EXERCISES[str(checked_exercise(cell))], session, task.seed)
+        ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
+        if not _is_wrong(outputs) or not _is_attempted(cell, ran):
+            ran.outputs[cell.id] = json.loads(_as_text(outputs))
+        if session.ended:
+            return
+
+
+def _to_check_again(
+    notebook: NotebookNode, own: list[NotebookNode], bound: set[str], ran: Ran
+) -> list[NotebookNode]:
+    found: list[NotebookNode] = []
+    ids = {cell.id for cell in own}
+    below = set(bound)  # names that are bound after a check
+    for cell in reversed(notebook.cells):
+        name = checked_exercise(cell)
+        if cell.id in ids:
+            below |= bound_names(cell.source)
+        elif name and _is_wrong(ran.outputs.get(cell.id, [])):
+            needed = {name, *built_on(name)}
+            if below & needed or (below and _misses_a_name([cell], ran)):
+                found.insert(0, cell)
+    return found
+
+
 def _is_the_students(cell: NotebookNode) -> bool:
-    return cell.id.startswith("added-") or bool(cell.metadata.get("nbgrader", {}).get("solution"))
+    return cell.id.startswith(ADDED) or bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def _is_setup(cell: NotebookNode) -> bool:

@@ -24,7 +24,7 @@ def submitted():
 def rebuilt(submitted):
     """Rebuild, and hold to what must be true of every result."""
     before = deepcopy(submitted)
-    notebook, changes = rebuild(RELEASED, submitted)
+    notebook, changes, _ = rebuild(RELEASED, submitted)
     assert submitted == before
     nbformat.validate(notebook)
     MetadataValidator().validate_nb(notebook)
@@ -203,7 +203,7 @@ def test_pasted_pictures_are_the_only_attachments_taken(submitted):
         "e.png": {"image/png": "\ud800"},
         "\ud800.png": {"image/png": "iVBORw0KGgo="},
     }
-    notebook, _ = rebuild(RELEASED, submitted)
+    notebook, *_ = rebuild(RELEASED, submitted)
     assert notebook.cells[4].attachments == {"a.png": {"image/png": "iVBORw0KGgo="}}
 
 
@@ -211,7 +211,7 @@ def test_malformed_cells_are_left_out(submitted):
     odd = ["text", None, {}, {"cell_type": 7, "source": 7, "metadata": 7, "id": 7}]
     odd.append({"cell_type": "code", "source": ["a = 1\n", None, "b = '\ud800'"]})
     content = {**submitted, "cells": [*odd, *submitted.cells], "metadata": None}
-    notebook, _ = rebuild(RELEASED, content)
+    notebook, *_ = rebuild(RELEASED, content)
     nbformat.validate(notebook)
     nbformat.writes(notebook).encode("utf-8")
     assert ANSWER in [cell.source for cell in notebook.cells]
@@ -277,7 +277,7 @@ def test_of_too_many_added_cells_the_first_are_taken(submitted, monkeypatch, lim
 def test_answers_are_found_among_many_cells_up_to_the_limit(submitted):
     count = limits.NOTEBOOK_CELLS - len(submitted.cells)
     junk = [{"cell_type": "code", "source": f"x = {i}"} for i in range(count)]
-    notebook, _ = rebuild(RELEASED, {**submitted, "cells": [*junk, *submitted.cells]})
+    notebook, *_ = rebuild(RELEASED, {**submitted, "cells": [*junk, *submitted.cells]})
     assert len(notebook.cells) == limits.ADDED_CELLS + len(RELEASED.cells)
     assert ANSWER in [cell.source for cell in notebook.cells]
     with pytest.raises(ForeignNotebook, match="more than 10,000 cells"):
@@ -305,7 +305,7 @@ def test_cells_of_an_earlier_version_are_recognized_by_their_ids(submitted):
     submitted.cells[0] = new_markdown_cell(title, id=id_of("lesson", "markdown", title))
     submitted.cells[-1] = new_code_cell(demo, id=f"{id_of('lesson', 'code', demo)}-2")
     submitted.cells.append(new_code_cell(f"{edited} # mine", id=id_of("lesson", "code", edited)))
-    notebook, changes = rebuild(RELEASED, submitted, "lesson")
+    notebook, changes, _ = rebuild(RELEASED, submitted, "lesson")
     extra = [cell for cell in notebook.cells if cell.id not in {own.id for own in RELEASED.cells}]
     assert [(cell.id, cell.source) for cell in extra] == [
         ("earlier-1", demo),
@@ -317,8 +317,8 @@ def test_cells_of_an_earlier_version_are_recognized_by_their_ids(submitted):
 def test_rebuilding_is_idempotent(submitted):
     submitted.cells[3].source = "pass"
     submitted.cells.insert(1, new_code_cell("x = 1"))
-    once, _ = rebuild(RELEASED, submitted)
-    assert rebuild(RELEASED, once) == (once, [])
+    once, *_ = rebuild(RELEASED, submitted)
+    assert rebuild(RELEASED, once) == (once, [], [])
 
 
 @pytest.mark.parametrize("level", [1.0, 2, "2", None, [1], True, 1e300, float("nan"), -1])
@@ -326,7 +326,7 @@ def test_heading_of_nbformat_3_may_have_any_level(level):
     old = {"cell_type": "heading", "level": level, "source": "Mine"}
     answer = {"cell_type": "code", "input": ANSWER}
     sheets = {"nbformat": 3, "worksheets": [{"cells": [answer, old]}]}
-    notebook, _ = rebuild(RELEASED, sheets)
+    notebook, *_ = rebuild(RELEASED, sheets)
     (mine,) = [cell.source for cell in notebook.cells if "Mine" in cell.source]
     marks = {1.0: "# ", 2: "## "}.get(level, "") if isinstance(level, int | float) else ""
     assert mine == f"{marks}Mine"

@@ -1,0 +1,126 @@
+"""Find the names that a cell's code binds, without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+
+RUNS_ITS_CELL = {"time", "capture", "prun"}  # cell magics below which Python runs as usual
+TRANSFORMED_CHARACTERS = 10_000  # a cell with IPython's syntax is parsed up to this length
+_CELL_MAGIC = re.compile(r"\A(\s*)%%(\w+).*")
+
+
+def bound_names(source: str) -> frozenset[str]:
+    """Return the names that a cell binds at its top level, or as globals of its functions.
+
+    A placeholder binds nothing: a function that only raises NotImplementedError, or None as a value.
+    Neither does a cell that Python cannot parse, of which Jupyter runs nothing.
+    """
+    tree = parse_cell(source)
+    return frozenset(_bound(tree)) if tree else frozenset()
+
+
+def without_placeholder(source: str, name: str) -> str:
+    """Remove what a lesson gave out as the placeholder for an answer; keep the rest of the cell."""
+    tree = _parse_python(source)
+    lines = source.splitlines()
+    for node in reversed(tree.body if tree else []):
+        if _is_placeholder_of(node, name) or _raises_not_implemented(node):
+            decorators = getattr(node, "decorator_list", [])
+            start = min(part.lineno for part in (node, *decorators))
+            del lines[start - 1 : node.end_lineno]
+    return "\n".join(lines)
+
+
+def parse_cell(source: str) -> ast.Module | None:
+    """Parse a cell as IPython would run it; return None if that cannot be parsed."""
+    magic = _CELL_MAGIC.match(source)
+    if magic and magic[2] in RUNS_ITS_CELL:
+        source = magic[1] + source[magic.end() :]
+    return _parse_python(source) or _parse_python(_transformed(source))
+
+
+def _parse_python(source: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _transformed(source: str) -> str:
+    """Return a cell as IPython hands it to Python: without magics, prompts and common indentation."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    if len(source) > TRANSFORMED_CHARACTERS:
+        return source
+    try:
+        return str(TransformerManager().transform_cell(source))
+    except (SyntaxError, ValueError, RuntimeError, LookupError, AssertionError):
+        return source  # which is no cell that IPython would run
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                if not _is_placeholder_of(node, node.name):
+                    yield node.name
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Global):
+                        yield from inner.names
+                continue
+            case ast.Lambda() | ast.AnnAssign(value=None):
+                continue
+            case ast.Assign() | ast.AnnAssign() if _is_open(node.value):
+                continue
+            case ast.comprehension():  # whose targets are its own
+                waiting += [node.iter, *node.ifs]
+                continue
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.alias():
+                yield node.asname or node.name.partition(".")[0]
+        waiting += ast.iter_child_nodes(node)
+
+
+def _is_placeholder_of(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if node.name == name:
+            return all(map(_does_nothing, node.body))
+        case ast.Assign(targets=[ast.Name(id=target)]) | ast.AnnAssign(target=ast.Name(id=target)):
+            return target == name and _is_open(node.value)
+    return False
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    match node:
+        case ast.Pass() | ast.Return(value=None):
+            return True
+        case ast.Expr(value=ast.Constant()):  # a docstring, or an ellipsis
+            return True
+        case ast.Return(value=ast.Constant(value=None)):
+            return True
+    return _raises_not_implemented(node)
+
+
+def _raises_not_implemented(node: ast.AST) -> bool:
+    match node:
+        case ast.Raise(
+            exc=ast.Name(id="NotImplementedError")
+            | ast.Call(func=ast.Name(id="NotImplementedError"))
+        ):
+            return True
+    return False
+
+
+def _is_open(value: ast.expr | None) -> bool:
+    """Tell whether what a name is given says that no answer has been written yet."""
+    return value is None or (
+        isinstance(value, ast.Constant) and (value.value is None or value.value is Ellipsis)
+    )

@@ -1,0 +1,82 @@
+"""Find a student's words outside the cells that ask for them."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import tokenize
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from attention_lib.grading.intake.bindings import parse_cell
+
+# Six words in a row, or a dozen letters of a script that puts no spaces between words.
+_SENTENCE = re.compile(
+    r"\b(?:[^\W\d_]++[\s,;:.'’\"()-]++){5}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
+)
+_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+
+def has_words(text: str) -> bool:
+    """Tell whether a text has a letter, a digit or a symbol, and not just punctuation or blanks."""
+    kinds = map(unicodedata.category, text)
+    return any(kind[0] in "LNS" and kind != "Sk" for kind in kinds)
+
+
+def has_sentence(text: str) -> bool:
+    """Tell whether a text has several words in a row."""
+    return _SENTENCE.search(text) is not None
+
+
+def is_blank_answer(text: str, placeholder: str) -> bool:
+    """Tell whether an answer in words holds nothing but its placeholder."""
+    return not has_words(text.replace(placeholder.strip(), ""))
+
+
+def with_comments_shown(text: str) -> str:
+    """Make HTML comments visible where they are all that was written."""
+    hidden = has_words(text) and not has_words(_HTML_COMMENT.sub("", text))
+    return text.replace("<!--", "&lt;!--") if hidden else text
+
+
+def own_words(text: str, kind: str, given: Iterable[str] = ()) -> str:
+    """Return what a person should read of a cell, without the `given` lines of the lesson.
+
+    Of code these are comments and texts: all of them where there is nothing else in the cell,
+    otherwise only whole sentences.
+    """
+    known = {_bare(line) for other in given for line in other.splitlines()}
+    sentences_only = kind == "code" and not _is_text_only(text)
+    if sentences_only and not has_sentence(text):
+        return ""
+    parts = _remarks(text) if sentences_only else [text]
+    lines = (line for part in parts for line in part.splitlines())
+    own = "\n".join(line for line in lines if _bare(line) not in known)
+    return own if has_words(own) and (not sentences_only or has_sentence(own)) else ""
+
+
+def _bare(line: str) -> str:
+    return line.strip("#'\" \t")
+
+
+def _is_text_only(code: str) -> bool:
+    """Tell whether a cell of code holds comments and texts alone."""
+    tree = parse_cell(code)
+    return tree is not None and all(map(_is_text, tree.body))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _remarks(code: str) -> Iterator[str]:
+    """Read comments and texts; what cannot be parsed is a text as a whole."""
+    if parse_cell(code) is None:
+        yield code
+        return
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):  # of IPython's own syntax
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type in (tokenize.COMMENT, tokenize.STRING):
+                yield _bare(token.string)
