@@ -48,7 +48,8 @@ def cases(rng: Generator) -> Iterator[Case]:
         stats(rng.normal(0.0, 3.0, (3, 5)).astype(np.float32)),
         stats(rng.normal(0.0, 3.0, (3, 2)).astype(np.float32)),
     )
-    yield Case((np.array([2.0]), np.array([1.5])), (np.array([2.0]), np.array([2.5])))
+    equal = rng.normal(0.0, 3.0, 2)
+    yield Case((equal, rng.uniform(1.0, 3.0, 2)), (equal, rng.uniform(1.0, 3.0, 2)))
     yield Case((1, 2), (3, 1))  # plain numbers, as the lesson's example has them
     yield Case((3.5, 1.25), (-1.0, 2.0))
     yield Case((-np.inf, 0.0), (2.0, 3.0))
