@@ -10,20 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
+from attention_lib.exercises.parts.choices import EPSILONS
 from attention_lib.exercises.parts.magnitudes import weights_magnitude
-from attention_lib.exercises.parts.softmax import (
-    EPSILONS,
-    clipped_softmax,
-    in_rows_of_memory,
-    plain_softmax,
-)
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
+from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "Softmax does not change when the same number is subtracted from every score of a row.",
@@ -61,84 +55,71 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[-1.6e38, 1.6e38], [-9e37, -1.6e38]], np.float32))
 
 
-def maxima(scores: NDArray, axis: int) -> NDArray:
-    return scores.max(axis=axis, keepdims=True)
+def plain(scores, axis=-1):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    powers = np.exp(scores - maximum)
+    total = np.sum(powers, axis=axis, keepdims=True)
+    weights = powers / total
+    return weights
 
 
-def sums(exponentials: NDArray, axis: int) -> NDArray:
-    return exponentials.sum(axis=axis, keepdims=True)
-
-
-@composable
-def shifted(
-    *, shift: Answer = maxima, by: Answer = sums, along: Answer = lambda axis: axis
-) -> Answer:
-    """Divide shifted exponentials by their sums, with a step replaced by a wrong one."""
-
-    def answer(scores: NDArray, axis: int = -1) -> NDArray:
-        exponentials = np.exp(scores - shift(scores, along(axis)))
-        return exponentials / by(exponentials, along(axis))
-
-    return answer
-
+LIMITS = "{30.0|50.0|80.0|88.0|100.0|500.0|700.0|709.0}"
 
 MISTAKES = known_mistakes(
+    plain,
     "exp-overflows: exp overflows (or everything underflows) before the division: subtract each "
     "row's largest score first.",
-    shifted(shift=lambda scores, axis: 0.0),
+    "scores - maximum => scores",
     "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
     "0/0. Take each row's own maximum, along axis.",
-    shifted(shift=lambda scores, axis: scores.max()),
+    "(scores, axis=axis, keepdims=True) => (scores)",
     "maximum-of-last-axis: You always take the last axis's maximum: use the axis you are given.",
-    shifted(shift=lambda scores, axis: maxima(scores, -1)),
+    "(scores, axis=axis => (scores, axis=-1",
     "sum-of-last-axis: You always sum along the last axis: use the axis you are given.",
-    shifted(by=lambda exponentials, axis: sums(exponentials, -1)),
+    "(powers, axis=axis => (powers, axis=-1",
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    shifted(along=lambda axis: -1),
+    "axis=-1): => axis=-1):\n    axis = -1",
     "maximum-keepdims-missing: The maxima have lost their axis, so they do not line up with the "
     "scores: use keepdims=True.",
-    shifted(shift=lambda scores, axis: scores.max(axis=axis)),
+    "(scores, axis=axis, keepdims=True) => (scores, axis=axis)",
     "sum-keepdims-missing: The sums have lost their axis, so they do not line up with the scores: "
     "use keepdims=True.",
-    shifted(by=lambda exponentials, axis: exponentials.sum(axis=axis)),
+    "(powers, axis=axis, keepdims=True) => (powers, axis=axis)",
     "reshaped: A reshape cuts the array into rows along the last axis: move another axis to the end "
     "before it, with np.moveaxis, and back after it.",
-    in_rows_of_memory(stable_softmax),
+    "axis=-1): => axis=-1):\n    shape = scores.shape\n    scores = scores.reshape(-1, shape[axis])"
+    "\n    axis = -1 && return weights => return weights.reshape(shape)",
     "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
     "begin at -inf, or with the first score.",
-    shifted(shift=lambda scores, axis: np.maximum(maxima(scores, axis), 0)),
+    "- maximum => - np.maximum(maximum, 0)",
     "mean-subtracted: You subtract the mean: scores far above it overflow. Subtract the maximum.",
-    shifted(shift=lambda scores, axis: np.mean(scores, axis, keepdims=True)),
+    "np.max => np.mean",
     "smallest-subtracted: You subtract the smallest score: the others grow. Subtract the largest.",
-    shifted(shift=lambda scores, axis: scores.min(axis=axis, keepdims=True)),
+    "np.max => np.min",
     "largest-size-subtracted: You subtract the largest absolute value: a row of large negative "
     "scores underflows to 0/0. Subtract the largest score.",
-    shifted(shift=lambda scores, axis: maxima(np.abs(scores), axis)),
+    "np.max(scores => np.max(np.abs(scores)",
     "clipped: The scores are clipped, which changes the weights: subtracting the maximum does not.",
-    *(
-        lambda scores, axis=-1, limit=limit: clipped_softmax(scores, limit, axis)
-        for limit in (30.0, 50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 709.0)
-    ),
+    f"scores - maximum => np.clip(scores, -{LIMITS}, {LIMITS})",
     "divided-by-maximum: You divide by the largest score, which changes the weights: subtract it.",
-    lambda scores, axis=-1: plain_softmax(scores / scores.max(axis=axis, keepdims=True), axis),
+    "scores - maximum => scores / maximum",
     "not-divided: The exponentials of the shifted scores are not divided by their sum yet.",
-    shifted(by=lambda exponentials, axis: 1.0),
+    "powers / total => powers",
     "nan-replaced: NaN is replaced by 0 afterward, which hides the overflow and loses the "
     "weights: subtract each row's largest score first.",
-    lambda scores, axis=-1: np.nan_to_num(plain_softmax(scores, axis)),
+    "scores - maximum => scores && return weights => return np.nan_to_num(weights)",
     "shift-sign-wrong: The shift has the wrong sign: subtract the maximum, do not add it.",
-    shifted(shift=lambda scores, axis: -maxima(scores, axis)),
+    "scores - maximum => scores + maximum",
     "constant-in-sum: A small constant is added to the sum: one exponential is exactly 1, so the "
     "sum is never 0. Leave it out.",
-    *(shifted(by=lambda exps, axis, e=epsilon: sums(exps, axis) + e) for epsilon in EPSILONS),
+    f"/ total => / (total + {EPSILONS})",
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
-    lambda scores, axis=-1: np.exp(scores - logsumexp(scores, axis, keepdims=True)),
-    lambda scores, axis=-1: np.exp(
-        scores - logsumexp(scores.astype(float), axis, keepdims=True)
-    ).astype(np.result_type(scores, np.float32)),
+    "powers / total => np.exp(scores - (maximum + np.log(total)))",
+    "axis=-1): => axis=-1):\n    dtype, scores = np.result_type(scores, np.float32), scores.astype(float)"
+    " && powers / total => np.exp(scores - (maximum + np.log(total))).astype(dtype)",
     "logarithms: These are the logarithms of the weights: return the weights themselves.",
-    lambda scores, axis=-1: log_softmax(scores, axis),
+    "powers / total => scores - maximum - np.log(total)",
 )
 
 EXERCISE = Exercise(
