@@ -9,16 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
+from attention_lib.exercises.parts.choices import TINIER, TINY
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
-from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
-from attention_lib.lessons.stability import log_softmax, logsumexp, stable_softmax
-
-TINY = (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30)  # what learners add, or take for a limit
+from attention_lib.lessons.stability import log_softmax
 
 HINTS = (
     "Write log(e^s_i / sum) as a difference: no weight needs to be computed at all.",
@@ -40,87 +37,64 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[8e307, -8e307, 3e307], [-8e307, -8.5e307, -8.9e307]]))
 
 
-@composable
-def shifted(
-    outside: float = 1.0,
-    sum_axis: Answer = lambda axis: axis,
-    log: Answer = np.log,
-    of_weights: Answer | None = None,
-) -> Answer:
-    """Subtract the maximum and the logarithm of the sum, with a step replaced by a wrong one.
+def plain(scores, axis=-1):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    powers = np.exp(scores - maximum)
+    total = np.sum(powers, axis=axis, keepdims=True)
+    result = scores - maximum - np.log(total)
+    return result
 
-    With `of_weights` it takes the logarithm of what that makes of the weights.
-    """
 
-    def answer(scores: NDArray, axis: int = -1) -> NDArray:
-        top = scores.max(axis=axis, keepdims=True)
-        total = np.exp(scores - top).sum(axis=sum_axis(axis), keepdims=True)
-        if of_weights is not None:
-            return np.log(of_weights(np.exp(scores - top) / total))
-        return scores - outside * top - log(total)
-
-    return answer
-
+DIFFERENCE = "scores - maximum - np.log(total)"
 
 MISTAKES = known_mistakes(
+    plain,
     "log-of-zero: This is the logarithm of the computed weights: a weight that underflows to 0 "
     "has logarithm -inf. Subtract logsumexp from the scores instead.",
-    shifted(of_weights=np.positive),
+    f"{DIFFERENCE} => np.log(powers / total)",
     "exp-overflows: exp overflows before the shift: subtract each row's largest score first.",
-    lambda scores, axis=-1: scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)),
-    lambda scores, axis=-1: np.log(plain_softmax(scores, axis)),
+    f"(scores - maximum) => (scores) && {DIFFERENCE} => scores - np.log(total)",
+    f"(scores - maximum) => (scores) && {DIFFERENCE} => np.log(powers / total)",
     "small-constant: The logarithm of 0 is avoided by adding a small constant, which changes the "
     "result: subtract logsumexp from the scores instead.",
-    *(
-        shifted(of_weights=lambda weights, e=epsilon: weights + e)
-        for epsilon in (*TINY, 1e-300)  # as a limit, the last gives the same
-    ),
+    f"{DIFFERENCE} => np.log(powers / total + {TINIER})",  # as a limit, the last gives the same
     "lower-limit: A lower limit on the weights avoids the logarithm of 0, and cuts off the logarithms "
     "below it: subtract logsumexp from the scores instead.",
-    *(shifted(of_weights=lambda weights, e=epsilon: np.maximum(weights, e)) for epsilon in TINY),
-    lambda scores, axis=-1: np.maximum(
-        log_softmax(scores, axis), np.log(np.finfo(np.result_type(scores, np.float32)).tiny)
-    ),
-    shifted(of_weights=lambda w: np.where(w > 0, w, np.finfo(w.dtype).tiny)),
+    f"{DIFFERENCE} => np.log(np.maximum(powers / total, {TINY}))",
+    "return result => return np.maximum(result, np.log(np.finfo(result.dtype).tiny))",
+    f"{DIFFERENCE} => np.log(np.where(powers > 0, powers / total, np.finfo(total.dtype).tiny))",
     "weights: These are the weights: return their logarithms.",
-    lambda scores, axis=-1: stable_softmax(scores, axis),
+    f"{DIFFERENCE} => powers / total",
     "maximum-inside-exp-only: The maximum is subtracted in exp only: subtract it outside as well.",
-    shifted(outside=0),
+    "= scores - maximum => = scores",
     "maximum-twice: The maximum is subtracted twice: the scores less the maximum go with the logarithm "
     "of the sum alone.",
-    shifted(outside=2),
+    "= scores - maximum => = scores - 2 * maximum",
     "sum-along-last-axis: The exponentials are added up along the last axis: use the axis you are given.",
-    shifted(sum_axis=lambda axis: -1),
+    "(powers, axis=axis => (powers, axis=-1",
     "maximum-outside-exp-only: The maximum is subtracted outside of exp only: subtract it inside as "
     "well, where exp overflows.",
-    lambda scores, axis=-1: (
-        log_softmax(scores, axis)
-        + logsumexp(scores, axis, True)
-        - scores.max(axis=axis, keepdims=True)
-        - np.log(np.exp(scores).sum(axis=axis, keepdims=True))
-    ),
+    "(scores - maximum) => (scores)",
     "one-maximum: You subtract the maximum of the whole array: a row far below it underflows to "
     "log(0). Take each row's own maximum, along axis.",
-    lambda scores, axis=-1: (
-        scores - scores.max() - np.log(np.exp(scores - scores.max()).sum(axis=axis, keepdims=True))
-    ),
+    "(scores, axis=axis, keepdims=True) => (scores)",
     "logarithm-missing: The sum of the exponentials is subtracted: subtract its logarithm.",
-    shifted(log=np.positive),
+    "np.log(total) => total",
     "only-maximum: Only the maximum is subtracted: the logarithm of the sum is missing.",
-    shifted(log=np.zeros_like),
+    " - np.log(total) => ",
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    lambda scores, axis=-1: log_softmax(scores, -1),
+    "axis=-1): => axis=-1):\n    axis = -1",
     "whole-array: You take the whole array as one row: use the axis you are given.",
-    lambda scores, axis=-1: log_softmax(scores, None),
+    "axis=-1): => axis=-1):\n    axis = None",
     "keepdims-missing: logsumexp has lost its axis, so it does not line up with the scores: use "
     "keepdims=True.",
-    lambda scores, axis=-1: scores - logsumexp(scores, axis),
+    f"{DIFFERENCE} => scores - logsumexp(scores, axis)",
     "sign-reversed: The sign is reversed: a logarithm of a weight is never positive.",
-    lambda scores, axis=-1: -log_softmax(scores, axis),
+    "return result => return -result",
     "base-2: These are logarithms to base 2: use the natural logarithm.",
-    lambda scores, axis=-1: log_softmax(scores, axis) / np.log(2.0),
+    "return result => return result / np.log(2.0)",
     "divided-by-logsumexp: You divide by logsumexp: the logarithm of a quotient is a difference.",
-    lambda scores, axis=-1: scores / logsumexp(scores, axis, True),
+    f"{DIFFERENCE} => scores / (maximum + np.log(total))",
 )
 
 EXERCISE = Exercise(
