@@ -5,14 +5,14 @@ It is finite whenever the true value is. A row of `-inf` gives `-inf`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
@@ -53,80 +53,55 @@ def magnitude(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArra
     return size if keepdims else np.squeeze(size, axis=axis)
 
 
-def maxima(scores: NDArray, axis: int) -> NDArray:
-    return scores.max(axis=axis, keepdims=True)
+def plain(scores, axis=-1, keepdims=False):
+    maximum = np.max(scores, axis=axis, keepdims=True)
+    shift = np.where(np.isneginf(maximum), 0.0, maximum)
+    total = np.sum(np.exp(scores - shift), axis=axis, keepdims=True)
+    result = np.log(total) + shift
+    return result if keepdims else np.squeeze(result, axis=axis)
 
 
-def finite_maxima(scores: NDArray, axis: int) -> NDArray:
-    return np.nan_to_num(maxima(scores, axis), neginf=0.0)
-
-
-def one_for_all(results: NDArray) -> NDArray:
-    return np.full_like(results, -np.inf) if np.isneginf(results).any() else results
-
-
-@composable
-def log_of_sum(
-    *,
-    shift: Answer = finite_maxima,
-    total: Answer = np.sum,
-    log: Answer = np.log,
-    back: float = 1.0,  # times the shift is added back
-    kept: bool | None = None,  # the axis; None as asked for
-    along: int | None = None,  # which axis; None as asked for
-    drop: Callable[..., NDArray] = lambda result, low, axis: np.squeeze(result, axis=axis),
-) -> Answer:
-    """Compute the logarithm of the sum with a step replaced by a wrong one."""
-
-    def answer(scores: NDArray, axis: int = -1, keepdims: bool = False) -> NDArray:
-        axis = axis if along is None else along
-        low = shift(scores, axis)
-        result = log(total(np.exp(scores - low), axis=axis, keepdims=True))
-        result = result + low * back if back else result
-        kept_here = keepdims if kept is None else kept
-        return result if kept_here else drop(result, low * back, axis)
-
-    return answer
-
+SHIFT = "np.where(np.isneginf(maximum), 0.0, maximum)"
 
 MISTAKES = known_mistakes(
+    plain,
     "exp-overflows: exp overflows or underflows: shift each row by its maximum first.",
-    log_of_sum(shift=lambda scores, axis: 0.0),
+    f"{SHIFT} => 0.0",
     "maximum-not-added-back: The maximum is subtracted but never added back: the result is m + "
     "log(sum of exp(s - m)).",
-    log_of_sum(back=0.0, shift=maxima),
-    log_of_sum(back=0.0),
+    f" + shift =>  && {SHIFT} => maximum",
+    " + shift => ",
     "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
     "such a row by 0 instead; its result is -inf.",
-    log_of_sum(shift=maxima),
+    f"{SHIFT} => maximum",
     "empty-row-for-all: One row of nothing but -inf makes every result -inf: such a row has a result of its "
     "own. Ask for each, as np.where does.",
-    lambda *args, **named: one_for_all(logsumexp(*args, **named)),
+    "+ shift => + (-np.inf if np.any(total == 0) else shift)",
     "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, of length 1.",
-    log_of_sum(kept=False),
+    "result if keepdims else  => ",
     "keepdims-always: The summed axis is always kept: without keepdims=True it goes away.",
-    log_of_sum(kept=True),
+    " if keepdims else np.squeeze(result, axis=axis) => ",
     "maximum-keeps-axis: The maximum keeps the summed axis, and the logarithm has lost it: add both with "
     "keepdims=True, and drop the axis after that.",
-    log_of_sum(drop=lambda result, low, axis: low + np.squeeze(result - low, axis=axis)),
+    "np.squeeze(result, => shift + np.squeeze(np.log(total),",
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    log_of_sum(along=-1),
+    "keepdims=False): => keepdims=False):\n    axis = -1",
     "one-maximum: You shift by the maximum of the whole array: a row far below it underflows to "
     "log(0). Take each row's own maximum.",
-    log_of_sum(shift=lambda scores, axis: scores.max()),
+    f"{SHIFT} => np.max(scores)",
     "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
     "begin at -inf, or with the first score.",
-    log_of_sum(shift=lambda scores, axis: np.maximum(maxima(scores, axis), 0)),
+    f"{SHIFT} => np.maximum(maximum, 0)",
     "maximum-alone: This is the maximum alone: add log(sum of exp(s - m)).",
-    lambda scores, axis=-1, keepdims=False: scores.max(axis=axis, keepdims=keepdims),
+    "np.log(total) + shift => maximum",
     "no-logarithm: This is the sum of the exponentials: return its logarithm.",
-    lambda scores, axis=-1, keepdims=False: np.exp(scores).sum(axis=axis, keepdims=keepdims),
+    "np.log(total) + shift => np.sum(np.exp(scores), axis=axis, keepdims=True)",
     "mean: The mean stands in place of the sum: the logarithm of the number of entries is missing.",
-    log_of_sum(total=np.mean),
-    log_of_sum(total=np.mean, shift=maxima),
+    "np.sum => np.mean",
+    f"np.sum => np.mean && {SHIFT} => maximum",
     "log1p: np.log1p adds 1 to the sum: use np.log.",
-    log_of_sum(log=np.log1p, shift=maxima),
-    log_of_sum(log=lambda total: np.where(total == 0, -np.inf, np.log1p(total))),
+    f"np.log => np.log1p && {SHIFT} => maximum",
+    "np.log(total) => np.where(total == 0, -np.inf, np.log1p(total))",
 )
 
 EXERCISE = Exercise(
