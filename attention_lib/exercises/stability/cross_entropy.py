@@ -6,18 +6,18 @@ finite scores below half the largest number of their dtype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
+from attention_lib.exercises.parts.choices import TINIER
 from attention_lib.exercises.parts.magnitudes import logarithms_magnitude
-from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
-from attention_lib.lessons.stability import cross_entropy, log_softmax, stable_softmax
+from attention_lib.lessons.stability import cross_entropy, log_softmax
 
 HINTS = (
     "Which log-likelihood belongs to the right class of each row? That one, negated.",
@@ -41,88 +41,68 @@ def magnitude(scores: NDArray, targets: NDArray) -> float:
     return float(np.max(logarithms_magnitude(scores)))
 
 
-def log_sums(scores: NDArray, shift: NDArray) -> NDArray:
-    """Take logarithms of softmax, with the numbers of `shift` subtracted first."""
-    return scores - shift - np.log(np.exp(scores - shift).sum(axis=-1, keepdims=True))
-
-
-def of_targets(logarithms: NDArray, targets: NDArray) -> NDArray:
-    return logarithms[np.arange(len(targets)), targets]
-
-
-@composable
-def with_step(
-    log: Callable[[NDArray], NDArray] = log_softmax,
-    pick: Callable[[NDArray, NDArray], NDArray] = of_targets,
-    average: Callable[[NDArray, NDArray], NDArray] = lambda losses, scores: losses.mean(),
-) -> Answer:
-    """Compute the loss with one of its steps replaced by a wrong one."""
-    return lambda scores, targets: average(-pick(log(scores), targets), scores)
-
-
-def log_of(softmax: Callable[[NDArray], NDArray]) -> Answer:
-    return with_step(log=lambda scores: np.log(softmax(scores)))
+def plain(scores, targets):
+    logs = log_softmax(scores)
+    picked = logs[np.arange(len(targets)), targets]
+    loss = -picked.mean()
+    return loss
 
 
 MISTAKES = known_mistakes(
+    plain,
     "log-of-zero: The logarithm is taken of a weight that underflows to 0, or of a sum that overflows, "
     "so the loss is infinite: use log_softmax.",
-    log_of(stable_softmax),
+    "log_softmax(scores) => np.log(stable_softmax(scores))",
     "exp-overflows: exp overflows: use log_softmax, which shifts each row by its maximum.",
-    log_of(plain_softmax),
-    with_step(log=lambda scores: log_sums(scores, 0)),
+    "log_softmax(scores) => np.log(np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True))",
+    "log_softmax(scores) => scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))",
     "maximum-not-added-back: The maximum is subtracted inside exp only: add it to the logarithm "
     "of the sum again.",
-    with_step(log=lambda scores: log_softmax(scores) + scores.max(axis=-1, keepdims=True)),
+    "log_softmax(scores) => log_softmax(scores) + scores.max(axis=-1, keepdims=True)",
     "one-maximum: One maximum is subtracted from all rows: an example far below it underflows to "
     "log(0). Subtract each row's own.",
-    with_step(log=lambda scores: log_sums(scores, scores.max())),
+    "log_softmax(scores) => scores - scores.max()\n"
+    "    logs = logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True))",
     "constant-in-logarithm: A small constant in the logarithm changes the loss: use log_softmax.",
-    *(
-        log_of(lambda scores, e=epsilon, change=change: change(stable_softmax(scores), e))
-        for epsilon in (*EPSILONS, 1e-15, 1e-16, 1e-20, 1e-30, 1e-300)
-        for change in (np.add, np.maximum, lambda weights, e: np.clip(weights, e, 1.0 - e))
-    ),
+    f"log_softmax(scores) => np.log(stable_softmax(scores) + {TINIER})",
+    f"log_softmax(scores) => np.log(np.maximum(stable_softmax(scores), {TINIER}))",
+    f"log_softmax(scores) => np.log(np.clip(stable_softmax(scores), {TINIER}, 1.0 - {TINIER}))",
     "sum: This is the sum over the examples: take their mean.",
-    with_step(average=lambda losses, scores: losses.sum()),
+    "mean() => sum()",
     "not-averaged: One loss for each example is returned: take their mean, one number.",
-    with_step(average=lambda losses, scores: losses),
+    ".mean() => ",
     "sign-reversed: The sign is reversed: the loss is the negative log-likelihood.",
-    with_step(average=lambda losses, scores: -losses.mean()),
+    "-picked => picked",
     "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
-    with_step(average=lambda losses, scores: losses.sum() / scores.shape[-1]),
+    "mean() => sum() / scores.shape[-1]",
     "mean-over-entries: The mean runs over all N × C entries: only the right class of each "
     "example counts, divided by N.",
-    with_step(average=lambda losses, scores: losses.sum() / scores.size),
+    "mean() => sum() / scores.size",
     "every-class-counted: Every class is counted: only the right class of each example counts.",
-    with_step(pick=lambda logarithms, targets: logarithms),
-    with_step(pick=lambda logarithms, targets: logarithms.sum(axis=-1)),
+    "[np.arange(len(targets)), targets] => ",
+    "[np.arange(len(targets)), targets] => .sum(axis=-1)",
     "every-target-in-row: log_softmax(scores)[:, targets] takes every target from every row: pick "
     "entry targets[i] from row i, with [np.arange(N), targets].",
-    with_step(pick=lambda logarithms, targets: logarithms[:, targets]),
+    "np.arange(len(targets)) => :",
     "whole-rows: The targets take whole rows here: pick entry targets[i] of row i.",
-    with_step(pick=lambda logarithms, targets: logarithms[targets]),
+    "np.arange(len(targets)),  => ",
     "counted-from-1: Classes are counted from 1: the first one has number 0, so take targets as they are.",
-    with_step(pick=lambda logarithms, targets: of_targets(logarithms, targets - 1)),
+    "targets] => targets - 1]",
     "one-hot-too-narrow: The one-hot table ends at the largest target: it needs scores.shape[1] columns.",
-    with_step(
-        pick=lambda logarithms, targets: (np.eye(targets.max() + 1)[targets] * logarithms).sum(
-            axis=1
-        )
-    ),
+    "logs[np.arange(len(targets)), targets] => (np.eye(targets.max() + 1)[targets] * logs).sum(axis=1)",
     "no-log-softmax: The scores themselves are averaged: take log_softmax of each row first.",
-    with_step(log=lambda scores: scores),
+    "log_softmax(scores) => scores",
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
-    with_step(log=lambda scores: log_softmax(scores, 0)),
+    "log_softmax(scores) => log_softmax(scores, 0)",
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
-    with_step(log=lambda scores: log_softmax(scores, None)),
+    "log_softmax(scores) => log_softmax(scores, None)",
     "weights-averaged: The mean of the weights is taken, not of their logarithms.",
-    with_step(log=stable_softmax),
-    lambda scores, targets: 1.0 - of_targets(stable_softmax(scores), targets).mean(),
+    "log_softmax => stable_softmax",
+    "log_softmax => stable_softmax && -picked => 1.0 - picked",
     "logarithm-of-mean: The logarithm is taken after the mean: average the logarithms.",
-    lambda scores, targets: -np.log(of_targets(stable_softmax(scores), targets).mean()),
+    "log_softmax => stable_softmax && -picked.mean() => -np.log(picked.mean())",
     "base-2: These are logarithms to base 2: use the natural logarithm.",
-    with_step(log=lambda scores: log_softmax(scores) / np.log(2.0)),
+    "log_softmax(scores) => log_softmax(scores) / np.log(2.0)",
 )
 
 EXERCISE = Exercise(
