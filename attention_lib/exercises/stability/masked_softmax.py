@@ -12,18 +12,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_arrays
+from attention_lib.exercises.parts.choices import EPSILONS, ZERO_OR_EPSILONS
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
 from attention_lib.exercises.parts.magnitudes import largest_finite
-from attention_lib.exercises.parts.softmax import (
-    EPSILONS,
-    divided_by_sum,
-    filled,
-)
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import logsumexp, masked_softmax, stable_softmax
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "np.where(mask, scores, -np.inf) gives every forbidden entry weight 0: exp(-inf) is 0.",
@@ -86,110 +82,77 @@ def magnitude(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
     return masked_softmax(scores, mask, axis) * (1.0 + largest_finite(allowed, axis))
 
 
-def filled_with(fill: float) -> Answer:
-    return lambda scores, mask, axis=-1: softmax(filled(scores, mask, fill), axis)
+def plain(scores, mask, axis=-1):
+    seen = np.where(mask, scores, -np.inf)
+    maximum = np.max(seen, axis=axis, keepdims=True)
+    shift = np.where(np.isneginf(maximum), 0.0, maximum)
+    powers = np.exp(seen - shift)
+    total = np.sum(powers, axis=axis, keepdims=True)
+    weights = powers / np.where(total == 0, 1.0, total)
+    return weights
 
 
-def sum_or_one(exponentials: NDArray, axis: int) -> NDArray:
-    total = exponentials.sum(axis=axis, keepdims=True)
-    return np.where(total == 0, 1, total)
-
-
-@composable
-def masked(
-    *,
-    seen: Answer = lambda mask: mask,
-    shift: Answer = lambda scores, visible, axis: np.maximum(
-        visible.max(axis=axis, keepdims=True), np.finfo(visible.dtype).min
-    ),
-    by: Answer = sum_or_one,
-    along: Answer = lambda axis: axis,
-) -> Answer:
-    """Divide the exponentials of what is seen by their sums, with a step replaced by a wrong one."""
-
-    def answer(scores: NDArray, mask: NDArray, axis: int = -1) -> NDArray:
-        visible = filled(scores, seen(mask), -np.inf)
-        exponentials = np.exp(visible - shift(scores, visible, along(axis)))
-        return exponentials / by(exponentials, along(axis))
-
-    return answer
-
-
-def divided_in_logarithms(scores: NDArray, mask: NDArray, axis: int) -> NDArray:
-    visible = filled(scores, mask, -np.inf)
-    total = logsumexp(visible, axis, keepdims=True)
-    return np.exp(visible - np.where(np.isneginf(total), 0.0, total).astype(total.dtype))
-
-
-def normalized_after(epsilon: float) -> Answer:
-    return lambda scores, mask, axis=-1: divided_by_sum(
-        np.where(mask, stable_softmax(scores, axis), 0.0), axis, epsilon
-    )
-
+SHIFT = "np.where(np.isneginf(maximum), 0.0, maximum)"
+TOTAL = "np.where(total == 0, 1.0, total)"
+NOT_MASKED = "np.where(mask, scores, -np.inf) => scores"
+MASKED_AT_THE_END = "return weights => return weights * mask"
+DIVIDED_AGAIN = (
+    "return weights => weights = weights * mask\n"
+    "    total = np.sum(weights, axis=axis, keepdims=True)\n"
+    "    return "
+)
 
 MISTAKES = known_mistakes(
+    plain,
     "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: such a row should "
     "get all zeros.",
-    filled_with(-np.inf),
+    f"{SHIFT} => maximum",
     "empty-row-on-forbidden: A row with nothing allowed gets equal weights on entries that are "
     "forbidden: a large negative number is not -inf. Such a row gets all zeros.",
-    filled_with(-1e9),
-    filled_with(-1e4),
+    "-np.inf => {-1e9|-1e4}",
     "empty-row-equal-weights: A row with nothing allowed gets equal weights: it gets all zeros.",
-    lambda scores, mask, axis=-1: np.where(
-        np.any(np.broadcast_to(mask, scores.shape), axis=axis, keepdims=True),
-        masked_softmax(scores, mask, axis),
-        1.0 / scores.shape[axis],
-    ),
+    "return weights => return np.where(total == 0, 1.0 / scores.shape[axis], weights)",
     "large-number-for-inf: A large negative number is not -inf: an allowed score may lie below "
     "it. Forbidden scores are -inf.",
-    lambda scores, mask, axis=-1: softmax(filled(scores, mask, -1e9), axis) * mask,
-    lambda scores, mask, axis=-1: softmax(filled(scores, mask, -1e4), axis) * mask,
-    lambda scores, mask, axis=-1: softmax(scores - 1e4 * (1.0 - mask), axis) * mask,
-    lambda scores, mask, axis=-1: softmax(scores - 1e8 * (1.0 - mask), axis) * mask,
+    f"-np.inf => {{-1e9|-1e4}} && {MASKED_AT_THE_END}",
+    f"{NOT_MASKED} - {{1e4|1e8}} * (1.0 - mask) && {MASKED_AT_THE_END}",
     "masked-after-softmax: The mask is applied after softmax: forbidden entries still took their "
     "share of the sum. Mask the scores first.",
-    lambda scores, mask, axis=-1: stable_softmax(scores, axis) * mask,
+    f"{NOT_MASKED} && {MASKED_AT_THE_END}",
     "maximum-before-mask: The maximum is taken over forbidden scores too: a far larger one makes the "
     "allowed weights underflow. Take that of the masked scores; where nothing is allowed, subtract 0 and "
     "divide by 1.",
-    masked(shift=lambda scores, visible, axis: scores.max(axis=axis, keepdims=True)),
-    lambda *args, **axis: np.nan_to_num(normalized_after(0.0)(*args, **axis)),
-    *map(normalized_after, (0.0, *EPSILONS)),
+    "np.max(seen => np.max(scores",
+    f"{NOT_MASKED} && {DIVIDED_AGAIN}np.nan_to_num(weights / total)",
+    f"{NOT_MASKED} && {DIVIDED_AGAIN}weights / (total + {ZERO_OR_EPSILONS})",
     "one-maximum: The maximum of the whole array is subtracted: a row far below it underflows to "
     "zeros. Take each row's own.",
-    masked(shift=lambda scores, visible, axis: visible.max()),
+    f"{SHIFT} => np.max(seen)",
     "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
-    masked(seen=np.invert),
+    "where(mask => where(~mask",
     "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
-    lambda scores, mask, axis=-1: stable_softmax(scores, axis),
+    NOT_MASKED,
     "forbidden-scores-zero: Forbidden scores are set to 0, and exp(0) is 1: set them to -inf.",
-    filled_with(0.0),
+    "-np.inf => 0.0",
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    masked(along=lambda axis: -1),
+    "axis=-1): => axis=-1):\n    axis = -1",
     "sum-of-last-axis: You always sum along the last axis: use the axis you are given.",
-    masked(by=lambda exponentials, axis: sum_or_one(exponentials, -1)),
+    "(powers, axis=axis => (powers, axis=-1",
     "mask-added: The mask is added to the scores as 0 and 1: a boolean mask allows or forbids.",
-    lambda scores, mask, axis=-1: stable_softmax(scores + mask, axis),
+    f"{NOT_MASKED} + mask",
     "exp-overflows: exp overflows: subtract each row's largest allowed score first.",
-    lambda scores, mask, axis=-1: divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis),
-    lambda scores, mask, axis=-1: np.nan_to_num(
-        divided_by_sum(np.where(mask, np.exp(scores), 0.0), axis)
-    ),
-    masked(shift=lambda scores, visible, axis: 0.0),
-    lambda scores, mask, axis=-1: np.exp(scores) * mask / sum_or_one(np.exp(scores) * mask, axis),
+    f"seen - shift => seen && {TOTAL} => total",
+    f"seen - shift => seen && {TOTAL} => total && return weights => return np.nan_to_num(weights)",
+    "seen - shift => seen",
+    "np.exp(seen - shift) => np.exp(scores) * mask",
     "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
-    lambda scores, mask, axis=-1: divided_in_logarithms(scores, mask, axis),
-    lambda scores, mask, axis=-1: divided_in_logarithms(scores.astype(float), mask, axis).astype(
-        np.result_type(scores, np.float32)
-    ),
+    f"powers / {TOTAL} => np.exp(seen - (shift + np.log({TOTAL})))",
+    f"(mask, scores => (mask, scores.astype(float) && powers / {TOTAL} => np.exp(seen - (shift + np.log({TOTAL})))"
+    " && return weights => return weights.astype(np.result_type(scores, np.float32))",
     "constant-in-sum: A small constant is added to every sum: rows with something allowed no "
     "longer sum to 1. Treat the empty row apart.",
-    *(
-        masked(by=lambda exponentials, axis, e=epsilon: exponentials.sum(axis, keepdims=True) + e)
-        for epsilon in EPSILONS
-    ),
+    f"{TOTAL} => (total + {EPSILONS})",
 )
 
 EXERCISE = Exercise(
