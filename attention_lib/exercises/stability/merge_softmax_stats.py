@@ -6,14 +6,14 @@ is the result, for the joined rows. `(-inf, 0)`, an empty row, is the identity, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again
 from attention_lib.lessons.stability import SoftmaxStats, merge_softmax_stats
 
@@ -74,105 +74,80 @@ def magnitude(left: SoftmaxStats, right: SoftmaxStats) -> tuple[NDArray, NDArray
     return np.zeros_like(maximum), total * (1.0 + np.maximum(*sizes))
 
 
-def rescaled(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
-    return total * np.exp(old - new)
+def plain(left, right):
+    (left_maximum, left_total), (right_maximum, right_total) = left, right
+    maximum = np.maximum(left_maximum, right_maximum)
+    shift = np.where(np.isneginf(maximum), 0.0, maximum)
+    left_part = left_total * np.exp(left_maximum - shift)
+    right_part = right_total * np.exp(right_maximum - shift)
+    total = left_part + right_part
+    return maximum, total
 
 
-def as_it_is(total: NDArray, old: NDArray, new: NDArray) -> NDArray:
-    return total
-
-
-def zero_if_nan(total: NDArray) -> NDArray:
-    return np.where(np.isnan(total), 0.0, total)
-
-
-@composable
-def joined(
-    bring_left: Callable[..., NDArray] = rescaled,
-    bring_right: Callable[..., NDArray] | None = None,
-    join: Callable[[NDArray, NDArray], NDArray] = np.add,
-    largest: Callable[[NDArray, NDArray], NDArray] = np.maximum,
-    clean: Callable[[NDArray], NDArray] = zero_if_nan,
-) -> Answer:
-    """Make an answer from how each total is brought to the new maximum, and how they are joined.
-
-    `clean` gets each total that was brought, which is NaN where both parts are empty.
-    """
-
-    def answer(left: SoftmaxStats, right: SoftmaxStats) -> SoftmaxStats:
-        new = largest(left[0], right[0])
-        bring = bring_right or bring_left
-        totals = bring_left(left[1], left[0], new), bring(right[1], right[0], new)
-        return new, join(*map(clean, totals))
-
-    return answer
-
-
-merged = joined(clean=np.asarray)
-
+UNSHIFTED = "np.where(np.isneginf(maximum), 0.0, maximum) => maximum"
+WITHOUT_NAN = (
+    "left_part + right_part => "
+    "np.nan_to_num(left_part, posinf=np.inf) + np.nan_to_num(right_part, posinf=np.inf)"
+)
+LEFT_AS_IT_IS = " * np.exp(left_maximum - shift) => "
+RIGHT_AS_IT_IS = " * np.exp(right_maximum - shift) => "
+UPSIDE_DOWN = (
+    "left_maximum - shift => shift - left_maximum && right_maximum - shift => shift - right_maximum"
+)
+CROSSED = "(left_maximum - => (right_maximum - && (right_maximum - => (left_maximum -"
 
 MISTAKES = known_mistakes(
+    plain,
     "totals-added: The totals are added as they are: bring each to the new maximum first, total * "
     "exp(old - new).",
-    joined(as_it_is),
+    f"{LEFT_AS_IT_IS} && {RIGHT_AS_IT_IS}",
     "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
-    merged,
+    UNSHIFTED,
     "both-empty-not-empty: Two empty parts do not give an empty one: the maximum -inf has become a "
     "number together with the NaN of the total. Replace the NaN alone.",
-    lambda left, right: tuple(map(np.nan_to_num, merged(left, right))),
+    f"{UNSHIFTED} && return maximum, total => return np.nan_to_num(maximum), np.nan_to_num(total)",
     "stand-in-returned: Two empty parts give the maximum 0: shift by 0 there, and return the true "
     "maximum, -inf.",
-    lambda left, right: (
-        np.nan_to_num(merge_softmax_stats(left, right)[0], neginf=0.0),
-        merge_softmax_stats(left, right)[1],
-    ),
+    "return maximum => return shift",
     "only-right-rescaled: Only the right total is rescaled: when the left maximum is the smaller "
     "one, the left total must be rescaled as well.",
-    joined(as_it_is, rescaled),
+    LEFT_AS_IT_IS,
     "only-left-rescaled: Only the left total is rescaled: when the right maximum is the smaller "
     "one, the right total must be rescaled as well.",
-    joined(rescaled, as_it_is),
+    RIGHT_AS_IT_IS,
     "empty-row-for-all: One empty row decides for all: whether a part is empty is a question of each row.",
-    lambda left, right: (
-        right if np.any(left[1] == 0) else left if np.any(right[1] == 0) else merged(left, right)
-    ),
+    "right): => right):\n    if np.any(left[1] == 0):\n        return right\n"
+    "    if np.any(right[1] == 0):\n        return left",
     "equal-maxima-lost: Where both maxima are equal, neither is the larger, and the totals are lost: the "
     "joint total is their sum there.",
-    lambda left, right: (
-        (joint := merge_softmax_stats(left, right))[0],
-        np.where(np.equal(left[0], right[0]), 0.0, joint[1]),
-    ),
+    "left_part + right_part => np.where(np.equal(left_maximum, right_maximum), 0.0, left_part + right_part)",
     "smaller-total-rescaled: The smaller total is rescaled: it must be the one whose maximum is the "
     "smaller, whichever total that is.",
-    lambda left, right: (
-        np.maximum(left[0], right[0]),
-        np.maximum(left[1], right[1])
-        + np.minimum(left[1], right[1])
-        * np.exp(-np.where(np.equal(left[0], right[0]), 0.0, np.abs(left[0] - right[0]))),
-    ),
+    "left_part + right_part => np.maximum(left_total, right_total) + np.minimum(left_total, right_total)"
+    " * np.exp(np.minimum(left_maximum, right_maximum) - shift)",
     "factor-upside-down: The factor is upside down: a total moves to the new maximum by exp(old - "
     "new), never more than 1.",
-    joined(lambda total, old, new: total * np.exp(new - old), clean=np.asarray),
-    joined(lambda total, old, new: total * np.exp(new - old)),
+    UPSIDE_DOWN,
+    f"{UPSIDE_DOWN} && {WITHOUT_NAN}",
     "maxima-crossed: Each total is rescaled with the other part's maximum: it moves from its own "
     "maximum to the new one, exp(own - new).",
-    lambda left, right: merge_softmax_stats((right[0], left[1]), (left[0], right[1])),
-    lambda left, right: merged((right[0], left[1]), (left[0], right[1])),
+    CROSSED,
+    f"{CROSSED} && {UNSHIFTED}",
     "exp-overflows: exp(maximum) overflows: use differences of maxima only, exp(old - new).",
-    joined(lambda total, old, new: total * np.exp(old) * np.exp(-new), clean=np.asarray),
+    f"{UNSHIFTED} && (left_maximum - shift) => (left_maximum) * np.exp(-maximum)"
+    " && (right_maximum - shift) => (right_maximum) * np.exp(-maximum)",
     "maxima-added: The maxima are added: the joined row has the larger one.",
-    lambda left, right: (left[0] + right[0], left[1] + right[1]),
-    lambda left, right: (left[0] + right[0], merge_softmax_stats(left, right)[1]),
-    joined(largest=np.add),
+    "return maximum, total => return left_maximum + right_maximum, left_total + right_total",
+    "return maximum => return left_maximum + right_maximum",
+    f"np.maximum => np.add && {UNSHIFTED} && {WITHOUT_NAN}",
     "larger-total: The larger total is returned: the totals of both parts count.",
-    joined(as_it_is, join=np.maximum),
+    "left_part + right_part => np.maximum(left_total, right_total)",
     "pair-reversed: The pair is reversed: return (maximum, total).",
-    lambda left, right: merge_softmax_stats(left, right)[::-1],
+    "return maximum, total => return total, maximum",
     "one-maximum: One maximum is taken for all rows: each row has its own.",
-    lambda left, right: merged(
-        (np.full_like(left[0], np.max(left[0])), left[1]),
-        (np.full_like(right[0], np.max(right[0])), right[1]),
-    ),
+    f"{UNSHIFTED} && = left, right => = left, right\n"
+    "    left_maximum = np.full_like(left_maximum, np.max(left_maximum))\n"
+    "    right_maximum = np.full_like(right_maximum, np.max(right_maximum))",
 )
 
 EXERCISE = Exercise(
