@@ -1,7 +1,8 @@
 """Read the roster, classroom/students.csv: who is in the class, by which names and LMS ids.
 
-Its columns are those that `nbgrader db student import` reads, and `excused`. A name that a learning
-platform (LMS) wrote is matched with a student only where it can be no other's.
+Its columns are those that `nbgrader db student import` reads, and `excused`; or the file is what Moodle or
+Canvas exports. A name that a learning platform (LMS) wrote is matched with a student only where it can be
+no other's.
 """
 
 from __future__ import annotations
@@ -15,20 +16,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attention_lib.grading.classroom.course import Course, CourseError
-from attention_lib.grading.classroom.names import (
-    FORMS,
-    keys_of_name,
-    keys_of_person,
-    letters,
-    words,
-)
+from attention_lib.grading.classroom.columns import COLUMNS, cells_of, id_from, recognize
+from attention_lib.grading.classroom.names import FORMS, keys_of_name, keys_of_person, letters
 from attention_lib.grading.intake.folder import same_name
+from attention_lib.grading.spreadsheet import decoded, delimiter_of, read_table
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
-
-COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id", "excused")
-
 
 class NotFound(Exception):
     """A name fits no student, or several. The text ends a sentence, and says what to do."""
@@ -57,15 +51,6 @@ class Student:
     def full_name(self) -> str:
         return f"{self.first_name} {self.last_name}".strip()
 
-    @property
-    def line(self) -> str:
-        """The line of the roster."""
-        text = io.StringIO()
-        ids, lessons = " ".join(self.lms_user_ids), " ".join(sorted(self.excused))
-        row = [self.id, self.first_name, self.last_name, self.email, ids, lessons]
-        csv.writer(text, lineterminator="").writerow(row)
-        return text.getvalue()
-
     @cached_property
     def keys(self) -> list[set[tuple[str, ...]]]:
         """The names by which files of this student may be called, from exact to reduced."""
@@ -78,6 +63,40 @@ class Roster:
 
     students: tuple[Student, ...]
     file: str  # as messages show it
+    columns: tuple[str, ...] = COLUMNS  # of the file, empty where it has one that is not needed
+    delimiter: str = ","
+    is_there: bool = True
+
+    def line(self, student: Student) -> str:
+        """Return a student's line, to be pasted into the file: all columns of the file or more."""
+        sortable = ", ".join(filter(None, (student.last_name, student.first_name)))
+        cells = {
+            "id": student.id,
+            "first_name": student.first_name,
+            "last_name": student.last_name,
+            "student": sortable or student.id,
+            "login": student.id,  # from which a platform's table has the id
+            "id_number": "" if student.id == student.email else student.id,
+            "email": student.email,
+            "lms_user_id": " ".join(student.lms_user_ids),
+            "excused": " ".join(sorted(student.excused)),
+        }
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="")
+        writer.writerow([cells.get(column, "") for column in self._written(student)])
+        return text.getvalue()
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the file has the course's own columns, or the first of them."""
+        return COLUMNS[: len(self.columns)] == self.columns
+
+    def _written(self, student: Student) -> tuple[str, ...]:
+        """Return the columns of a new line; a number gets one at the end if the file has none."""
+        if self._is_own:
+            return COLUMNS
+        is_new = student.lms_user_ids and "lms_user_id" not in self.columns
+        return (*self.columns, "lms_user_id") if is_new else self.columns
 
     def find(self, name: str, lms_id: str = "", lasting: bool = False) -> Student:
         """Return the student whom a platform calls by this id or name.
@@ -133,20 +152,27 @@ class Roster:
     def _question(self, name: str, lms_id: str, candidates: list[Student]) -> str:
         """Name the candidates, and the line that says who is meant."""
         known = f"{name!r}" + (f" (LMS id {lms_id})" if lms_id else "")
-        nobody = f"add the line {self._new(name, lms_id).line}"
+        column = ""
+        if lms_id and "lms_user_id" not in self.columns:
+            column = "add the column lms_user_id to the end of the first line, and "
+            if self._is_own:
+                column = f"make the first line {','.join(COLUMNS)} and "
+        nobody = f"add the line {self.line(self._new(name, lms_id))}"
+        if not self.is_there:
+            return f"{known} is not known yet: {nobody}"
         if not candidates:
-            return f"{self.file} has no student {known}: {nobody}"
+            return f"{self.file} has no student {known}: {column}{nobody}"
         if not lms_id:
             ids = " or ".join(candidate.id for candidate in candidates)
             return f"{known} may be {ids} of {self.file}: name it by that id, or {nobody}"
         lines = [
-            replace(one, lms_user_ids=(*one.lms_user_ids, lms_id)).line for one in candidates
+            self.line(replace(one, lms_user_ids=(*one.lms_user_ids, lms_id))) for one in candidates
         ]
-        shown = ", or ".join(
+        shown = " or ".join(
             f"for {candidate.id} make its line {line}"
             for candidate, line in zip(candidates, lines, strict=True)
         )
-        return f"{self.file} does not say who {known} is: {shown}; for another, {nobody}"
+        return f"{self.file} does not say who {known} is: {column}{shown}; for another, {nobody}"
 
     def _new(self, name: str, lms_id: str) -> Student:
         """Propose a student for a name that nobody in the roster has."""
@@ -155,7 +181,7 @@ class Roster:
 
     def _free_id(self, name: str) -> str:
         """Return the name as an id that no student has, such as `ada_byron` or `ada_byron_2`."""
-        wanted = "_".join(words(FORMS[1](name))) or "student"
+        wanted = id_from(name)
         taken = {same_name(student.id) for student in self.students}
         numbered = (f"{wanted}_{number}" for number in itertools.count(2))
         return next(one for one in itertools.chain([wanted], numbered) if same_name(one) not in taken)
@@ -185,36 +211,43 @@ def read_roster(course: Course) -> Roster | None:
     """
     path, file = course.roster, course.shown(course.roster)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = decoded(path.read_bytes())
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
         raise CourseError(f"{file} is not text in UTF-8: save it as UTF-8.") from None
     except OSError as problem:
         raise CourseError(f"{file} cannot be read: {problem}.") from None
-    rows = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip().lower() for name in next(rows, [])]
-    if len(header) == 1 and ";" in header[0]:
-        raise CourseError(f"{file} has semicolons between its columns: save it with commas.")
-    if "id" not in header or len(set(header)) < len(header):
+    rows = read_table(text)
+    _, headings = next(rows, (1, []))
+    recognized = recognize(headings)
+    if recognized is None:
         raise CourseError(
-            f"The first line of {file} does not name the columns: it has to be {','.join(COLUMNS)}."
+            f"The first line of {file} does not name the columns: it has to be {','.join(COLUMNS)}, or "
+            "as Moodle exports the list of participants or Canvas the gradebook, with first name, last "
+            "name and email address."
         )
+    kind, columns = recognized
     students: list[Student] = []
-    owners: dict[tuple[str, str], str] = {}  # by a value that only one student may have
-    for row in rows:
-        if not any(cell.strip() for cell in row):
+    lines: dict[tuple[str, str], int] = {}  # by a value that only one student may have
+    for line, row in rows:
+        where = f"{file}, line {line}"
+        cells = cells_of(kind, columns, row)
+        if cells is None:
             continue
-        cells = dict(zip(header, map(str.strip, row), strict=False))
-        where = f"{file}, line {rows.line_num}"
-        student = _student(cells, course, where, extra=len(row) > len(header))
+        student = _student(cells, course, where, extra=len(row) > len(columns))
         unique = [("id", student.id), ("email", student.email)]
         unique += [("lms_user_id", one) for one in student.lms_user_ids]
         for column, value in unique:
-            if value and owners.setdefault((column, same_name(value)), student.id) is not student.id:
+            if value and lines.setdefault((column, same_name(value)), line) != line:
                 raise CourseError(f"{where}: the {column} {value!r} stands in an earlier line too.")
         students.append(student)
-    return Roster(tuple(students), file)
+    return Roster(tuple(students), file, columns, delimiter_of(text))
+
+
+def roster_or_empty(course: Course) -> Roster:
+    """Read the roster; without one no student is known."""
+    return read_roster(course) or Roster((), course.shown(course.roster), is_there=False)
 
 
 def _student(cells: dict[str, str], course: Course, where: str, extra: bool) -> Student:

@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
-    for sentence in [*result.collected, *result.refused]:
+    for sentence in [*result.collected, *result.refused, *result.missing]:
         print(printable(sentence))
     print(f"{len(result.collected)} collected, {len(result.refused)} not.")
     return 0 if result.collected or not result.refused else 1

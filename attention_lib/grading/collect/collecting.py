@@ -12,8 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from attention_lib.grading import limits
+from attention_lib.grading.classroom.columns import COLUMNS
 from attention_lib.grading.classroom.course import LATE_MARK, Course
-from attention_lib.grading.classroom.roster import Roster, read_roster
+from attention_lib.grading.classroom.roster import read_roster, roster_or_empty
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.collect.choosing import Contents
 from attention_lib.grading.collect.downloads import Download, find_downloads, not_collected
@@ -32,6 +33,7 @@ class Collected:
 
     collected: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)  # the roster
 
 
 def collect(course: Course, lesson: str, again: bool = False) -> Collected:
@@ -57,10 +59,17 @@ def collect_export(
     NotCollected
         If the export cannot be read.
     """
-    roster = read_roster(course) or Roster((), course.shown(course.roster))
+    roster = roster_or_empty(course)
     with open_export(path) as export:
         hand_ins, refused = find_hand_ins(export, roster)
-        return _collect_each(course, lesson, hand_ins, refused, again, late)
+        result = _collect_each(course, lesson, hand_ins, refused, again, late)
+    if not roster.is_there:
+        result.missing.append(
+            f"There is no {roster.file}: write it, with {','.join(COLUMNS)} as its first line and the "
+            "lines above below it, or save there what Moodle exports as the list of participants or "
+            "Canvas as the gradebook."
+        )
+    return result
 
 
 def _collect_each(

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from attention_lib.grading.classroom.course import Course, CourseError
-from attention_lib.grading.classroom.roster import Roster, read_roster
+from attention_lib.grading.classroom.roster import roster_or_empty
 from attention_lib.grading.collect.exports import File, find_hand_ins, open_export
 
 
@@ -24,7 +24,7 @@ def pack_feedback(course: Course, lesson: str, export: Path, target: Path) -> tu
     CourseError, NotCollected
         If there is no page at all, or the export or the roster cannot be read.
     """
-    roster = read_roster(course) or Roster((), course.shown(course.roster))
+    roster = roster_or_empty(course)
     with open_export(export) as opened_export:
         hand_ins, _ = find_hand_ins(opened_export, roster)
     pages: dict[str, bytes] = {}

@@ -90,7 +90,6 @@ def test_who_is_not_in_the_roster_is_asked_about_beside_whom_the_name_resembles(
     [
         ("", "has to be id,first_name,last_name,email,lms_user_id,excused"),
         ("name\nada\n", "has to be id,"),
-        ("id;email\nada;\n", "save it with commas"),
         ("id\nada\nAda\n", "line 3: the id 'Ada' stands in an earlier line"),
         ("id,email\nada,x@y\nbo,X@y\n", "line 3: the email"),
         ("id,lms_user_id\nada,1 2\nbo,2\n", "line 3: the lms_user_id '2'"),
@@ -114,6 +113,107 @@ def test_roster_that_is_no_utf_8_is_an_error(write):
 
 def test_spreadsheets_mark_at_the_start_and_empty_lines_do_not_matter(write):
     assert [one.id for one in write("\ufeffID, Email\n\nada,\n,\n").students] == ["ada"]
+
+
+PLAIN = "id,first_name,last_name,email,lms_user_id,excused"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (f"{PLAIN},,,\nada,Ada,Lovelace,a@b.c,5,,,,,\nbo,Bo,\"Li, Jr.\",,,,,\n,,,,,\n", "utf-8"),
+        (f"{PLAIN}\r\nada,Ada,Lovelace,a@b.c,5\r\nbo,Bo,\"Li, Jr.\"\r\n", "utf-8-sig"),
+        (f"{PLAIN}\nada,Ada,Lovelace,a@b.c,5,,,\nbo,Bo,\"Li, Jr.\",,,\n".upper(), "utf-8"),
+        (f"{PLAIN}\nada,Ada,Lovelace,a@b.c,5\nbo,Bo,LiX Jr.\n".replace(",", ";"), "utf-8"),
+        (f"{PLAIN}\nada,Ada,Lovelace,a@b.c,5\nbo,Bo,LiX Jr.\n".replace(",", "\t"), "utf-16"),
+        (f"sep=;\n{PLAIN}\n ada ,Ada,Lovelace,a@b.c,5\nbo,Bo,LiX Jr.\n".replace(",", ";"), "utf-8"),
+        (f"ID,First Name,Last Name,E-Mail,LMS User ID\nada,Ada,Lovelace,a@b.c,5\nbo,Bo,LiX Jr.\n", "utf-8"),
+    ],
+)
+def test_what_spreadsheets_add_or_exchange_does_not_matter(write, text, encoding):
+    ada, bo = write(text.replace("X", ","), encoding).students if ";" in text or "\t" in text else (
+        write(text.replace("LiX Jr.", '"Li, Jr."'), encoding).students
+    )
+    assert (ada.id, ada.full_name, ada.lms_user_ids) in (
+        ("ada", "Ada Lovelace", ("5",)),
+        ("ADA", "ADA LOVELACE", ("5",)),
+    )
+    assert bo.last_name.casefold() == "li, jr."
+
+
+MOODLE = '''"First name","Last name","ID number","Email address",Groups
+Ada,Lovelace,,ada@uni.edu,"A, B"
+Bo,O'Hara,s77,bo@uni.edu,
+'''
+HEADINGS = [
+    "Vorname,Nachname,ID-Nummer,E-Mail-Adresse,Gruppen",
+    "Nombre,Apellido(s),Número de ID,Dirección de correo,Grupos",
+    "Prénom,Nom de famille,Numéro d’identification,Adresse de courriel,Groupes",
+    "Nome,Cognome,Codice,Indirizzo email,Gruppi",
+    "Имя,Фамилия,Индивидуальный номер,Адрес электронной почты,Группы",
+    "FIRST NAME,SURNAME,ID NUMBER,EMAIL ADDRESS,GROUPS",
+]
+
+
+@pytest.mark.parametrize("headings", [MOODLE.partition("\n")[0], *HEADINGS])
+def test_moodles_list_of_participants_is_a_roster(write, headings):
+    roster = write("\ufeff" + headings + "\n" + MOODLE.partition("\n")[2])
+    ada, bo = roster.students
+    assert (ada.id, ada.full_name, ada.email) == ("ada@uni.edu", "Ada Lovelace", "ada@uni.edu")
+    assert bo.id in ("s77", "bo@uni.edu")
+    assert roster.find("Bo O'Hara", "801").id == bo.id
+
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,01_softmax (901),Final Score
+,,,,,Manual Posting,
+    Points Possible,,,,,12,(read only)
+"Lovelace, Ada",12345,,ada@uni.edu,CS 1,,
+"O'Hara, Bo",23456,s77,bo,CS 1,7,58
+Suharto,34567,,,CS 1,EX,
+"Student, Test",45678,,1f2e3d,CS 1,,
+"""
+
+
+def test_canvas_gradebook_is_a_roster(write):
+    ada, bo, suharto = write(CANVAS).students
+    assert (ada.id, ada.first_name, ada.last_name) == ("ada@uni.edu", "Ada", "Lovelace")
+    assert (ada.email, ada.lms_user_ids) == ("ada@uni.edu", ("12345",))
+    assert (bo.id, bo.full_name, bo.lms_user_ids) == ("bo", "Bo O'Hara", ("23456",))
+    assert (suharto.id, suharto.full_name) == ("34567", "Suharto")
+    split = CANVAS.replace("Student,ID", "LastName,FirstName,ID").replace(", ", '","')
+    split = split.replace("Possible,", "Possible,,").replace("\n,,", "\n,,,")
+    split = split.replace("Suharto,", "Suharto,,")
+    assert [one.full_name for one in write(split).students][:2] == ["Ada Lovelace", "Bo O'Hara"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "number"),
+    [
+        (LINES, "Eve Moneypenny", "7"),
+        ("id,first_name,last_name,email,lms_user_id\n", "Eve, Jr. Money\"penny", "7"),
+        (MOODLE, "Eve Moneypenny", ""),
+        (CANVAS, "moneypennyeve", "7"),
+        (MOODLE.replace(",", ";"), "Eve Moneypenny", ""),
+        ("last_name,first_name,note,id\n", "Eve Moneypenny", ""),
+    ],
+)
+def test_proposed_line_can_be_pasted_as_it_is(course, write, text, name, number):
+    with pytest.raises(NotFound) as question:
+        write(text).find(name, number)
+    line = str(question.value).rpartition("add the line ")[2]
+    assert write(f"{text}{line}\n").find(name, number).full_name
+
+
+@pytest.mark.parametrize("text", ["id,first_name,last_name\nli1,Min,Li\nli2,Min,Li\n", MOODLE])
+def test_where_a_number_has_no_column_the_question_says_what_to_add(write, text):
+    with pytest.raises(NotFound) as question:
+        write(text).find("Min Li", "7")
+    assert "lms_user_id" in str(question.value).partition("make its line")[0]
+
+
+def test_an_id_of_one_letter_is_not_had_by_two(write):
+    with pytest.raises(CourseError, match="stands in an earlier line too"):
+        write("id\na\na\n")
 
 
 @pytest.mark.slow

@@ -320,6 +320,8 @@ def test_without_a_roster_each_sentence_has_the_line_that_adds_the_student(cours
     course.roster.unlink()
     moodles = export((f"Ada Lovelace_801_assignsubmission_file/{NOTEBOOK}", "1"))
     assert "add the line ada_lovelace,Ada,Lovelace,,801," in moodles.refused[0]
+    assert "students.csv" not in "".join(moodles.refused)
+    assert moodles.missing[0].startswith("There is no classroom/students.csv: write it, with id,")
     canvas = export(("lovelaceada_12345_901_a.ipynb", "1"))
     assert "add the line lovelaceada,,,,12345," in canvas.refused[0]
 

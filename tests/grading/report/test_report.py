@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_lib.exercises import EXERCISES
-from attention_lib.grading.classroom.course import CourseError
+from attention_lib.grading.classroom.course import LATE_MARK, CourseError
 from attention_lib.grading.report.__main__ import main
 from attention_lib.grading.report.findings import Finding, read_class
 from attention_lib.grading.report.text import as_text, short
@@ -43,6 +43,8 @@ def room(tmp_path_factory) -> Classroom:
         room.hand_in(student, notebook)
     late = room.course.submission(LESSON, "cal") / "timestamp.txt"
     late.write_text("2026-01-02 00:00:00 UTC")
+    notes = {"cal": [LATE_MARK], "eve": [LATE_MARK, "b.ipynb is taken, since a.ipynb is older"]}
+    room.course.note_collected(LESSON, notes)
     room.grade()
     return room
 
@@ -59,15 +61,22 @@ def test_students_with_one_mistake_stand_together_before_rarer_ones(report):
     assert mistake in {f"softmax-{one.id}" for one in EXERCISES["softmax"].mistakes}
 
 
+def test_table_says_what_collecting_said_about_the_notebook_and_the_time(room):
+    note = f"{LATE_MARK}; b.ipynb is taken, since a.ipynb is older"
+    assert room.results["eve"].note.endswith(note)
+    assert "late by 1 day" in room.results["cal"].note
+    assert LATE_MARK not in room.results["cal"].note
+
+
 def test_who_is_missing_late_or_without_an_answer_is_named(report):
     assert report.away["handed in nothing"] == ["hal"]
-    assert report.late == ["cal"]
+    assert report.late == ["cal", "eve"]
     assert report.never_ran == ["bo"]
 
 
 def test_text_says_who_is_stuck_on_what(report):
     text = as_text(report)
-    assert "5 graded; 1 handed in nothing (hal); 1 late (cal)" in text
+    assert "5 graded; 1 handed in nothing (hal); 2 late (cal, eve)" in text
     assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not tried" in text
     assert re.search(r"^   2  softmax-[a-z-]+, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
 

@@ -1,0 +1,111 @@
+"""Recognize the columns of a roster by their headings: the course's own, Moodle's and Canvas's.
+
+Moodle writes its headings in the language of whoever exports the list of participants, Canvas always in
+English. Columns that no roster needs are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from attention_lib.grading.classroom.names import FORMS, words
+
+COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id", "excused")
+HEADINGS = {
+    "first_name": (
+        "first name, firstname, given name, vorname, prénom, nombre, nome, imię, jméno, voornaam, förnamn, "
+        "fornavn, etunimi, keresztnév, ad, имя, ім'я, όνομα, 名, الاسم الأول, שם פרטי"
+    ),
+    "last_name": (
+        "last name, lastname, surname, family name, nachname, nom, nom de famille, apellido, apellidos, "
+        "apellido(s), cognome, apelido, sobrenome, nazwisko, příjmení, achternaam, efternamn, etternavn, "
+        "efternavn, sukunimi, vezetéknév, soyad, soyadı, фамилия, прізвище, επώνυμο, 姓, 姓氏, الاسم الأخير, "
+        "שם משפחה"
+    ),
+    "email": (
+        "email address, e-mail address, e-mail, mail, e-mail-adresse, adresse de courriel, courriel, "
+        "adresse e-mail, dirección de correo, dirección email, correo electrónico, indirizzo email, "
+        "endereço de email, endereço de e-mail, adres e-mail, e-mailová adresa, e-mailadres, e-mailadresse, "
+        "e-postadress, e-postadresse, sähköpostiosoite, e-mail cím, e-posta adresi, адрес электронной почты, "
+        "електронна пошта, ηλεκτρονική διεύθυνση, メールアドレス, 电子邮件地址, 电子邮件, عنوان البريد الإلكتروني, "
+        "כתובת דוא\"ל"
+    ),
+    "id_number": (
+        "id number, idnumber, id-nummer, numéro d’identification, numéro d'identification, número de id, "
+        "numero id, numer id, id-nummer, идентификационный номер, индивидуальный номер, idナンバー, 学号"
+    ),
+}
+CANVAS = {  # as its gradebook is exported; `Section` is there too
+    "student": "student",
+    "lastname": "last_name",
+    "firstname": "first_name",
+    "id": "lms_user_id",
+    "sis user id": "sis_user_id",
+    "sis login id": "login",
+    "excused": "excused",  # which an instructor may add
+}
+OWN, MOODLE_LIST, CANVAS_GRADEBOOK = "own", "moodle", "canvas"
+
+
+def heading(text: str) -> str:
+    """Return a heading without what differs between spreadsheets: capitals, spaces, quotes."""
+    text = unicodedata.normalize("NFC", text).casefold().replace("_", " ").strip(" \"'\ufeff")
+    return re.sub(r"\s+", " ", text)
+
+
+KNOWN = {
+    heading(one): name for name, listed in HEADINGS.items() for one in listed.split(", ")
+} | {heading(name): name for name in COLUMNS}
+
+
+def recognize(headings: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """Return whose table this is and the names of its columns, empty where none is needed.
+
+    None if it is no roster: there is neither an id nor a first and last name nor an address, or two
+    columns are the same.
+    """
+    found = [heading(one) for one in headings]
+    if _is_canvas(set(found)):
+        names = [CANVAS.get(one, "") for one in found]
+        first = [name if name not in names[:index] else "" for index, name in enumerate(names)]
+        return CANVAS_GRADEBOOK, tuple(first)
+    names = [KNOWN.get(one, "") for one in found]
+    count = Counter(filter(None, names))
+    is_complete = "id" in count or "email" in count or {"first_name", "last_name"} <= count.keys()
+    if not is_complete or max(count.values()) > 1:
+        return None
+    return OWN if "id" in count else MOODLE_LIST, tuple(names)
+
+
+def _is_canvas(found: set[str]) -> bool:
+    has_names = "student" in found or {"lastname", "firstname"} <= found
+    return has_names and "id" in found and bool({"section", "sis login id", "sis user id"} & found)
+
+
+def cells_of(kind: str, names: Sequence[str], row: Sequence[str]) -> dict[str, str] | None:
+    """Return a line's cells by the roster's columns, or None if it is no student's.
+
+    Where a platform's table has no id for a student's folders, it is what the platform has only once.
+    """
+    cells = {name: one for name, one in zip(names, row, strict=False) if name}
+    if kind == CANVAS_GRADEBOOK:
+        name = re.sub(r'^="(.*)"$', r"\1", cells.get("student", ""))
+        if name == "Student, Test" or name.startswith("Points Possible") or not cells.get("lms_user_id"):
+            return None
+        last, _, first = name.rpartition(", ")
+        cells = {"first_name": first, "last_name": last, **cells}
+        login = cells.get("login", "")
+        cells |= {"email": login if "@" in login else ""}
+        cells |= {"id": login or cells.get("sis_user_id") or cells["lms_user_id"]}
+    if kind == MOODLE_LIST:
+        whole = f"{cells.get('first_name', '')} {cells.get('last_name', '')}"
+        cells |= {"id": cells.get("id_number") or cells.get("email") or id_from(whole)}
+    return cells
+
+
+def id_from(name: str) -> str:
+    """Return an id made from a name, such as `ada_lovelace`."""
+    return "_".join(words(FORMS[1](name))) or "student"
