@@ -232,9 +232,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"Stopped. {GO_ON}", file=sys.stderr)
         return 130
+    from attention_lib.grading.report.text import SIGNS
+
     whole_class = add_absent(course, lesson, results)
     print(table(most, whole_class))
-    print(f"\n{summary(whole_class)}")
+    print(f"\n{SIGNS}\n{summary(whole_class)}")
     if not all(result.failed for result in results):
         from attention_lib.grading.report.writing import show_report
 

@@ -166,11 +166,11 @@ def read_standings(
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
     works, grades, comments = _select(gradebook, lesson, student)
-    for name, penalty, time, due, extension in works:
+    for name, penalty, time, due, extension, *student_names in works:
         extension = extension or timedelta()
         late = max(time - due - extension, timedelta()) if time and due else timedelta()
         standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
-        shown[name] = [penalty]
+        shown[name] = [penalty, str(time), *student_names]
     for name, cell, automatic, manual, extra, score, doubt in grades:
         standing = standings[name]
         if manual is not None:
@@ -190,7 +190,7 @@ def _select(
     gradebook: Gradebook, lesson: str, student: str | None
 ) -> tuple[Iterable[Any], Iterable[Any], Iterable[Any]]:
     """Select times and penalties, grades, and comments: rows that begin with the student's name."""
-    from nbgrader.api import Assignment, BaseCell, Comment, Grade
+    from nbgrader.api import Assignment, BaseCell, Comment, Grade, Student
     from nbgrader.api import SubmittedAssignment as Work
     from nbgrader.api import SubmittedNotebook as Notebook
     from sqlalchemy import select
@@ -199,7 +199,9 @@ def _select(
         query = select(Work.student_id, *columns).select_from(Work)
         query = query.join(Assignment, Assignment.id == Work.assignment_id)
         query = query.join(Notebook, Notebook.assignment_id == Work.id)
-        if of is not Work:
+        if of is Work:
+            query = query.join(Student, Student.id == Work.student_id)
+        else:
             query = query.join(of, of.notebook_id == Notebook.id)
             query = query.join(BaseCell, BaseCell.id == of.cell_id)
         query = query.where(Assignment.name == lesson)
@@ -207,9 +209,10 @@ def _select(
         return gradebook.db.execute(query.order_by(Work.student_id if of is Work else BaseCell.name))
 
     times = Work.timestamp, Assignment.duedate, Work.extension
+    names = Student.first_name, Student.last_name
     scores = Grade.auto_score, Grade.manual_score, Grade.extra_credit, Grade.score
     return (
-        rows(Work, Notebook.late_submission_penalty, *times),
+        rows(Work, Notebook.late_submission_penalty, *times, *names),
         rows(Grade, BaseCell.name, *scores, Grade.needs_manual_grade),
         rows(Comment, BaseCell.name, Comment.comment),
     )

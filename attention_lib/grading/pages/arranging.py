@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import Bool
 
+from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
-from attention_lib.grading.terminal import first_few, printable
+from attention_lib.grading.terminal import first_few, printable, shown_name
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not of this lesson
+NOT_ATTEMPTED = "Not attempted."
 PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
 
 
@@ -40,7 +45,28 @@ class ReadGrades(GetGrades):
             penalty = work.late_submission_penalty or 0
             place["score"], place["max_score"] = work.score - penalty, work.max_score
             place["late_penalty"] = penalty
+            place["name"] = _name_of(work.student)
+            place["time"] = self._time_of(work.assignment.timestamp, place)
         return nb, resources
+
+    def _time_of(self, handed_in: datetime | None, place: dict[str, Any]) -> str:
+        """Say when a notebook was handed in or, if nobody knows, when its file was made."""
+        if handed_in is not None:
+            return f"handed in {handed_in:%Y-%m-%d %H:%M} UTC"
+        course = CourseDirectory(config=self.config)
+        submitted = course.submitted_directory, place["student"], place["assignment"]
+        folder = Path(course.format_path(*submitted))
+        try:
+            seconds = max(file.lstat().st_mtime for file in folder.glob("*.ipynb"))
+            return f"collected {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+        except (OSError, OverflowError, ValueError):  # no file, or no time that a calendar has
+            return ""
+
+
+def _name_of(student: Any) -> str:
+    """Return a student's name, and the id of the folders."""
+    full = " ".join(part for part in (student.first_name, student.last_name) if part)
+    return f"{shown_name(full)} ({shown_name(student.id)})" if full else shown_name(student.id)
 
 
 def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, str]) -> None:
@@ -51,6 +77,10 @@ def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, 
     if is_grade(cell) or is_task(cell):
         grade = grades[mark["grade_id"]]
         mark["score"], mark["points"] = grade.score, grade.max_score
+        is_blank = grade.auto_score == 0 and grade.manual_score is None
+        mark["blank"] = (
+            is_solution(cell) and is_blank
+        )  # graded without a check, as it was given out
         mark["unmarked"] = grade.auto_score is None and grade.manual_score is None
         mark["in_doubt"] = grade.manual_score is not None and bool(grade.needs_manual_grade)
 
@@ -152,12 +182,16 @@ def _row(cell: NotebookNode) -> dict[str, Any]:
     """Return what the summary shows of one exercise."""
     marks = cell.metadata.nbgrader
     sentence = printable(_sentence(cell))
+    comment = " ".join((marks.get("comment") or "").split())
+    if marks.get("blank"):
+        sentence = NOT_ATTEMPTED
+        comment = comment.removeprefix("No response.")  # nbgrader's own
     if marks.get("unmarked"):
         sentence = "This answer waits to be read."
     elif marks.get("in_doubt"):
         sentence = f"{sentence} The mark was given for an earlier answer.".strip()
-    elif marks.get("comment"):
-        sentence = f"{sentence} Comment: {printable(' '.join(marks.comment.split()))}".strip()
+    elif comment:
+        sentence = f"{sentence} Comment: {printable(comment)}".strip()
     if len(sentence) > limits.SUMMARY_CHARACTERS:
         sentence = f"{sentence[: limits.SUMMARY_CHARACTERS]}…"
     return {
@@ -180,6 +214,9 @@ def _sentence(cell: NotebookNode) -> str:
             if verdict["outcome"] == "right":
                 ours = " and ".join(verdict.get("ours", ()))
                 return f"Right, with ours in place of your {ours}." if ours else "Right."
+            sentence = str(verdict.get("sentence", ""))
+            if verdict["outcome"] == "unattempted" and not sentence.endswith(NOT_WRITTEN_YET):
+                return NOT_ATTEMPTED
             return str(verdict.get("sentence") or verdict["outcome"])
     errors = [output.evalue for output in cell.outputs if output.output_type == "error"]
     return errors[0] if errors else ""

@@ -21,10 +21,12 @@ PAGE = """\
 <head>
 <meta charset="utf-8" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
-<title>{{ resources.nbgrader.notebook | e }}</title>
+<title>{{ resources.nbgrader.notebook | e }}
+{%- if resources.nbgrader.name %}, {{ resources.nbgrader.name | e }}{% endif %}</title>
 <style>
 :root { color-scheme: light dark; --line: #8886; --tint: #8881; --link: light-dark(#0b5fa5, #7cc0ff) }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 0 auto; padding: 1rem }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 0 auto; padding: 1rem;
+  overflow-wrap: break-word }
 a { color: var(--link) }
 pre, code { font: 0.875rem/1.45 ui-monospace, Menlo, Consolas, monospace }
 pre { margin: 0; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere }
@@ -33,8 +35,8 @@ table { border-collapse: collapse }
 th, td { padding: 2px 10px; text-align: left; vertical-align: top }
 .summary { width: 100%; margin: 1rem 0 }
 .summary th, .summary td { border-bottom: 1px solid var(--line); padding: 6px 10px 6px 0 }
-.summary td { overflow-wrap: anywhere }
-.summary td:nth-child(2) { white-space: nowrap }
+.summary th, .summary td { white-space: nowrap }
+.summary td:nth-child(3) { width: 100%; white-space: normal; overflow-wrap: anywhere }
 .rendered_html th, .rendered_html td { border: 1px solid var(--line) }
 .attention-tex { background: var(--tint); border-radius: 3px; padding: 0 3px }
 pre.attention-tex { padding: 6px 10px; margin: 0.5em 0 }
@@ -62,7 +64,7 @@ summary { cursor: pointer }
   .summary, .summary tbody, .summary tr { display: block }
   .summary tr { border-bottom: 1px solid var(--line); padding: 6px 0 }
   .summary tr:first-child { display: none }
-  .summary td { display: inline-block; border: 0; padding: 0 10px 0 0 }
+  .summary td { display: inline-block; border: 0; padding: 0 10px 0 0; white-space: normal }
   .rendered_html table { display: block; overflow-x: auto }
 }
 @media print { details { border: none } .graded { break-inside: avoid } }
@@ -73,10 +75,14 @@ summary { cursor: pointer }
 {% block body %}
 <body>
 <h1 id="top">{{ resources.nbgrader.notebook | e }}</h1>
-<p><strong>{{ points(resources.nbgrader.score, resources.nbgrader.max_score) }}</strong>
+{%- if resources.nbgrader.name %}
+<p>{{ [resources.nbgrader.name, resources.nbgrader.time] | select | join(", ") | e }}</p>
+{%- endif %}
 {%- set unmarked = resources.feedback_page | selectattr("unmarked") | list %}
-{%- if unmarked %} Without what waits to be read:
-{{ unmarked | map(attribute="name") | join(", ") | e }}.{% endif %}</p>
+<p><strong>{{ points(resources.nbgrader.score, resources.nbgrader.max_score) }}
+{%- if unmarked %} so far</strong>. Not marked yet:
+{{ unmarked | map(attribute="name") | join(", ") | e }}, worth
+{{ "%g" | format(unmarked | sum(attribute="points") | round(2)) }}.{% else %}</strong>{% endif %}</p>
 {%- if resources.nbgrader.late_penalty > 0 %}
 <p class="late">This work was handed in late:
 {{ resources.nbgrader.late_penalty | float | round(2) }} points are taken off.</p>

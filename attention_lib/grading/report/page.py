@@ -8,7 +8,7 @@ from collections import Counter
 
 from attention_lib.checks.panel import COLORS
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport
-from attention_lib.grading.report.text import WORDS, attendance, counts
+from attention_lib.grading.report.text import MEANINGS, SIGNS, WORDS, attendance, counts, said
 from attention_lib.grading.terminal import shown_name
 
 FILLS = {**COLORS, NOT_CHECKED: "#999999"}
@@ -17,12 +17,16 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; 
   color: #1a1a1a; background: #fdfdfb }
 table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; text-align: left;
   vertical-align: top; border-bottom: 1px solid #ddd; overflow-wrap: anywhere } td.number { text-align: right }
+bdi, th { white-space: nowrap } td:nth-child(2) { width: 60% } td:nth-child(3) { width: 40% }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2em 1em } dd { margin: 0 }
+dt span { display: inline-block; width: .8em; height: .8em }
 svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555 }
 @media (prefers-color-scheme: dark) { body { color: #e8e8e8; background: #181818 }
   td, th { border-color: #444 } code { color: #aaa } }
 @media (max-width: 30rem) { body { margin: 1em auto }
   thead { display: none } tr { display: block; border-bottom: 1px solid #888 }
-  td { display: block; border: 0 } td.number { text-align: left; font-weight: bold }
+  td:nth-child(n) { display: block; border: 0; width: auto } bdi { white-space: normal }
+  td.number { text-align: left; font-weight: bold }
   td.number::before { content: "Students: " } }
 @media print { body { margin: 0; max-width: none } }
 """
@@ -33,12 +37,24 @@ def as_page(report: ClassReport) -> str:
     """Write the page: totals, then each exercise with its findings, the most frequent first."""
     title = f"Report on {report.lesson}"
     body = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(attendance(report))}</p>"]
-    body += ["<h2>Points</h2>", _histogram(report)]
+    body += ["<h2>Points</h2>", _histogram(report), _legend()]
     body += [_exercise(report, exercise) for exercise in report.worth]
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}'
         f'</title><meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>'
         f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _legend() -> str:
+    """Explain the colors and words for outcomes, and the signs of the table of points."""
+    words = [
+        f'<dt><span style="background:{FILLS[outcome]}"></span> {WORDS.get(outcome, outcome)}</dt>'
+        f"<dd>{meaning}</dd>"
+        for outcome, meaning in MEANINGS.items()
+    ]
+    return (
+        f"<details open><summary>Legend</summary><dl>{''.join(words)}</dl><p>{SIGNS}</p></details>"
     )
 
 
@@ -54,7 +70,7 @@ def _exercise(report: ClassReport, exercise: str) -> str:
     if report.outcomes(exercise):
         parts += [f"<p>{html.escape(counts(report, exercise))}</p>", _outcome_bar(report, exercise)]
     rows = [
-        f'<tr><td class="number">{len(students)}</td><td>{html.escape(finding.sentence)} '
+        f'<tr><td class="number">{len(students)}</td><td>{html.escape(said(finding))} '
         f"<code>{html.escape(finding.mistake)}</code></td>"
         f"<td>{', '.join(map(_name, students))}</td></tr>"
         for finding, students in report.groups(exercise)
@@ -106,7 +122,7 @@ def _histogram(report: ClassReport) -> str:
         if totals[points]:
             parts.append(f'<text {middle} y="{height + 14 - tall:.1f}">{totals[points]}</text>')
     label = ", ".join(f"{totals[points]} with {points}" for points in sorted(totals))
-    caption = f"<p>Students by points in all, of {most}; answers that wait for a human count 0.</p>"
+    caption = f"<p>Students by points so far, of {most}; answers not marked yet count 0.</p>"
     return caption + _svg(BAR_WIDTH, height + 40, f"Students by points: {label}", "".join(parts))
 
 

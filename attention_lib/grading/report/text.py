@@ -11,6 +11,17 @@ from attention_lib.grading.terminal import printable, shown_name
 
 OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere
 WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outcomes
+MEANINGS = {
+    "right": "every number is right",
+    "wrong": "the check says why",
+    "error": "the answer ended in an error",
+    "unattempted": "the answer is as it was given out, or calls one that is",
+    NOT_CHECKED: "the check came to no verdict",
+}
+SIGNS = (
+    "In the table of points, ? waits to be marked by hand, - is not handed in or not graded, "
+    "0 is wrong or not tried."
+)
 MOST_GROUPS = 5  # of one exercise; the page has them all
 MOST_CHARACTERS = 160  # of what a check said
 
@@ -30,7 +41,14 @@ def as_text(report: ClassReport) -> str:
             lines += textwrap.wrap(text, width, subsequent_indent=" " * 6)
         if len(groups) > MOST_GROUPS:
             lines.append(f"      and {len(groups) - MOST_GROUPS} more kinds, on the page")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_legend(report)])
+
+
+def _legend(report: ClassReport) -> list[str]:
+    """Say what the words for outcomes mean that stand above."""
+    found = {outcome for exercise in report.worth for outcome in report.outcomes(exercise)}
+    words = [f"{WORDS.get(one, one)}: {MEANINGS[one]}" for one in OUTCOMES[1:] if one in found]
+    return ["", f"({'; '.join(words)})"] if words else []
 
 
 def attendance(report: ClassReport) -> str:
@@ -58,8 +76,13 @@ def counts(report: ClassReport, exercise: str) -> str:
 
 def short(finding: Finding) -> str:
     """Return what a check found, on a line or two, after the id of its mistake if it has one."""
+    sentence = textwrap.shorten(said(finding), MOST_CHARACTERS, placeholder=" ...")
+    return f"{finding.mistake}, {sentence}" if finding.mistake else sentence
+
+
+def said(finding: Finding) -> str:
+    """Return what a check found, and of an answer that is as it was given out, only that."""
     # An answer that calls a stub is written itself; its sentence names the stub.
     if finding.outcome == "unattempted" and not finding.sentence.endswith(NOT_WRITTEN_YET):
         return WORDS["unattempted"]
-    sentence = textwrap.shorten(printable(finding.sentence), MOST_CHARACTERS, placeholder=" ...")
-    return f"{finding.mistake}, {sentence}" if finding.mistake else sentence
+    return printable(finding.sentence)

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import sys
 import warnings
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,8 @@ def test_change_of_what_a_page_shows_changes_the_digest_of_that_student_alone(gr
         (comment(), "auto_comment", "No response."),
         (comment(), "manual_comment", "Well said."),
         (notebook(), "late_submission_penalty", 1),
+        (notebook().student, "last_name", "Lovelace"),
+        (notebook().assignment, "timestamp", datetime(2026, 1, 2)),
     ]
     seen = [read_standings(gradebook, "01")]
     for thing, name, value in changes:

@@ -67,6 +67,7 @@ def test_absent_and_excused_stand_in_the_table_and_in_the_report(room, monkeypat
     assert lines[5].endswith("-  handed in nothing")
     assert lines[6].endswith("-  excused")
     assert "3 handed in. Absent: hal (handed in nothing), ivy (excused)." in printed
+    assert "? waits to be marked by hand, - is not handed in" in printed
     report = quietly(read_class, room.course, LESSON)
     assert (report.away["handed in nothing"], report.away["excused"]) == (["hal"], ["ivy"])
     assert "1 handed in nothing (hal); 1 excused (ivy)" in attendance(report)

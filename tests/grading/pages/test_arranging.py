@@ -1,13 +1,16 @@
 """What stands on a feedback page, and where: exercises in view, the lesson's text folded."""
 
 import html
+import os
 import re
+from datetime import datetime
 
 import pytest
 from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading import limits
 from attention_lib.grading.pages import display
 from attention_lib.grading.pages.arranging import ArrangeFeedback, ReadGrades
@@ -136,6 +139,44 @@ def test_page_fetches_nothing_and_shows_formulas_as_tex(page):
     assert "$" not in page.body.text
 
 
+def test_points_are_those_so_far_while_an_answer_waits():
+    text = " ".join(BeautifulSoup(page_of(notebook()), "html.parser").body.text.split())
+    assert "1 of 5 so far. Not marked yet: why, worth 2." in text
+    book = notebook()
+    book.cells[-1].metadata.nbgrader.unmarked = False
+    text = " ".join(BeautifulSoup(page_of(book), "html.parser").body.text.split())
+    assert "1 of 5 Stopped" in text
+    assert "so far" not in text
+
+
+def test_blank_answers_are_called_not_attempted():
+    book = notebook()
+    stub = "Write your answer in the cell above in place of raise NotImplementedError()."
+    book.cells[6].outputs = [verdict("unattempted", stub)]
+    book.cells[-1].metadata.nbgrader.update(unmarked=False, blank=True, comment="No response.")
+    rows = BeautifulSoup(page_of(book), "html.parser").select(".summary tr")
+    told = ["Not attempted.", "Not attempted."]
+    assert [row.select("td")[2].text for row in rows[1:]] == told
+    # An answer that calls another function's stub is an attempt.
+    book.cells[6].outputs = [verdict("unattempted", f"softmax calls entropy, {NOT_WRITTEN_YET}")]
+    book.cells[-1].metadata.nbgrader.comment = "Have a try."
+    rows = BeautifulSoup(page_of(book), "html.parser").select(".summary tr")
+    assert [row.select("td")[2].text for row in rows[1:]] == [
+        "softmax calls entropy, which is not written yet.",
+        "Not attempted. Comment: Have a try.",
+    ]
+
+
+def test_page_is_headed_by_student_and_time():
+    book, about = notebook(), resources()
+    about["nbgrader"] |= {"name": "Ada <b>", "time": "handed in 2026-01-02 17:00 UTC"}
+    exporter = FeedbackExporter(config=Course(ROOT).nbgrader().config)
+    exporter.register_preprocessor(ArrangeFeedback, enabled=True)
+    page = BeautifulSoup(exporter.from_notebook_node(book, about)[0], "html.parser")
+    assert page.select_one("h1").find_next("p").text == "Ada <b>, handed in 2026-01-02 17:00 UTC"
+    assert page.title.text == "01, Ada <b>"
+
+
 def test_comment_of_the_marker_is_shown(page):
     assert page.select_one(".comment em").text == "Good"
 
@@ -204,25 +245,48 @@ def test_unread_answer_differs_from_one_without_points(tmp_path):
     quietly(release, course, [lesson])
     cells = [from_dict(cell) for cell in Classroom(course, lesson).blank().cells]
     place = {"notebook": lesson, "assignment": lesson, "student": "ada"}
+    config = course.nbgrader().config
     url = course.nbgrader().coursedir.db_url
 
     def marks():
-        book, _ = quietly(
-            ReadGrades().preprocess,
+        book, about = quietly(
+            ReadGrades(config=config).preprocess,
             new_notebook(cells=cells),
             {"nbgrader": {**place, "db_url": url}},
         )
         found = next(c for c in book.cells if c.get("id") == "written_softmax").metadata.nbgrader
-        return found.score, found.unmarked, found.in_doubt
+        headings.append((about["nbgrader"]["name"], about["nbgrader"]["time"]))
+        return found.score, found.unmarked, found.in_doubt, found.blank
 
+    headings = []
     with course.gradebook() as gradebook:
         gradebook.update_or_create_student("ada")
         quietly(gradebook.update_or_create_submission, lesson, "ada")
         grade = gradebook.find_grade("written_softmax", lesson, lesson, "ada")
-        assert marks() == (0, True, False)
+        assert marks() == (0, True, False, False)
+        grade.auto_score = 0.0
+        gradebook.db.commit()
+        assert marks() == (0, False, False, True)
         grade.manual_score, grade.needs_manual_grade = 0.0, False
-        gradebook.db.commit()
-        assert marks() == (0, False, False)
+        gradebook.update_or_create_student("ada", first_name="Ada", last_name="Love\u202elace")
+        assert marks() == (0, False, False, False)
         grade.needs_manual_grade = True
+        gradebook.find_submission(lesson, "ada").timestamp = datetime(2026, 1, 2, 17)
         gradebook.db.commit()
-        assert marks() == (0, False, True)
+        assert marks() == (0, False, True, False)
+        gradebook.find_submission(lesson, "ada").timestamp = None
+        gradebook.db.commit()
+    submitted = course.submission(lesson, "ada")
+    submitted.mkdir(parents=True)
+    for file, seconds in (("mine.ipynb", 1_700_000_000), ("far.ipynb", 0)):
+        (submitted / file).touch()
+        os.utime(submitted / file, (seconds, seconds))
+    marks()
+    ada = r"Ada Love\u202elace (ada)"
+    assert headings == [
+        ("ada", ""),
+        ("ada", ""),
+        (ada, ""),
+        (ada, "handed in 2026-01-02 17:00 UTC"),
+        (ada, "collected 2023-11-14 22:13 UTC"),
+    ]

@@ -18,6 +18,7 @@ from tests.checks.judged import verdict
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
+OUTCOMES_SHOWN = ("right", "wrong", "stopped by an error", "not tried", "not checked")
 SOFTMAX = {
     "cal": "def softmax(scores, axis=-1):\n    return scores / scores.sum(axis=axis, keepdims=True)",
     "eve": "def softmax(scores, axis=-1):\n    raise KeyError('=1+1')",
@@ -81,6 +82,13 @@ def test_text_says_who_is_stuck_on_what(report):
     assert re.search(r"^   2  softmax-[a-z-]+, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
 
 
+def test_text_explains_the_words_that_it_uses(report):
+    explained = as_text(report).splitlines()[-1]
+    assert explained.startswith("(wrong: the check says why; stopped by an error: ")
+    assert "not tried: the answer is as it was given out" in explained
+    assert "not checked" not in explained
+
+
 def test_text_names_the_stub_that_an_answer_calls():
     def entropy(weights, axis=-1):
         raise NotImplementedError()
@@ -114,6 +122,10 @@ def test_command_writes_a_page_that_needs_nothing_else(room, monkeypatch, capsys
     assert not soup.find_all(["script", "link", "img", "iframe"])
     assert not re.search(r"https?://", page)
     assert "cal, cleo" in soup.get_text()
+    assert "not tried" in soup.find("bdi", string="bo").find_parent("tr").get_text()
+    legend = soup.find("summary", string="Legend").parent.get_text(" ")
+    for word in (*OUTCOMES_SHOWN, "? waits to be marked by hand", "- is not handed in", "0 is"):
+        assert word in legend
     assert all(picture["aria-label"] for picture in soup.find_all("svg"))
 
 
