@@ -155,10 +155,16 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
     return Rebuilt(notebook, changes + left_out + elsewhere.sentences, elsewhere.sentences)
 
 
-def is_blank(released: NotebookNode, submitted: Mapping[str, Any]) -> bool:
-    """Tell whether a notebook has no text but that of the released one."""
+def is_blank(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = "") -> bool:
+    """Tell whether a notebook answers nothing, whatever notes a student has written in it."""
     given_out = {"", *(_normalized_released(cell.source) for cell in released.cells)}
-    return all(cell.normalized in given_out for cell in _read_cells(submitted))
+    if all(cell.normalized in given_out for cell in _read_cells(submitted)):
+        return True
+    try:
+        rebuilt = rebuild(released, submitted, lesson).notebook
+    except ForeignNotebook:
+        return False
+    return all(_normalized(cell.source) in given_out for cell in rebuilt.cells if _is_answer(cell))
 
 
 def _read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:

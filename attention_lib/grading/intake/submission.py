@@ -127,7 +127,7 @@ def _read_released(path: Path, _changed: int) -> NotebookNode:
 
 
 def blank_of(released: Path) -> Callable[[bytes], bool]:
-    """Return a function that tells whether a notebook is as it was given out."""
+    """Return a function that tells whether a notebook answers nothing of what was given out."""
 
     def is_as_released(content: bytes) -> bool:
         if not released.is_file():
@@ -135,7 +135,7 @@ def blank_of(released: Path) -> Callable[[bytes], bool]:
         template = _read_released(released, released.stat().st_mtime_ns)
         try:
             with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
-                return is_blank(template, read_notebook(content))
+                return is_blank(template, read_notebook(content), released.stem)
         except (UnreadableNotebook, TooSlow, MemoryError):
             return False
 

@@ -24,9 +24,18 @@ def notebook(source, name="softmax"):
     return nbformat.writes(new_notebook(cells=cells)).encode()
 
 
+def with_notes(content, *cells):
+    """Add cells of a student's own, as a name and a date are."""
+    whole = nbformat.reads(content.decode(), as_version=4)
+    whole.cells += cells
+    return nbformat.writes(whole).encode()
+
+
 BLANK, ONE, TWO = (notebook(source) for source in (STUB, f"{STUB} # 1", f"{STUB} # 2"))
 FOREIGN = notebook("def stable_softmax(scores): return 1", "stable_softmax")
 DAMAGED = ONE[:-40]
+NAMED = with_notes(BLANK, new_markdown_cell("Ada, 1 May"), new_code_cell("1 + 1"))
+ELSEWHERE = with_notes(BLANK, new_code_cell("def softmax(scores): return 1"))
 
 
 @pytest.fixture
@@ -85,6 +94,7 @@ def test_newer_notebook_with_answers_counts_on_moodle(course, export, newer, old
     ("worse", "why"),
     [
         (BLANK, "is as it was given out"),
+        (NAMED, "is as it was given out"),
         (DAMAGED, "cannot be read (it is not valid JSON"),
         (FOREIGN, f"is the notebook of {OTHER}"),
         (b"", "cannot be read (the file is empty)"),
@@ -96,13 +106,18 @@ def test_answers_count_before_a_newer_notebook_without_them(course, export, wors
     assert f"{LESSON}-1.ipynb is taken, since {LESSON}.ipynb {why}" in result.collected[0]
 
 
-@pytest.mark.parametrize("worse", [BLANK, DAMAGED, FOREIGN])
+@pytest.mark.parametrize("worse", [BLANK, NAMED, DAMAGED, FOREIGN])
 def test_answers_count_before_a_newer_notebook_without_them_on_canvas(course, export, worse):
     result = export(
         (f"lovelaceada_5_901_{LESSON}-1.ipynb", ONE), (f"lovelaceada_5_902_{LESSON}-2.ipynb", worse)
     )
     assert taken(course) == ONE
     assert f"{LESSON}-1.ipynb is taken, since {LESSON}-2.ipynb " in result.collected[0]
+
+
+def test_an_answer_in_a_cell_of_ones_own_is_one(course, export):
+    export((f"{MOODLE}/{LESSON}.ipynb", NAMED, 9), (f"{MOODLE}/a.ipynb", ELSEWHERE, 8))
+    assert taken(course) == ELSEWHERE
 
 
 @pytest.mark.parametrize("days", [(8, 8), ()])
