@@ -50,6 +50,7 @@ def serve(control: socket.socket, settings: Settings) -> None:
     supervisor's.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the grader may block SIGINT
+    require_hidden(settings.hidden)
     if os.getuid() == 0:
         checked("setgroups", os.setgroups, [])
         checked("setresgid", os.setresgid, NOBODY, NOBODY, NOBODY)
@@ -72,6 +73,21 @@ def serve(control: socket.socket, settings: Settings) -> None:
                 supervise(shell, settings, channel, commands)
         os.close(channel)
         os.close(commands)
+
+
+def require_hidden(paths: list[str]) -> None:
+    """End the server with a sentence if students' code would see anything in these paths.
+
+    Python's own folders may lie in them.
+    """
+    prefixes = {sys.prefix, sys.base_prefix}
+    python = {Path(one) for prefix in prefixes for one in (prefix, os.path.realpath(prefix))}
+    above = python.union(*(folder.parents for folder in python))
+    for path in map(Path, paths):
+        entries = path.iterdir() if path.is_dir() else [path] if path.is_file() else []
+        for entry in entries:
+            if entry not in above:
+                sys.exit(f"{entry} has to be hidden from students' code, and is not.")
 
 
 def import_all(modules: list[str]) -> None:

@@ -19,5 +19,6 @@ class Settings:
     folder_files: int
     shared_memory_bytes: int
     modules: list[str]  # imported once, before the first submission
+    hidden: list[str]  # folders and files of which nothing may be seen
     folders_in_tmp: list[str]  # folders of Python's below /tmp, which stay visible
     links_in_tmp: dict[str, str]  # symbolic links to Python's folders, and where they lead

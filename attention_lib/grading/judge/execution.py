@@ -171,7 +171,9 @@ def _sandbox(task: Task, setup: list[NotebookNode]) -> Sandbox | Unprotected:
         modules = sorted({name for cell in setup for name in _imported_modules(cell.source)})
         log.info("starting Python for %s", task.lesson)
         sandbox = (
-            Unprotected(task.lesson) if task.without_sandbox else Sandbox(task.lesson, modules)
+            Unprotected(task.lesson)
+            if task.without_sandbox
+            else Sandbox(task.lesson, modules, task.private)
         )
         _sandboxes[key] = sandbox
     return sandbox

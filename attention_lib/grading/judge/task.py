@@ -19,6 +19,7 @@ class Task:
     files: dict[str, bytes]  # what lies beside it, by path
     seed: int  # of the hidden cases
     without_sandbox: bool = False
+    private: tuple[str, ...] = ()  # folders and files that it must not see, wherever they lie
     cell_seconds: float = field(default_factory=lambda: limits.CELL_SECONDS)
     seconds: float = field(default_factory=lambda: limits.SUBMISSION_WALL_SECONDS)  # for all passes
     answers: dict[str, str] = field(default_factory=dict)  # the model's, where others need them

@@ -13,8 +13,11 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import Exchange
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import capture_log, find_all_files, rmtree, temp_attrs
+from sqlalchemy.engine import make_url
 from traitlets import Bool, Float, default
 from traitlets.config import LoggingConfigurable
 
@@ -60,6 +63,14 @@ class ExecuteSubmission(LoggingConfigurable):
         """What to say before students' code is run, if it could do harm."""
         return UNPROTECTED if self.without_sandbox else missing_protection()
 
+    def _private_paths(self) -> tuple[str, ...]:
+        """Return the class's folders, its gradebook and its exchange, as nbgrader's settings name them."""
+        course, exchange = CourseDirectory(parent=self), Exchange(parent=self)
+        names = [name for name in course.trait_names() if name.endswith("_directory")]
+        database = make_url(course.db_url).database or "gradebook.db"
+        paths = (course.root, *(getattr(course, name) for name in names), database, exchange.root)
+        return tuple(os.path.join(course.root, path) for path in paths)
+
     def task(self, lesson: str, notebook: NotebookNode, files: dict[str, bytes], seed: int) -> Task:
         """Return what a worker needs to run a notebook."""
         return Task(
@@ -68,6 +79,7 @@ class ExecuteSubmission(LoggingConfigurable):
             files,
             seed,
             self.without_sandbox,
+            self._private_paths(),
             self.cell_seconds,
             answers=model_answers(lesson),
         )

@@ -7,25 +7,35 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from attention_lib.grading.sandbox.errors import NoSandbox
 from attention_lib.grading.sandbox.library import PACKAGE
 
 COURSE = "/course"  # the folder of the library in the sandbox
 TMP = Path("/tmp")
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+SYSTEM_PREFIXES = (Path("/usr"), Path("/usr/local"))  # of a Python that these folders show
 EXCHANGE = Path("/usr/local/share/nbgrader")  # where nbgrader's default exchange lies
+IN_A_COURSE = ("nbgrader_config.py", "classroom*", "gradebook.db")  # and in no folder of Python's
+NOT_PYTHONS_ALONE = (
+    "Students' code is shown the whole folder of Python's environment, {environment}, and {inside} is "
+    "in it: make an environment in a folder of its own (python -m venv .venv in the course's folder), "
+    "install the course there, and grade with that."
+)
 SYSTEM_SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime")
 
 
-def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
+def bubblewrap_arguments(files: Mapping[str, int], hidden: Iterable[Path] = ()) -> list[str]:
     """Return bubblewrap's arguments.
 
     Parameters
     ----------
     files
         The library's files as open descriptors, by path below ``attention_lib``.
+    hidden
+        Folders and files that must not be seen.
     """
     arguments = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
     arguments += ["--unshare-cgroup-try", "--new-session", "--hostname", "sandbox"]
@@ -46,7 +56,7 @@ def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
     # A shared mapping of /dev/zero would be memory that belongs to no process.
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
     arguments += ["--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
-    arguments += _python()
+    arguments += _python(set(hidden))
     made: set[Path] = set()
     for name, descriptor in files.items():
         path = Path(COURSE) / "attention_lib" / name
@@ -58,28 +68,54 @@ def bubblewrap_arguments(files: Mapping[str, int]) -> list[str]:
     return [*arguments, "--"]
 
 
-def _python() -> list[str]:
-    """Bind-mount Python and its packages; hide the course, this library and nbgrader's exchange.
+def hidden_paths(private: Iterable[str] = ()) -> list[Path]:
+    """Return what students' code must not see: the course, this library, and these private paths.
 
-    The exchange holds other students' submissions.
+    nbgrader's exchange is among it, which holds other students' submissions.
+
+    Raises
+    ------
+    NoSandbox
+        If a folder of Python's, all of which is shown, holds the course or a home directory.
     """
+    clone = PACKAGE.parent if _is_course(PACKAGE.parent) else PACKAGE
+    course = {clone.resolve(), Path.cwd().resolve()}
+    for environment in python_folders():
+        inside = [path for path in (*course, Path.home().resolve()) if _holds(environment, path)]
+        inside = [path for path in inside if path != PACKAGE.resolve()]
+        inside += [path for pattern in IN_A_COURSE for path in environment.glob(pattern)]
+        if inside:
+            problem = NOT_PYTHONS_ALONE.format(environment=environment, inside=inside[0])
+            raise NoSandbox(problem)
+    others = {path.resolve() for path in (EXCHANGE, *map(Path, private)) if path.exists()}
+    return sorted(course | others)
+
+
+def _is_course(folder: Path) -> bool:
+    return (folder / IN_A_COURSE[0]).is_file()
+
+
+def _holds(folder: Path, path: Path) -> bool:
+    return folder in (path, *path.parents)
+
+
+def _python(hidden: set[Path]) -> list[str]:
+    """Bind-mount Python and its packages; cover what is hidden wherever a folder that is shown holds it."""
     shown = python_folders()
-    hidden = {PACKAGE.parent.resolve(), Path.cwd().resolve()} - shown
-    if EXCHANGE.is_dir():
-        hidden.add(EXCHANGE.resolve())
     visible = [Path(folder) for folder in SYSTEM_FOLDERS] + list(shown)
-    if PACKAGE.parent.name == "site-packages":
-        hidden = hidden - {PACKAGE.parent.resolve()} | {PACKAGE.resolve()}
     arguments: list[str] = []
     remounts: list[str] = []  # nothing may be left in a hidden folder for later submissions
     made: set[Path] = set()
-    for folder in sorted(shown | hidden, key=lambda folder: len(folder.parts)):
-        if folder in shown:
-            arguments += _make_parents(folder, made)
-            arguments += ["--ro-bind", str(folder), str(folder)]
-        elif any(outer in folder.parents for outer in visible):
-            arguments += ["--tmpfs", str(folder)]
-            remounts += ["--remount-ro", str(folder)]
+    for path in sorted(shown | hidden, key=lambda path: len(path.parts)):
+        if path in shown:
+            arguments += _make_parents(path, made)
+            arguments += ["--ro-bind", str(path), str(path)]
+        elif any(outer in path.parents for outer in visible):
+            if path.is_dir():
+                arguments += ["--tmpfs", str(path)]
+                remounts += ["--remount-ro", str(path)]
+            else:
+                arguments += ["--ro-bind", "/dev/null", str(path)]
     for link, target in python_links().items():
         arguments += _make_parents(link, made)
         arguments += ["--symlink", str(target), str(link)]
@@ -87,9 +123,9 @@ def _python() -> list[str]:
 
 
 def python_folders() -> set[Path]:
-    """Return the folders of Python and its packages, outside the system's own folders."""
+    """Return the folders of Python and its packages, but for the system's own."""
     folders = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
-    return {folder for folder in folders if Path("/usr") not in (folder, *folder.parents)}
+    return folders - set(SYSTEM_PREFIXES)
 
 
 def python_links() -> dict[Path, Path]:

@@ -24,6 +24,7 @@ from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.wire import CPU_SECONDS, INTERRUPT, SECONDS, Channel, Closed
 from attention_lib.grading.sandbox.bubblewrap import (
     bubblewrap_arguments,
+    hidden_paths,
     python_folders_in_tmp,
     python_links_in_tmp,
 )
@@ -58,12 +59,13 @@ NO_FILTER = (
 
 
 def require_sandbox() -> str:
-    """Return the path of bubblewrap, or raise NoSandbox."""
+    """Return the path of bubblewrap, or raise NoSandbox if it cannot be had or cannot hide the course."""
     if sys.platform != "linux":
         raise NoSandbox(NO_LINUX + OR_WITHOUT)
     path = shutil.which("bwrap")
     if path is None:
         raise NoSandbox(NO_BUBBLEWRAP + OR_WITHOUT)
+    hidden_paths()
     return path
 
 
@@ -76,16 +78,21 @@ def missing_protection() -> str:
 class Sandbox:
     """The fork server for submissions to one lesson; it ends when this process does."""
 
-    def __init__(self, lesson: str, modules: Iterable[str] = ()) -> None:
+    def __init__(
+        self, lesson: str, modules: Iterable[str] = (), private: Iterable[str] = ()
+    ) -> None:
         """Start the server, which imports the modules before the first submission begins.
+
+        `private` are paths that must not be seen, besides the course and this library.
 
         Raises
         ------
         NoSandbox
-            If it does not start.
+            If it does not start, or something that must not be seen is seen.
         """
         bubblewrap = require_sandbox()
-        settings = json.dumps(vars(_settings([*IMPORTED_MODULES, *modules])))
+        hidden = hidden_paths(private)
+        settings = json.dumps(vars(_settings([*IMPORTED_MODULES, *modules], hidden)))
         self._control, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with contextlib.ExitStack() as stack, server_end:
@@ -93,7 +100,7 @@ class Sandbox:
             python = [sys.executable, "-P", "-m", "attention_lib.grading.inside"]
             serve = ["serve", str(server_end.fileno()), settings]
             self._process = subprocess.Popen(
-                [bubblewrap, *bubblewrap_arguments(files), *python, *serve],
+                [bubblewrap, *bubblewrap_arguments(files, hidden), *python, *serve],
                 pass_fds=[server_end.fileno(), *files.values()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -180,7 +187,7 @@ class SandboxSupervisor:
         self._commands.close()
 
 
-def _settings(modules: list[str]) -> Settings:
+def _settings(modules: list[str], hidden: list[Path]) -> Settings:
     return Settings(
         memory_bytes=limits.SUBMISSION_MEMORY_BYTES,
         cpu_seconds=limits.SUBMISSION_CPU_SECONDS,
@@ -192,6 +199,7 @@ def _settings(modules: list[str]) -> Settings:
         folder_files=limits.SUBMISSION_FOLDER_FILES,
         shared_memory_bytes=limits.SUBMISSION_SHARED_MEMORY_BYTES,
         modules=modules,
+        hidden=[str(path) for path in hidden],
         folders_in_tmp=python_folders_in_tmp(),
         links_in_tmp=python_links_in_tmp(),
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import platform
@@ -194,6 +195,102 @@ def test_files_of_the_course_and_the_instructor_are_hidden(run):
         run(f"print(os.listdir({str(ROOT.parent)!r}), os.listdir({str(ROOT)!r}))").count(".git")
         == 0
     )
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """Return a folder that is a course with a class, in which the grader is started."""
+    folder = tmp_path / "home" / "course"
+    (folder / "classroom").mkdir(parents=True)
+    (folder / "classroom" / "gradebook.db").write_text(SECRET)
+    (folder / "nbgrader_config.py").write_text("")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+# Where somebody may have made Python's environment, from the course's folder: python -m venv .
+@pytest.mark.parametrize("place", [".", "..", "../.."])
+@pytest.mark.parametrize("which", ["prefix", "base_prefix"])
+def test_environment_that_holds_the_course_is_refused(clone, monkeypatch, place, which):
+    environment = (clone / place).resolve()
+    monkeypatch.setattr(sys, which, str(environment))
+    with pytest.raises(NoSandbox) as refusal:
+        Sandbox("01_softmax")
+    assert f"the whole folder of Python's environment, {environment}, and {clone}" in str(
+        refusal.value
+    )
+    assert "python -m venv .venv" in str(refusal.value)
+
+
+def test_environment_that_a_link_leads_to_is_refused(clone, tmp_path, monkeypatch):
+    link = tmp_path / "environment"
+    link.symlink_to(clone)
+    monkeypatch.setattr(sys, "prefix", str(link))
+    with pytest.raises(NoSandbox, match="environment in a folder of its own"):
+        require_sandbox()
+
+
+@pytest.mark.parametrize("inside", ["nbgrader_config.py", "classroom-2027-spring", "gradebook.db"])
+def test_environment_that_holds_another_course_is_refused(tmp_path, monkeypatch, inside):
+    (tmp_path / "environment").mkdir()
+    (tmp_path / "environment" / inside).mkdir()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
+    with pytest.raises(NoSandbox, match=f"{inside} is in it"):
+        require_sandbox()
+
+
+def test_environment_that_holds_a_home_directory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    with pytest.raises(NoSandbox, match="home is in it"):
+        require_sandbox()
+
+
+def test_environment_in_the_course_shows_nothing_else_of_it(clone, monkeypatch):
+    (clone / ".venv").mkdir()
+    monkeypatch.setattr(sys, "prefix", str(clone / ".venv"))
+    arguments = bubblewrap.bubblewrap_arguments({}, bubblewrap.hidden_paths())
+    assert str(clone / ".venv") in arguments
+    shown = [place for word, place in itertools.pairwise(arguments) if word == "--ro-bind"]
+    assert not [place for place in shown if clone.is_relative_to(place)]
+
+
+@pytest.mark.usefixtures("sooner")
+def test_what_has_to_be_hidden_and_can_be_seen_ends_the_server(monkeypatch):
+    seen = Path(sys.prefix) / "lib"
+    monkeypatch.setattr(host, "hidden_paths", lambda *_: [seen])
+    monkeypatch.setattr(host, "bubblewrap_arguments", lambda files, _: everything_of(files))
+    with pytest.raises(NoSandbox, match=rf"It says: {seen}/python\S+ has to be hidden"):
+        Sandbox("01_softmax")
+
+
+def everything_of(files):
+    return bubblewrap.bubblewrap_arguments(files, [])
+
+
+@pytest.mark.usefixtures("sooner")
+def test_private_folder_and_file_in_a_folder_that_is_shown_are_covered():
+    """They are those that nbgrader's settings name, here among Python's."""
+    folder = Path(tempfile.mkdtemp(dir=sys.prefix))
+    try:
+        folder.chmod(0o755)
+        for name in ("one", "two"):
+            (folder / name).mkdir()
+            (folder / name / "gradebook.db").write_text(SECRET)
+        private = [str(folder / "one"), str(folder / "two" / "gradebook.db")]
+        source = (
+            f"import os; print(os.listdir({private[0]!r}), os.path.isfile({private[1]!r}), "
+            f"len(os.listdir({sys.prefix!r})))"
+        )
+        with (
+            contextlib.closing(Sandbox("01_softmax", (), private)) as sandbox,
+            contextlib.closing(sandbox.open({})) as session,
+        ):
+            reply = session.ask({"do": "run", "source": source}, 20)
+        shown = json.loads(reply["outputs"].tobytes())[0]["text"]
+        assert shown == f"[] False {len(os.listdir(sys.prefix))}\n"
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.mark.slow
