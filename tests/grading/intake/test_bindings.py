@@ -1,0 +1,83 @@
+"""Which names a cell binds: answers in every form that Python and IPython know, no placeholders."""
+
+import pytest
+
+from attention_lib.grading.intake.bindings import bound_names, without_placeholder
+
+BINDING = {
+    "function": "def f(x): return 1",
+    "async": "async def f(x): return 1",
+    "class": "class f: pass",
+    "value": "f = 1",
+    "annotated": "f: int = 1",
+    "indented": "if 1:\n    def f(x):\n        return 1",
+    "whole cell indented": "    def f(x):\n        return 1",
+    "in a try": "try:\n    f = 1\nexcept ValueError: pass",
+    "in a with": "with open(name) as f: pass",
+    "in a loop": "for f in [1]: pass",
+    "one of a tuple": "(a, f), *b = 1, 2",
+    "by a walrus": "print(f := 1)",
+    "by a walrus in a list": "[f := 1 for x in y]",
+    "imported": "from a import g as f",
+    "module": "import f.g",
+    "decorated": "@cache\ndef f(x): return 1",
+    "global": "def g():\n    global f\n    f = 1\ng()",
+    "lambda": "f = lambda x: 1",
+    "below line magics": "%matplotlib inline\n!pip list\nf?\nf = 1",
+    "below a cell magic": "\n%%time\ndef f(x): return 1",
+    "pasted with prompts": ">>> def f(x):\n...     return 1",
+    "with an await": "await x\nf = 1",
+    "raises later": "def f(x):\n    if x: raise NotImplementedError\n    return 1",
+}
+NOT_BINDING = {
+    "placeholder": 'def f(x):\n    """Do."""\n    # YOUR CODE HERE\n    raise NotImplementedError()',
+    "pass": "def f(x): pass",
+    "ellipsis": "def f(x): ...",
+    "none": "f = None  # a number\nraise NotImplementedError()",
+    "only annotated": "f: int",
+    "attribute": "f.x = 1",
+    "item": "f[0] = 1",
+    "local": "def g():\n    f = 1",
+    "method": "class A:\n    f = 1\n    def f(self): return 1",
+    "loop of a list": "[1 for f in x]",
+    "argument": "lambda f: 1",
+    "comment": "# f = 1",
+    "text": "'f = 1'",
+    "broken": "f = 1\ndef f(",
+    "another program": "%%bash\nf = 1",
+    "star": "from f import *",
+}
+
+
+@pytest.mark.parametrize("source", BINDING.values(), ids=BINDING)
+def test_name_is_bound(source):
+    assert "f" in bound_names(source)
+
+
+@pytest.mark.parametrize("source", NOT_BINDING.values(), ids=NOT_BINDING)
+def test_name_is_not_bound(source):
+    assert "f" not in bound_names(source)
+
+
+def test_placeholder_is_taken_out_of_what_a_student_wrote_around_it():
+    helpers = "a = 1\n\n\ndef g(): return f"
+    stub = "@a\ndef f(x):\n    '''Do.'''\n    raise NotImplementedError()"
+    assert without_placeholder(f"a = 1\n{stub}\n\ndef g(): return f", "f") == helpers.replace(
+        "\n\n\n", "\n\n"
+    )
+    assert without_placeholder("f = None\n# mine\nraise NotImplementedError()", "f") == "# mine"
+    assert without_placeholder(helpers, "f") == helpers
+    assert without_placeholder("def f(", "f") == "def f("
+
+
+DEEP = (
+    *("-" * 30_000 + "1", "not " * 20_000 + "1", "lambda: " * 5_000 + "0", "(" * 199_000),
+    *("x" + ".x" * 90_000, "x" + "()" * 90_000, "x" + "[x" * 90_000, "1" + " if x else 1" * 10_000),
+    *("if x: pass\n" + "elif x: pass\n" * 9_000, "%x\n" * 2_000, "x = 1\0", "f'{" * 60_000),
+    "'\\" + "d' is 'x'",
+)
+
+
+@pytest.mark.parametrize("source", DEEP, ids=range(len(DEEP)))
+def test_code_too_deep_for_python_binds_nothing(source):
+    assert bound_names(source) == frozenset()
