@@ -61,6 +61,21 @@ def test_a_class_is_graded_and_exported(room):
         "bo": 0,
         "broken": 0,
     }
+    plugin = "attention_lib.grading.export.grades.CanvasExportPlugin"
+    export = "-m", "nbgrader", "export", f"--exporter={plugin}"
+    own_file = f"--to={course.root / 'classroom' / 'canvas.csv'}"
+    told = python(
+        course, *export, own_file, "--student=['bo','broken']", f"--assignment=['{LESSON}']"
+    )
+    assert f"broken has 0 for {LESSON}, since the hand-in could not be graded" in told
+    assert f"classroom/canvas.csv has {LESSON}." in told
+    with (course.root / "classroom" / "canvas.csv").open() as file:
+        assert [(row["Student"], row[LESSON]) for row in csv.DictReader(file)] == [
+            ("    Points Possible", "9"),
+            ("bo", "0"),
+            ("broken", "0"),
+        ]
+    python(course, *export, own_file, "--student=['nobody']", code=1)
     assert {path.name for path in course.root.iterdir()} == {
         "classroom",
         "nbgrader_config.py",

@@ -10,7 +10,7 @@ from pathlib import Path
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.collect.archives import NotCollected
 from attention_lib.grading.export.feedback_archive import pack_feedback
-from attention_lib.grading.export.grades import FORMATS, read_grades
+from attention_lib.grading.export.grades import FORMATS
 from attention_lib.grading.terminal import printable
 
 
@@ -21,53 +21,35 @@ def main(arguments: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
             if options.what == "grades":
-                sentences = _write_grades(course, options.format)
+                _write_grades(course, options.format)
             else:
-                lesson = course.require(options.lesson)
-                sentences = _write_feedback(course, lesson, options.export)
+                _write_feedback(course, course.require(options.lesson), options.export)
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
     except NotCollected as why:
         print(f"No feedback is packed for {options.export}: {why}.", file=sys.stderr)
         return 1
-    for sentence in sentences:
-        print(printable(sentence))
     return 0
 
 
-def _write_grades(course: Course, format_name: str) -> list[str]:
+def _write_grades(course: Course, format_name: str) -> None:
+    """Do what `nbgrader export` does with one of the plugins."""
     if format_name not in FORMATS:
         raise CourseError(
             f"Grades are written for {' or '.join(FORMATS)}, not for {format_name!r}."
         )
-    grades = read_grades(course)
-    text, left_out = FORMATS[format_name](grades)
     target = course.returned / f"grades-{format_name}.csv"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8", newline="")
-    strangers = [
-        f"{name} is left out: not in {course.shown(course.roster)}." for name in grades.strangers
-    ]
-    waiting = [
-        f"{lesson}: open for {', '.join(names)}, until every answer is marked by hand."
-        for lesson, totals in grades.totals.items()
-        if (names := [name for name, total in totals.items() if total is None])
-    ]
-    lessons = ", ".join(grades.most)
-    return [
-        *left_out,
-        *strangers,
-        *waiting,
-        *grades.unread,
-        f"{course.shown(target)} has {lessons}.",
-    ]
+    plugin = FORMATS[format_name](config=course.nbgrader().config, to=str(target))
+    with course.gradebook() as gradebook:
+        plugin.export(gradebook)
 
 
-def _write_feedback(course: Course, lesson: str, export: Path) -> list[str]:
+def _write_feedback(course: Course, lesson: str, export: Path) -> None:
     target = course.returned / f"feedback-{lesson}.zip"
     count, without = pack_feedback(course, lesson, export, target)
-    return [*without, f"{course.shown(target)} has {count} pages."]
+    for sentence in [*without, f"{course.shown(target)} has {count} pages."]:
+        print(printable(sentence))
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""Write grades as the CSV files that the gradebooks of Canvas and Moodle import.
+"""Write grades as CSV files that Canvas and Moodle import: plugins of `nbgrader export`.
 
 A cell is empty where there is no grade: nothing was handed in, it was not graded yet, or an answer
 waits for a human. The platform's own rules say what an empty cell counts.
@@ -6,14 +6,21 @@ waits for a human. The platform's own rules say what an empty cell counts.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import sys
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import nbformat
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.plugins import ExportPlugin
 
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
@@ -21,6 +28,7 @@ from attention_lib.grading.classroom.roster import Student, class_list
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
+from attention_lib.grading.terminal import printable
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
@@ -43,17 +51,20 @@ class Grades:
         return "" if total is None else f"{total:.10g}"
 
 
-def read_grades(course: Course) -> Grades:
-    """Read the grades of every lesson that somebody was graded for.
+def read_grades(
+    course: Course, gradebook: Gradebook | None = None, lessons: Sequence[str] = ()
+) -> Grades:
+    """Read the grades of the given lessons, or of all, that somebody was graded for.
 
     Raises
     ------
     CourseError
         If nobody was graded for any, or the roster cannot be read.
     """
-    with course.gradebook() as gradebook:
+    opened = course.gradebook() if gradebook is None else contextlib.nullcontext(gradebook)
+    with opened as gradebook:
         students = class_list(course, gradebook)
-        standings = {lesson: read_standings(gradebook, lesson) for lesson in course.lessons}
+        standings = {one: read_standings(gradebook, one) for one in lessons or course.lessons}
     totals = {
         lesson: {
             name: _total(standing)
@@ -118,7 +129,7 @@ def as_canvas(grades: Grades) -> tuple[str, list[str]]:
                 f"to tell {name!r} from others."
             )
             continue
-        identity = [as_text_cell(name), *(student.lms_user_ids or ("",)), "", "", ""]
+        identity = [*map(as_text_cell, (name, *(student.lms_user_ids or ("",)))), "", "", ""]
         rows.append(identity + [grades.cell(student, one, "EX") for one in grades.most])
     return _as_csv([*CANVAS_COLUMNS, *grades.most], rows), sentences
 
@@ -148,15 +159,76 @@ def as_moodle(grades: Grades) -> tuple[str, list[str]]:
     return _as_csv(header, rows), sentences
 
 
-FORMATS: dict[str, Callable[[Grades], tuple[str, list[str]]]] = {
-    "canvas": as_canvas,
-    "moodle": as_moodle,
-}
-
-
 def _as_csv(header: list[str], rows: Iterable[list[str]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()
+
+
+class LmsExportPlugin(ExportPlugin):
+    """Writes a CSV file for an LMS, and prints a sentence about each grade that is not in it."""
+
+    as_csv: Callable[[Grades], tuple[str, list[str]]]  # the text, and who is left out of it
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write the file that `to` names, of the students and lessons that were asked for.
+
+        What nbgrader would show with a traceback ends the command with a sentence.
+        """
+        course = Course(Path(CourseDirectory(config=self.config).root))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+                sentences = self._write(course, gradebook)
+        except CourseError as problem:
+            sys.exit(printable(str(problem)))
+        for sentence in sentences:
+            print(printable(sentence))
+
+    def _write(self, course: Course, gradebook: Gradebook) -> list[str]:
+        lessons = [course.require(str(name)) for name in self.assignment]
+        grades = read_grades(course, gradebook, lessons)
+        wanted = set(map(str, self.student))
+        if wanted:
+            grades.students = [one for one in grades.students if one.id in wanted]
+        if unknown := wanted - {student.id for student in grades.students}:
+            raise CourseError(f"The class has no student {', '.join(sorted(unknown))}.")
+        text, left_out = self.as_csv(grades)
+        target = Path(self.to or "grades.csv")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="")
+        has = f"{course.shown(target)} has {', '.join(grades.most)}."
+        return [*left_out, *_without_grade(course, grades), has]
+
+
+def _without_grade(course: Course, grades: Grades) -> list[str]:
+    """Return a sentence about each grade that no student of the class has yet."""
+    strangers = [
+        f"{name} is left out: not in {course.shown(course.roster)}." for name in grades.strangers
+    ]
+    waiting = [
+        f"{lesson}: open for {', '.join(names)}, until every answer is marked by hand."
+        for lesson, totals in grades.totals.items()
+        if (names := [name for name, total in totals.items() if total is None])
+    ]
+    return [*strangers, *waiting, *grades.unread]
+
+
+class CanvasExportPlugin(LmsExportPlugin):
+    """Writes what Canvas imports as a gradebook."""
+
+    as_csv = staticmethod(as_canvas)
+
+
+class MoodleExportPlugin(LmsExportPlugin):
+    """Writes what Moodle imports as grades."""
+
+    as_csv = staticmethod(as_moodle)
+
+
+FORMATS: dict[str, type[LmsExportPlugin]] = {
+    "canvas": CanvasExportPlugin,
+    "moodle": MoodleExportPlugin,
+}

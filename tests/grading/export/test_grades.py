@@ -10,6 +10,7 @@ from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.roster import Student
 from attention_lib.grading.export.__main__ import main
 from attention_lib.grading.export.grades import (
+    FORMATS,
     Grades,
     as_canvas,
     as_moodle,
@@ -40,7 +41,7 @@ def test_students_whom_canvas_could_not_tell_apart_are_left_out():
 
 @pytest.mark.parametrize("write", [as_canvas, as_moodle])
 def test_names_are_no_formulas(write):
-    text, _ = write(grades(Student("=1+1", "=2+2", "=3+3", "@x", ("-1",))))
+    text, _ = write(grades(Student("=1+1", "=2+2", "=3+3", "@x", ("=4",))))
     cells = [cell for row in rows_of(text) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "@"))]
 
@@ -65,6 +66,18 @@ def test_format_that_there_is_not_is_answered_in_a_sentence(tmp_path, monkeypatc
     assert main(["grades", "blackboard"]) == 1
     said = "Grades are written for canvas or moodle, not for 'blackboard'.\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("plugin", FORMATS.values())
+def test_nbgrader_is_told_in_a_sentence_what_it_cannot_export(plugin, tmp_path):
+    course = make_course(tmp_path, LESSON)
+    for asked, said in (
+        ({"assignment": ["01_sofmax"]}, "01_softmax"),
+        ({}, "Nobody has been graded for any lesson yet"),
+    ):
+        exporter = plugin(config=course.nbgrader().config, **asked)
+        with course.gradebook() as gradebook, pytest.raises(SystemExit, match=said):
+            quietly(exporter.export, gradebook)
 
 
 @pytest.mark.slow
