@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -44,12 +45,15 @@ def grade(
     scheduler: str = "",
     again: bool = False,
     trust_network: bool = False,
+    tell: Callable[[Result], None] | None = None,
+    look: Callable[[], bool] = lambda: False,
 ) -> tuple[dict[str, float], list[Result]]:
     """Autograde what was handed in for a lesson and has changed, and write the feedback.
 
     So many `jobs` run notebooks and write feedback; with 0, this process does. A `scheduler` is the address
     of dask's, whose workers run the notebooks instead; `trust_network` lets it be on another machine without
-    TLS. `again` grades also what has not changed.
+    TLS. `again` grades also what has not changed. `tell` is called with a student's result as soon as the
+    page is there. Meanwhile `look` is called again and again, and says when it has collected more.
 
     Return the points that each exercise is worth, and each student's result.
 
@@ -58,8 +62,9 @@ def grade(
     CourseError
         If nothing was handed in, nothing could be graded, or the roster cannot be read.
     """
-    from attention_lib.grading.batch.batch import Batch
+    from attention_lib.grading.batch.batch import Batch, Watch
     from attention_lib.grading.batch.cluster import ClusterWorkers
+    from attention_lib.grading.batch.planning import Plan
     from attention_lib.grading.release import release
     from attention_lib.grading.report.findings import points_of_lesson
 
@@ -79,11 +84,23 @@ def grade(
                 roster.enroll(gradebook)
             batch = Batch(course, lesson, gradebook, journal)
             plan = batch.plan(students, again)
+
+            def result_of(student: str) -> Result:
+                standings, own = batch.standings(student), course.collected(lesson).get(student, [])
+                return _result(student, standings, journal, batch.failures, own)
+
+            def arrivals() -> Plan:
+                if not look():
+                    return Plan()
+                students[:] = course.submitted(lesson)
+                return batch.plan(students)
+
+            watch = tell and Watch(lambda student: tell(result_of(student)), arrivals)
             on_cluster = scheduler and plan
             with (
                 ClusterWorkers(jobs, scheduler, trust_network) if on_cluster else Workers(jobs)
             ) as workers:
-                batch.run(plan, workers, again)
+                batch.run(plan, workers, again, watch)
             standings = batch.standings()
     collected = course.collected(lesson)
     return points_of_lesson(course, lesson), [
@@ -114,6 +131,8 @@ def _result(
 ) -> Result:
     if student in failures:
         return Result(student, note=failures[student], failed=True)
+    if student not in standings:
+        return Result(student, note="its grade is not in the gradebook any more", failed=True)
     standing = standings[student]
     notes = [journal.entries.get(student, Entry()).note, _lateness(standing)]
     is_known = standing.late or standing.extension  # nbgrader's times say more than a mark

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 import warnings
+from dataclasses import replace
+from typing import Any
 
 from attention_lib.grading.batch.workers import cores
 from attention_lib.grading.classroom.course import Course, CourseError
@@ -14,10 +17,14 @@ from attention_lib.grading.grade import Result, grade
 from attention_lib.grading.terminal import printable, shown_name
 
 PAUSE_SECONDS = 20.0  # between two looks
+_WARNING = re.compile(r"^\[WARNING\] (.*)$", re.MULTILINE)  # in nbgrader's log
 
 
 def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> dict[str, Result]:
     """Collect from a hub's exchange, grade what is new, and give back the feedback.
+
+    Each student's line is printed and each page released as soon as it is there, and who hands in
+    meanwhile is graded along.
 
     Returns
     -------
@@ -27,25 +34,68 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
 
     nbgrader = course.nbgrader()
     has_exchange = has_inbound(nbgrader.coursedir)
+    collected = time.monotonic()
+    not_released: list[dict[str, Any]] = []
+
+    def look_again() -> bool:
+        nonlocal collected
+        if time.monotonic() - collected < PAUSE_SECONDS:
+            return False
+        if has_exchange:
+            nbgrader.collect(lesson)  # if it fails, so does the next look, which says why
+        collected = time.monotonic()
+        return True
+
+    def tell(result: Result) -> None:
+        """Release and print what is new; what cannot be released is new next time as well."""
+        why = course.not_collected(lesson).get(result.student)
+        if why:
+            result = replace(
+                result, note=_joined(result.note, f"something was not collected: {why}")
+            )
+        if known.get(result.student) == result:
+            return
+        said = []
+        if has_exchange and not result.failed:
+            outcome = nbgrader.release_feedback(lesson, result.student)
+            if not outcome["success"]:
+                not_released.append(outcome)
+                return
+            said = _WARNING.findall(outcome.get("log", ""))
+        known[result.student] = result
+        _print(course, lesson, replace(result, note=_joined(result.note, *said)))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         if has_exchange:
             _require(nbgrader.collect(lesson), "collect")
-        if not course.submitted(lesson):
-            return known
-        most, results = grade(course, lesson, jobs)
-        new = [result for result in results if known.get(result.student) != result]
-        if has_exchange and new:
-            _require(nbgrader.release_feedback(lesson), "release feedback")
-    for result in new:
-        points = "not graded" if result.failed else f"{result.total:g} of {sum(most.values()):g}"
-        note = f" ({result.note})" if result.note else ""
-        name = shown_name(result.student)
-        print(printable(f"{time.strftime('%H:%M')} {name}: {points}{note}"), flush=True)
-    return {result.student: result for result in results}
+        if course.submitted(lesson):
+            _, results = grade(course, lesson, jobs, tell=tell, look=look_again)
+            for result in results:
+                tell(result)
+        for student in course.not_collected(lesson):
+            if student not in known:
+                tell(Result(student, absent=True, failed=True))
+    for outcome in not_released:
+        _require(outcome, "release feedback")
+    return known
 
 
-def _require(outcome: dict[str, object], what: str) -> None:
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
+
+
+def _print(course: Course, lesson: str, result: Result) -> None:
+    from attention_lib.grading.report.findings import points_of_lesson
+
+    of = sum(points_of_lesson(course, lesson).values()) if not result.failed else 0
+    points = "not graded" if result.failed else f"{result.total:g} of {of:g}"
+    note = f" ({result.note})" if result.note else ""
+    name = shown_name(result.student)
+    print(printable(f"{time.strftime('%H:%M')} {name}: {points}{note}"), flush=True)
+
+
+def _require(outcome: dict[str, Any], what: str) -> None:
     if not outcome["success"]:
         said = str(outcome.get("error") or outcome.get("log")).strip().splitlines()
         raise CourseError(f"nbgrader could not {what}: {said[-1] if said else 'it says no more'}")

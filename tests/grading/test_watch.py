@@ -2,15 +2,20 @@
 
 import json
 import os
+from concurrent.futures import Future
+from typing import ClassVar
 from unittest.mock import Mock
 
 import pytest
+from nbformat.v4 import new_markdown_cell
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 
 from attention_lib.grading import watch
-from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.batch.workers import Workers
+from attention_lib.grading.classroom.course import Course, CourseError
+from attention_lib.grading.grade import Result
 from tests.grading.sample_class import LESSONS, ROOT, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -30,6 +35,70 @@ def test_each_is_graded_as_it_comes_in_and_said_once(tmp_path, capsys):
         assert "softmax: right." in room.feedback(student)
     assert watch.look(room.course, LESSON, 0, known) == known
     assert capsys.readouterr().out == ""
+
+
+class HeldWorkers(Workers):
+    """Workers one of which is busy with the sleeper's notebook until the test wakes it."""
+
+    held: ClassVar[list] = []
+    seeds: ClassVar[list[int]] = []
+
+    @property
+    def room(self):
+        return 3 - len(self._running)
+
+    def _submit(self, call):
+        task = call.arguments[0]
+        self.seeds += [task.seed] if hasattr(task, "seed") else []
+        if "This is the sleeper" not in getattr(task, "notebook", ""):
+            return super()._submit(call)
+        self.held.append((call, Future()))
+        return self.held[-1][1]
+
+    @classmethod
+    def wake(cls):
+        call, future = cls.held.pop()
+        future.set_result(call.function(*call.arguments))
+
+
+def test_nobody_waits_for_a_sleeper_and_who_hands_in_meanwhile_is_graded(tmp_path, monkeypatch):
+    room = Classroom(make_lean_course(tmp_path, LESSON), LESSON)
+    notebook = room.key()
+    notebook.cells.append(new_markdown_cell("This is the sleeper."))
+    room.hand_in("a_sleeper", notebook)
+    room.hand_in("bo", room.key())
+    room.hand_in("cy", room.blank())
+    notebook_of_cy = room.course.submission(LESSON, "cy") / f"{LESSON}.ipynb"
+    notebook_of_sleeper = notebook_of_cy.parents[2] / "a_sleeper" / LESSON / f"{LESSON}.ipynb"
+    told = []
+
+    def meanwhile(*_):
+        """Do what happens after the lines that have been printed."""
+        result: Result = _[2]
+        assert "softmax: " in room.feedback(result.student)
+        told.append((result.student, result.total))
+        if len(told) == 2:
+            room.hand_in("dee", room.key())
+            notebook_of_cy.write_text(json.dumps(room.key()))
+            notebook_of_sleeper.write_text(json.dumps(room.blank()))
+        elif len(told) == 4:
+            HeldWorkers.wake()
+
+    monkeypatch.setattr("attention_lib.grading.grade.Workers", HeldWorkers)
+    monkeypatch.setattr(watch, "_print", meanwhile)
+    monkeypatch.setattr(watch, "PAUSE_SECONDS", 0)
+    known = watch.look(room.course, LESSON, 0, {})
+    assert told[:2] == [("bo", 7), ("cy", 0)]
+    assert sorted(told[2:4]) == [("cy", 7), ("dee", 7)]
+    assert told[4:] == [("a_sleeper", 7), ("a_sleeper", 0)]  # one after the other
+    assert {student: result.total for student, result in known.items()} == {
+        "a_sleeper": 0,
+        "bo": 7,
+        "cy": 7,
+        "dee": 7,
+    }
+    _, *seeds = HeldWorkers.seeds  # but for the model answers
+    assert len(set(seeds)) == len(seeds) == 6
 
 
 def test_a_problem_is_said_once_and_looking_goes_on(monkeypatch, capsys):
@@ -57,10 +126,24 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
     config.write_text(f"{config.read_text()}\n{settings}")
     room = Classroom(course, LESSON)
     hand_in_by_the_exchange(room, home)
-    watch.look(course, LESSON, 0, {})
-    assert " ada: 7 of 9" in capsys.readouterr().out
+    room.hand_in("a_first", room.key())  # by other ways
+    (exchange / CLASS / "inbound" / f"mail+{LESSON}+2026-03-01 12:00 UTC+x").symlink_to(home)
+    course.roster.write_text("id\nada\nmail\n")
+    known = watch.look(course, LESSON, 0, {})
+    first, ada, mail = capsys.readouterr().out.splitlines()
+    assert first[5:].startswith(" a_first: 7 of 9 (No page is released for 'a_first': there is no ")
+    assert ada[5:] == " ada: 7 of 9"
+    why = "something was not collected: what bears this name in the exchange is no folder"
+    assert mail[5:] == f" mail: not graded ({why})"
     (page,) = (exchange / CLASS / "feedback").iterdir()
     assert "softmax: right." in page.read_text("utf-8")
+    page.parent.rename(page.parent.with_name("kept"))
+    page.parent.write_text("no folder")
+    with pytest.raises(CourseError, match="nbgrader could not release feedback"):
+        watch.look(course, LESSON, 0, {})
+    page.parent.unlink()
+    assert watch.look(course, LESSON, 0, known) == known
+    assert capsys.readouterr().out.splitlines()[1:] == []
 
 
 def hand_in_by_the_exchange(room, home):

@@ -13,6 +13,7 @@ import logging
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,12 +63,13 @@ class Batch:
         """By student, why there is no grade or no page."""
         return self.recorder.failures
 
-    def standings(self) -> dict[str, Standing]:
-        """Return what the gradebook holds for this lesson now."""
-        return self.recorder.standings()
+    def standings(self, student: str | None = None) -> dict[str, Standing]:
+        """Return what the gradebook holds for this lesson now, of all students or of one."""
+        return self.recorder.standings(student)
 
     def plan(self, students: list[str], again: bool = False) -> Plan:
         """Find out for whom there is something to do."""
+        self.reader.look_at_exchange()
         return make_plan(
             self.course,
             self.lesson,
@@ -78,8 +80,10 @@ class Batch:
             again=again,
         )
 
-    def run(self, plan: Plan, workers: Workers, again: bool = False) -> None:
-        """Do what is due, and say how far it is.
+    def run(
+        self, plan: Plan, workers: Workers, again: bool = False, watch: Watch | None = None
+    ) -> None:
+        """Do what is due, and say how far it is; with `watch` also what becomes due meanwhile.
 
         Raises
         ------
@@ -102,9 +106,18 @@ class Batch:
         if plan.to_grade:
             require_full_points(self.course, self.lesson, workers, self.settings, seed)
         with contextlib.closing(Progress(len(plan))) as progress:
-            to_grade, to_show = deque(plan.to_grade), deque(plan.to_show)
-            _Run(self, workers, progress, seed, to_grade, to_show).finish()
+            run = _Run(self, workers, progress, seed, watch)
+            run.add(plan)
+            run.finish()
         self._journal.end()
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a batch does for those who are to hear of their marks while others' work is running."""
+
+    tell: Callable[[str], None]  # is called when a student's page is there, or it is known why not
+    arrivals: Callable[[], Plan]  # is called every second, and returns what has become due
 
 
 @dataclass
@@ -115,27 +128,47 @@ class _Run:
     workers: Workers
     progress: Progress
     seed: int  # of the hidden cases
-    to_grade: deque[str]
-    to_show: deque[str]
+    watch: Watch | None = None
+    to_grade: deque[str] = field(default_factory=deque)
+    to_show: deque[str] = field(default_factory=deque)
+    under_way: set[str] = field(default_factory=set)  # whose work waits or runs
     graded: set[str] = field(default_factory=set)  # in this batch
     # Submissions that lost marks to time.
     to_run_alone: deque[tuple[PreparedWork, Ran]] = field(default_factory=deque)
     seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # that are left
 
+    def add(self, plan: Plan) -> None:
+        """Take on what is due, one turn a student: who hands in often does not overtake others."""
+        for queue, due in ((self.to_grade, plan.to_grade), (self.to_show, plan.to_show)):
+            for student in [name for name in due if name not in self.under_way]:
+                queue.append(student)
+                self.under_way.add(student)
+                self.batch.failures.pop(student, None)
+
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
         while self.to_grade or self.to_show or self.to_run_alone or not self.workers.idle:
-            while self.workers.room > 0:
-                if self.to_grade:
-                    self._hand_out_run(self.to_grade.popleft())
-                elif self.to_show:  # only marks that were lost to time wait for pages
-                    self._hand_out_page(self.to_show.popleft())
-                else:
-                    break
+            while self.workers.room > 0 and (self.to_grade or self.to_show):
+                self._hand_out_next()
             if self.to_run_alone and self.workers.idle:
                 self._run_alone(*self.to_run_alone.popleft())
             self.workers.wait(seconds=1.0)
+            if self.watch:
+                self._add_arrivals(self.watch.arrivals())
             self.progress.show()
+
+    def _hand_out_next(self) -> None:
+        """Hand out work, and then pages; for who is told at once, pages come first."""
+        if self.to_grade and not (self.watch and self.to_show):
+            self._hand_out_run(self.to_grade.popleft())
+        else:  # only marks that were lost to time wait for pages
+            self._hand_out_page(self.to_show.popleft())
+
+    def _add_arrivals(self, plan: Plan) -> None:
+        before = len(self.under_way)
+        self.add(plan)
+        self.progress.expect(len(self.under_way) - before)
+        self.batch.failures.update(plan.refused)
 
     def _hand_out_run(self, student: str) -> None:
         self.progress.begin(student)
@@ -150,9 +183,9 @@ class _Run:
 
     def _task(self, work: PreparedWork) -> Task:
         prepared = work.prepared
-        return self.batch.settings.task(
-            self.batch.lesson, prepared.notebook, prepared.files, self.seed
-        )
+        # Who is watched may hand in again once a page has shown inputs.
+        seed = draw_seed() if self.watch else self.seed
+        return self.batch.settings.task(self.batch.lesson, prepared.notebook, prepared.files, seed)
 
     def _run_alone(self, work: PreparedWork, ran: Ran) -> None:
         """Run a submission that lost marks to time once more, while there is time for that."""
@@ -193,15 +226,18 @@ class _Run:
             self.graded.add(work.student)
             self.to_show.append(work.student)
         else:
-            self.progress.count(work.student, failed=True)
+            self._count(work.student, failed=True)
 
     def _hand_out_page(self, student: str, points_alone: bool = False) -> None:
         """Have the feedback page written; the grade is in the gradebook."""
         self.progress.begin(student)
+        try:
+            page = self.batch.recorder.page(student)
+        except Exception as error:  # whatever has become of it since, the others get pages
+            self._fail(student, "the feedback could not be written", error)
+            return
         arguments = self.batch.course.root, self.batch.lesson, student, points_alone
-        then = functools.partial(
-            self._receive_page, student, self.batch.recorder.page(student), points_alone
-        )
+        then = functools.partial(self._receive_page, student, page, points_alone)
         seconds = limits.PAGE_WALL_SECONDS
         self.workers.ask(Call(write_page, arguments, then, local=True, seconds=seconds))
 
@@ -219,13 +255,18 @@ class _Run:
         self._count(student, failed=True)
 
     def _count(self, student: str, failed: bool) -> None:
-        """Count who is done; whoever was graded in this batch has been counted."""
+        """Count who is done, and tell; whoever was graded in this batch has been counted."""
         if student not in self.graded:
             self.progress.count(student, failed)
         elif failed:
             self.progress.count_failed(student)
         else:
             self.progress.pause(student)
+        self.under_way.discard(student)
+        self.graded.discard(student)
+        if self.watch:
+            self.progress.clear()
+            self.watch.tell(student)
 
 
 def _points(work: PreparedWork, ran: Ran) -> float:

@@ -49,12 +49,18 @@ def make_plan(
             continue
         entry, standing = entries.get(student, Entry()), standings.get(student)
         notebook = course.autograded(lesson, student)
-        reason = why_grade(fingerprint(student), entry, standing, notebook.is_file(), again)
-        if reason or standing is None:
-            plan.to_grade[student] = reason
+        try:
+            reason = why_grade(fingerprint(student), entry, standing, notebook.is_file(), again)
+            if reason or standing is None:
+                plan.to_grade[student] = reason
+                continue
+            page = page_fingerprint(entry, standing, notebook.read_bytes())
+            reason = why_show(page, entry, course.feedback(lesson, student).is_file())
+        except (
+            Exception
+        ) as error:  # which comes again and is reported when it is this student's turn
+            plan.to_grade[student] = f"it cannot be read ({error})"
             continue
-        page = page_fingerprint(entry, standing, notebook.read_bytes())
-        reason = why_show(page, entry, course.feedback(lesson, student).is_file())
         if reason:
             # What it costs to be late may depend on what a human has given meanwhile.
             (plan.to_grade if standing.late else plan.to_show)[student] = reason

@@ -53,6 +53,15 @@ class Progress:
             self._printed = self._clock()
             print(self, file=self._out, flush=True)
 
+    def expect(self, more: int) -> None:
+        """Note that so many more have come."""
+        self._total += more
+
+    def clear(self) -> None:
+        """Make room on the terminal for another line."""
+        if self._out.isatty():
+            print("\r\033[K", end="", file=self._out, flush=True)
+
     def close(self) -> None:
         """Leave the line on the terminal for the next."""
         if self._out.isatty():

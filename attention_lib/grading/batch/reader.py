@@ -17,6 +17,7 @@ from attention_lib.grading.intake.submission import (
     prepare,
     read_submission,
 )
+from attention_lib.grading.intake.timestamps import Record
 from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 
 
@@ -51,7 +52,12 @@ class Reader:
         self._lesson = lesson
         self._lesson_fingerprint = lesson_fingerprint
         self._extensions = extensions
-        self._records = exchange_records(coursedir, lesson)
+        self._coursedir = coursedir
+        self._records: Mapping[str, list[Record]] = {}
+
+    def look_at_exchange(self) -> None:
+        """Find out what has been handed in by nbgrader's exchange until now."""
+        self._records = exchange_records(self._coursedir, self._lesson)
 
     def fingerprint(self, student: str) -> str:
         """Return the fingerprint that a grade of what is there now would have."""

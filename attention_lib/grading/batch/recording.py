@@ -66,7 +66,12 @@ class Recorder:
     def grade(self, work: PreparedWork, ran: Ran) -> bool:
         """Write the grade of a submission that has been run; tell whether that worked."""
         with uninterrupted():
-            return self._grade(work, ran)
+            try:
+                return self._grade(work, ran)
+            except Exception as error:  # of what was there before, say: the others get their grades
+                self._gradebook.db.rollback()
+                self.fail(work.student, "could not be graded", error)
+                return False
 
     def _grade(self, work: PreparedWork, ran: Ran) -> bool:
         student = work.student

@@ -85,6 +85,14 @@ def private_class_folder(root: Path) -> Path:
     return folder
 
 
+def _may_be_folder(path: Path) -> bool:
+    """Tell whether a path is a folder, or cannot be looked at: who reads it then says why."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return True
+
+
 @dataclass(frozen=True)
 class Course:
     """The folder that holds `nbgrader_config.py` and the lessons in solutions/.
@@ -206,7 +214,7 @@ class Course:
         except (FileNotFoundError, NotADirectoryError):
             return []
         below = parts[place + 1 :]
-        return sorted(folder.name for folder in folders if folder.joinpath(*below).is_dir())
+        return sorted(folder.name for folder in folders if _may_be_folder(folder.joinpath(*below)))
 
     @staticmethod
     def problem_with_name(student: str) -> str | None:

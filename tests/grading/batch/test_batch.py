@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import text
 
 from attention_lib.grading import limits
-from attention_lib.grading.batch import batch
+from attention_lib.grading.batch import batch, reader, recording
 from attention_lib.grading.batch.batch import Batch, write_page
 from attention_lib.grading.batch.recording import uninterrupted
 from attention_lib.grading.batch.workers import Workers
@@ -394,6 +394,41 @@ def test_failed_student_stops_nobody_and_is_tried_again(room, monkeypatch, capsy
 
     config.write_text(settings)
     assert quietly(main, [LESSON, "--jobs", "0"]) == 0
+
+
+def of_bo_alone(function, student_of):
+    def raises(*arguments):
+        if student_of(*arguments) == "bo":
+            raise RecursionError("too odd")
+        return function(*arguments)
+
+    return raises
+
+
+@pytest.mark.parametrize(
+    ("place", "student_of"),
+    [
+        ((reader.Reader, "fingerprint"), lambda _, student: student),
+        ((reader.Reader, "_read"), lambda _, student: student),
+        ((recording, "read_answers"), lambda path: path.parent.parent.name),
+        ((recording.Recorder, "page"), lambda _, student: student),
+        ((recording, "note_for_instructor"), lambda *_: "bo"),
+    ],
+)
+def test_error_of_ours_about_one_student_stops_nobody(room, monkeypatch, place, student_of):
+    """Wherever it arises, it is noted for that student, and the log has it."""
+    change_settings(room)
+    if place[1] == "note_for_instructor":
+        for student in ("ada", "cy"):
+            shutil.rmtree(room.course.submission(LESSON, student).parent)
+    monkeypatch.setattr(*place, of_bo_alone(getattr(*place), student_of))
+    results = room.grade()
+    assert [name for name, one in results.items() if one.failed] == (
+        [] if place[1] == "fingerprint" else ["bo"]
+    )
+    assert ("too odd" in room.course.log(LESSON).read_text()) == (place[1] != "fingerprint")
+    monkeypatch.undo()
+    assert not any(result.failed for result in room.grade().values())
 
 
 def test_submission_that_lost_marks_to_time_is_run_once_more_alone(room, monkeypatch):
