@@ -5,18 +5,20 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator
 
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import escaped
 
-FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the start of one
+# What a spreadsheet takes for the start of a formula: at the start of a cell, or after a semicolon,
+# which separates cells where commas are for decimals. East Asian ones take wide signs too.
+FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@＝＋－＠])")
 DELIMITERS = (",", ";", "\t")
 
 
 def as_text_cell(value: str) -> str:
     """Keep a spreadsheet from running a student's words as a formula, and to one line."""
-    value = printable(value)
-    return f"'{value}" if value.startswith(FORMULA) else value
+    return FORMULA.sub(r"\1'", escaped(value))
 
 
 def decoded(content: bytes) -> str:

@@ -6,12 +6,13 @@ import itertools
 import unicodedata
 from collections.abc import Sequence
 
+JOINERS = "\u200c\u200d"  # which belong to names in Persian and in scripts of India
 BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # printable, but nothing is drawn
 
 
 def printable(text: str) -> str:
     """Return a text without characters that steer the terminal, and with few marks on each."""
-    return few_marks("".join(c if c.isprintable() else "?" for c in text))
+    return few_marks("".join(c if c.isprintable() or c in JOINERS else "?" for c in text))
 
 
 def escaped(text: str) -> str:

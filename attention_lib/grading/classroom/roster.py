@@ -121,7 +121,10 @@ class Roster:
                 return student
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
-        raise NotFound(self._question(name, lms_id, named or self._like(name)))
+        candidates = named or self._like(name)
+        if not (lasting or candidates or "lms_user_id" in self.columns):
+            lms_id = ""  # the name is enough, and the number belongs to one lesson
+        raise NotFound(self._question(name, lms_id, candidates))
 
     def has_name(self, name: str) -> bool:
         """Tell whether somebody has this name."""

@@ -187,5 +187,8 @@ def unpack_archive(files: Files) -> Files:
         archives = [path for path in files.contents if path.lower().endswith(ZIP)]
         if len(archives) != 1 or any(is_notebook(*one) for one in files.contents.items()):
             break
-        files = read_zip(files.contents[archives[0]])
+        around = dict.fromkeys(files.contents.keys() - archives, "it is not in the archive")
+        unpacked = read_zip(files.contents[archives[0]])
+        unpacked.left_out |= files.left_out | around
+        files = unpacked
     return files

@@ -28,6 +28,7 @@ from typing import IO
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.roster import NotFound, Roster
 from attention_lib.grading.collect.archives import (
+    READ_METHODS,
     Files,
     NotCollected,
     TooMuch,
@@ -151,6 +152,8 @@ class ExportedArchive:
     def unpack(self, path: str, target: IO[bytes]) -> None:
         """Write a file, of at most an export's size, or raise NotCollected."""
         entry = self._entries[path]
+        if entry.flag_bits & 1 or entry.compress_type not in READ_METHODS:
+            raise NotCollected("the archive in it is packed by a method that is not read here")
         if entry.file_size > limits.EXPORT_BYTES:  # which zipfile never reads beyond
             raise NotCollected("it holds too much, unpacked")
         with self._archive.open(entry) as file:

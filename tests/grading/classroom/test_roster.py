@@ -191,7 +191,7 @@ def test_canvas_gradebook_is_a_roster(write):
     [
         (LINES, "Eve Moneypenny", "7"),
         ("id,first_name,last_name,email,lms_user_id\n", "Eve, Jr. Money\"penny", "7"),
-        (MOODLE, "Eve Moneypenny", ""),
+        (MOODLE, "Eve Moneypenny", "801"),
         (CANVAS, "moneypennyeve", "7"),
         (MOODLE.replace(",", ";"), "Eve Moneypenny", ""),
         ("last_name,first_name,note,id\n", "Eve Moneypenny", ""),
@@ -204,7 +204,12 @@ def test_proposed_line_can_be_pasted_as_it_is(course, write, text, name, number)
     assert write(f"{text}{line}\n").find(name, number).full_name
 
 
-@pytest.mark.parametrize("text", ["id,first_name,last_name\nli1,Min,Li\nli2,Min,Li\n", MOODLE])
+NAMESAKES = "Min,Li,,l1@uni.edu,\nMin,Li,,l2@uni.edu,\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["id,first_name,last_name\nli1,Min,Li\nli2,Min,Li\n", MOODLE + NAMESAKES]
+)
 def test_where_a_number_has_no_column_the_question_says_what_to_add(write, text):
     with pytest.raises(NotFound) as question:
         write(text).find("Min Li", "7")

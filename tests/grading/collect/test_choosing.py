@@ -157,6 +157,13 @@ def test_an_empty_file_is_named(course, export):
     assert f"{LESSON}.ipynb is empty" in export((f"{MOODLE}/{LESSON}.ipynb", b"")).collected[0]
 
 
+def test_what_lies_around_an_archive_is_named(course, export):
+    archive = zipped((f"{LESSON}.ipynb", ONE), ("in.csv", "x"))
+    (sentence,) = export((f"{MOODLE}/w.zip", archive), (f"{MOODLE}/extra.csv", "y")).collected
+    assert taken(course) == ONE
+    assert "with 1 more files, without extra.csv is not in the archive" in sentence
+
+
 def without_marks(content):
     lines = nbformat.reads(content.decode(), as_version=4)
     for cell in lines.cells:

@@ -398,6 +398,15 @@ def test_names_in_utf_8_are_read_where_the_archive_does_not_say_so(course):
     assert collect_export(course, LESSON, course.root / "export.zip").refused == []
 
 
+def test_joiners_of_a_proposed_line_are_printed(course, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    name = "علی\u200cزاده رضا"
+    content = zipped((f"{name}_7_assignsubmission_file_/{NOTEBOOK}", "1"))
+    (course.root / "export.zip").write_bytes(content)
+    main([LESSON, "--from", "export.zip"])
+    assert f",{name.replace(' ', ',')},,7," in capsys.readouterr().out
+
+
 def test_downloads_are_those_of_students_in_the_roster(course):
     folder = course.downloaded(LESSON)
     folder.mkdir(parents=True)
