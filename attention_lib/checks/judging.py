@@ -111,16 +111,20 @@ def judge(
             return Report(exercise, "unattempted", _unattempted(exercise, seen))
         comparisons.append(Comparison(exercise.name, trial, seen))
         is_slow = thread_time() - begun > MOST_SECONDS
-        if is_slow and (seen.forbidden or comparisons[-1].failed):
+        # Only what makes the verdict *wrong* may end this: a grader forgives forbidden calls.
+        if is_slow and (comparisons[-1].failed or (policy.is_own and seen.forbidden)):
             break
-    if seen.out_of_time:
-        return Report(exercise, "wrong", out_of_time(exercise, seen), comparisons[-1])
+    if comparisons and (last := comparisons[-1]).seen.out_of_time:
+        return Report(exercise, "wrong", out_of_time(exercise, last.seen), last)
     is_cut = len(comparisons) < len(trials)
     probed = seed if unseen is None else unseen
     attempt = Attempt(exercise, answer, comparisons, probed, is_cut, policy.is_own)
     problem = next(_problems(attempt, policy), None)
     if problem:
         return beside(attempt, problem) if policy.is_own and policy.explains else problem
+    if is_cut:  # whatever ended the calls, nothing is right that was not compared
+        sentence = f"{len(comparisons)} of {len(trials)} calls of {exercise.name} came to an end."
+        return Report(exercise, "wrong", sentence)
     advice = tuple(report.sentence for report in _remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 

@@ -36,7 +36,7 @@ EXPORT_ENTRIES = 50_000
 # Sandbox: what a submission's processes may use.
 SUBMISSION_MEMORY_BYTES = 1024 * MIB  # beyond what Python and NumPy take
 SUBMISSION_CPU_SECONDS = 300  # of all its processes together
-SUBMISSION_WALL_SECONDS = 600.0  # for all cells and checks together, in all passes
+SUBMISSION_WALL_SECONDS = 60.0  # for all cells and checks together, in all passes
 SUBMISSION_PROCESSES = 32  # threads included
 SUBMISSION_OPEN_FILES = 64
 SUBMISSION_FILE_BYTES = 4 * MIB  # of one file
@@ -62,7 +62,9 @@ CELL_CHARACTERS = 100_000  # of text that one cell shows
 CELL_RICH_CHARACTERS = 4_000_000  # of pictures, HTML and the like
 
 # Judge: how long cells and answers may run.
-CELL_SECONDS = 60.0  # wall-clock time of one cell, unless nbgrader_config.py says otherwise
+CELL_SECONDS = 20.0  # wall-clock time of one cell, unless nbgrader_config.py says otherwise
+SHORTEST_SECONDS = 0.1  # that a submission must have left for one more cell or check
+CHECK_SECONDS = 30.0  # wall-clock time of all calls of one answer
 CELL_OUTPUT_BYTES = 8_000_000  # of the message in which a process reports one cell's outputs
 ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
 ALL_OUTPUTS = 5_000  # of these together
@@ -83,5 +85,6 @@ PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 
 # Batch: workers, backups, progress.
 ALONE_SECONDS = 120.0  # for all submissions of a batch that are run again, for marks lost to time
+ALONE_RUN_SECONDS = 30.0  # for one of them, or its share of what is left
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
 BACKUPS = 10  # copies of the gradebook that are kept

@@ -12,9 +12,11 @@ import scipy.special
 import attention_lib
 from attention_lib.checks import explaining, judging
 from attention_lib.checks.calls import timeouts
+from attention_lib.checks.cases import cases_of
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.exercises import find
+from tests.checks.calls.by_value import ByValue
 from tests.checks.judged import VERDICT_ALONE, right, sentence_of, verdict
 from tests.exercises.attention import attention as attention_answers
 
@@ -371,3 +373,30 @@ def test_a_slow_wrong_answer_is_called_no_more_than_decides(monkeypatch):
     assert report.outcome == "wrong"
     assert len(calls) == 1
     assert judge(find("softmax"), right, 0).case_count > 1
+
+
+def test_nothing_that_an_answer_does_ends_the_calls_of_a_right_verdict(monkeypatch):
+    """A slow grader, and a forbidden call in the first case: the last case is compared too."""
+    cases = len(cases_of(find("softmax"), 0))
+
+    def wrong_at_last(scores, axis=-1):
+        calls.append(scores)
+        return scipy.special.softmax(scores, axis) * (1.0 if len(calls) < cases else 2.0)
+
+    monkeypatch.setattr(judging, "MOST_SECONDS", -1.0)
+    for policy in (GRADER, HIDDEN_NUMBERS):
+        calls = []
+        assert judge(find("softmax"), wrong_at_last, 0, policy).outcome == "wrong"
+        assert len(calls) == cases
+
+
+@pytest.mark.parametrize("count", [0, 1, -1])
+@pytest.mark.parametrize("policy", [GRADER, HIDDEN_NUMBERS])
+def test_fewer_results_than_cases_are_never_right(count, policy):
+    class Short(ByValue):
+        def observe_all(self, cases, forbidden, limit):
+            return super().observe_all(cases, forbidden, limit)[:count]
+
+    report = judge(find("softmax"), Short(right), 0, policy)
+    assert report.outcome == "wrong"
+    assert "calls of softmax came to an end" in report.sentence

@@ -44,8 +44,8 @@ from tests.grading.sample_class import Classroom, make_course, quietly, without_
 CELL_SECONDS = 10.0
 ENDLESS_CELL_SECONDS = 0.5  # where one has to be stopped
 ANSWER_SECONDS = 0.5  # of one call
-PATIENCE_SECONDS = 0.5  # for each call, with a process that does not answer any more
-ENDLESS_PATIENCE_SECONDS = 0.1  # where that is meant
+PATIENCE_SECONDS = 5.0  # for one call, with a process that does not answer any more
+ENDLESS_PATIENCE_SECONDS = 1.0  # where that is meant
 MEMORY_BYTES = 512 << 20
 PROCESSES = 8  # of a fork bomb, which all keep a core busy
 LARGEST_PAGE = 20 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from attention_lib.checks.calls import timeouts
@@ -30,7 +30,7 @@ class RemoteAnswer(ABC):
     @abstractmethod
     def observe_all(
         self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
-    ) -> list[Observation]:
+    ) -> Iterable[Observation]:
         """Call `calling.observe_all` in the answer's process."""
 
     @abstractmethod

@@ -200,8 +200,8 @@ class _Run:
             self.seconds_alone -= time.monotonic() - begun
             self._receive_run(work, reply, before=ran)
 
-        task = self._task(work)
-        task = dataclasses.replace(task, seconds=min(task.seconds, self.seconds_alone))
+        share = self.seconds_alone / (1 + len(self.to_run_alone))  # who sleeps takes nobody else's
+        task = dataclasses.replace(self._task(work), seconds=min(limits.ALONE_RUN_SECONDS, share))
         self.workers.ask(Call(run_notebook, (task,), then))
 
     def _receive_run(self, work: PreparedWork, reply: Reply, before: Ran | None = None) -> None:

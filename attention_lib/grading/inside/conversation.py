@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls import measuring, staging  # noqa: F401  # they fill FUNCTIONS
-from attention_lib.checks.calls.calling import observe, observe_all
+from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.explaining_errors import explained
 from attention_lib.checks.calls.observation import Observation
@@ -87,10 +87,9 @@ class Student:
             case "look":
                 return self._look(request["name"])
             case "observe":
-                answer = self._answer(request)
-                cases = (Case(*args, **kwargs) for args, kwargs in request["calls"])
-                observed = observe_all(answer, cases, request["forbidden"], request["limit"])
-                return {"observations": list(map(as_message, observed))}
+                case = Case(*request["args"], **request["kwargs"])
+                answer, forbidden = self._answer(request), request["forbidden"]
+                return as_message(observe(answer, case, forbidden, request["limit"]))
             case "measure":
                 return self._measure(request)
         return {}

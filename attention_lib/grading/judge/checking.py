@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import logging
+import time
 from typing import Any
 
 from nbformat import NotebookNode
@@ -43,12 +44,20 @@ def check_name(cell: NotebookNode) -> str | None:
 def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:
     """Check an answer that lives in a student's process, and return the check cell's outputs."""
     try:
-        reply = session.ask({"do": "look", "name": exercise.name}, limits.CELL_SECONDS)
+        seconds = session.at_most(limits.CELL_SECONDS)
+        reply = session.ask({"do": "look", "name": exercise.name}, seconds)
+        if reply.get("interrupted"):
+            sentence = (
+                f"{exercise.name} is a value that could not be read in {seconds:.3g} seconds."
+            )
+            return [error_output("TimeoutError", sentence)]
         if reply.get("kind") == "nothing":
             why = "its answer cell stopped, or gives it another name"
             return [error_output("NameError", f"{exercise.name} is not defined: {why}.")]
         is_function = reply.get("kind") == "function"
-        answer = StandIn(session, exercise.name) if is_function else unpack_value(reply)
+        until = time.monotonic() + session.at_most(limits.CHECK_SECONDS)
+        function = StandIn(session, exercise.name, until=until)
+        answer = function if is_function else unpack_value(reply)
         report = _judged(exercise, answer, seed)
         # Text of no characters, such as an array of them, raises where it is shown.
         panel = {"text/plain": as_text(report), "text/html": as_html(report, pictures=False)}

@@ -81,8 +81,9 @@ def run_notebook(task: Task) -> Ran:
         return Ran()  # there is nothing of the student's to run
     code = [one for one in notebook.cells if one.cell_type == "code" and not checked_exercise(one)]
     setup = [cell for cell in code if _is_setup(cell)]
-    deadline = time.monotonic() + task.seconds
     with _one_at_a_time:
+        _sandbox(task, setup)  # its start, which may take long, is not the submission's time
+        deadline = time.monotonic() + task.seconds
         cells = {cell.id for cell in code if cell in setup or _is_the_students(cell)}
         ran = _run_and_check(notebook, cells, setup, task, deadline)
         stopped = ran.overdue or ran.stops
@@ -198,7 +199,7 @@ def _run_cells(
             ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         elif cell.id in to_run:
             try:
-                outputs = run_source(cell.source, session, task.cell_seconds)
+                outputs = run_source(cell.source, session, session.at_most(task.cell_seconds))
             except SessionEnded as problem:
                 ran.stops.append(f"{problem} The cells below were run without it.")
                 outputs = [error_output(STOPPED, ran.stops[-1])]
@@ -324,7 +325,7 @@ def run_source(source: str, session: Session, seconds: float) -> list[dict[str, 
     reply = session.ask({"do": "run", "source": source}, seconds)
     outputs = _outputs(reply.get("outputs"))
     if reply.get("interrupted"):
-        sentence = f"This cell was still running after {seconds:g} seconds and was stopped."
+        sentence = f"This cell was still running after {seconds:.3g} seconds and was stopped."
         outputs.append(error_output(TIMEOUT, sentence))
     return outputs
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from attention_lib.grading.sandbox.session import Session
 # An answer is timed where it runs, in CPU time, and stopped after four times that. Only one that
 # has got in the way of that is waited for here.
 PATIENCE_SECONDS = 4 * timeouts.CALL_SECONDS + 5.0
+TOO_LONG_TOGETHER = "All calls of an answer together may take no longer than this check has taken."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,50 +33,49 @@ class StandIn(RemoteAnswer):
     session: Session
     name: str
     how: str = ""  # what `staging` makes of it first
+    until: float = math.inf  # by the monotonic clock: when its check has taken too long
 
     def observe_all(
         self, cases: Sequence[Case], forbidden: tuple[str, ...], limit: float
-    ) -> list[Observation]:
-        """Have the answer called there on all cases, and report what is said of it."""
-        calls = [[case.args, case.kwargs] for case in cases]
-        request = {**self._request("observe"), "calls": calls, "forbidden": forbidden}
-        patience = PATIENCE_SECONDS * len(cases)
-        reply = self.session.ask({**request, "limit": limit}, patience)
-        if reply.get("interrupted"):
-            return [Observation(out_of_time=True)]
-        if "unsendable" in reply:
-            return [_untaken(reply) for _ in cases]
-        observations = [_observation(one) for one in reply["observations"][: len(cases)]]
-        self._note_lost_time(*observations)
-        if observations and (observations[-1].out_of_time or of_a_stub(observations[0])):
-            return observations
-        missing = Observation(error=TypeError("nothing came back"))
-        return (observations + [missing] * len(cases))[: len(cases)]
+    ) -> Iterator[Observation]:
+        """Have the answer called there on one case after the other, each with a deadline."""
+        for number, case in enumerate(cases):
+            more = {"forbidden": forbidden, "limit": limit}
+            seen = self._ask("observe", case.args, case.kwargs, more)
+            yield seen
+            if seen.out_of_time or (number == 0 and of_a_stub(seen)):
+                return
 
     def measure(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Have something measured there; the number is what is said of it."""
-        request = {**self._request("measure"), "what": what, "args": args, "kwargs": kwargs}
-        reply = self.session.ask({**request, "limit": timeouts.CALL_SECONDS}, PATIENCE_SECONDS)
-        if reply.get("interrupted"):
-            raise OutOfTime
-        seen = _observation(reply)
-        self._note_lost_time(seen)
+        more = {"what": what, "limit": timeouts.CALL_SECONDS}
+        seen = self._ask("measure", args, kwargs, more)
         if seen.out_of_time:
             raise OutOfTime
         if seen.error is not None:
             raise seen.error
         return seen.value
 
-    def _note_lost_time(self, *observations: Observation) -> None:
-        if any(seen.waited for seen in observations):
+    def _ask(
+        self, do: str, args: tuple[Any, ...], kwargs: dict[str, Any], more: Message
+    ) -> Observation:
+        """Have one call made there, which is stopped from here where it does not stop itself."""
+        seconds = min(PATIENCE_SECONDS, self.until - time.monotonic())
+        if seconds <= 0:
+            self.session.note_stop(limits.CHECK_SECONDS)
+            return Observation(out_of_time=True, explanation=TOO_LONG_TOGETHER)
+        request = {"do": do, "name": self.name, "staged": self.how, "args": args, "kwargs": kwargs}
+        reply = self.session.ask({**request, **more}, seconds)
+        if reply.get("interrupted"):
+            return Observation(out_of_time=True)
+        seen = _observation(reply)
+        if seen.waited:
             self.session.note_stop(4 * timeouts.CALL_SECONDS)
+        return seen
 
     def staged(self, how: str) -> StandIn:
         """Name what is to be made of the answer there before it is called."""
         return dataclasses.replace(self, how=how)
-
-    def _request(self, do: str) -> Message:
-        return {"do": do, "name": self.name, "staged": self.how}
 
 
 def _observation(reply: Message) -> Observation:

@@ -81,6 +81,7 @@ class ExecuteSubmission(LoggingConfigurable):
             self.without_sandbox,
             self._private_paths(),
             self.cell_seconds,
+            max(limits.SUBMISSION_WALL_SECONDS, 3 * self.cell_seconds),
             answers=model_answers(lesson),
         )
 

@@ -84,6 +84,11 @@ class Session:
         self.close()
         raise NoSandbox(f"The process for a submission could not be started: {reason}.")
 
+    def at_most(self, seconds: float) -> float:
+        """Return a time limit for a cell or a check that leaves half of the time to all others."""
+        left = self._deadline - time.monotonic()
+        return min(seconds, left / 2) if left > limits.SHORTEST_SECONDS else 0.0
+
     def ask(self, request: Message, seconds: float) -> Message:
         """Send a request and return the reply.
 

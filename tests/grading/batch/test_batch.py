@@ -461,7 +461,7 @@ def test_submissions_are_run_alone_only_while_there_is_time_for_it(room, monkeyp
     def run(task):
         runs.append(task)
         ran = run_notebook(task)
-        outputs = ran.outputs if task.seconds > limits.ALONE_SECONDS else {}  # too little time
+        outputs = ran.outputs if len(runs) <= 3 else {}  # too little time
         return dataclasses.replace(ran, outputs=outputs, waited=True)
 
     monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
@@ -469,10 +469,29 @@ def test_submissions_are_run_alone_only_while_there_is_time_for_it(room, monkeyp
     monkeypatch.setattr(batch, "time", clock)  # the first of the three takes up all seconds
     _, results = quietly(lambda: grade(room.course, LESSON, again=True))
     assert [task.seconds for task in runs] == [limits.SUBMISSION_WALL_SECONDS] * 3 + [
-        limits.ALONE_SECONDS
+        limits.ALONE_RUN_SECONDS
     ]
     assert [result.note for result in results] == [batch.NOT_AGAIN] * 3
     assert results[0].points == room.most  # the first run was the better one
+
+
+def test_a_sleeper_leaves_the_others_their_shares_of_the_time_to_run_alone(room, monkeypatch):
+    runs, now = [], [0.0]
+
+    def run(task):
+        runs.append(task.seconds)
+        sleeps = len(runs) == 4  # alone, the first of the three
+        now[0] += task.seconds if sleeps else 0.0
+        ran = run_notebook(task)
+        late = len(runs) <= 3 or sleeps
+        return dataclasses.replace(ran, outputs={} if late else ran.outputs, waited=late)
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run)
+    monkeypatch.setattr(limits, "ALONE_SECONDS", 12.0)
+    monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    _, results = quietly(lambda: grade(room.course, LESSON, again=True))
+    assert runs[3:] == [4.0, 4.0, 8.0]  # what the second does not use, the third may
+    assert [result.note == batch.NOT_AGAIN for result in results] == [True, False, False]
 
 
 def test_pages_of_others_do_not_wait_for_a_submission_that_is_run_alone(room, monkeypatch):

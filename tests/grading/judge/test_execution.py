@@ -8,9 +8,10 @@ from nbformat.v4 import new_code_cell, new_notebook
 from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
-from attention_lib.grading.judge import execution
+from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.judge.execution import put_into, run_notebook
 from attention_lib.grading.judge.task import Task
+from attention_lib.grading.sandbox.session import Session
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
 NUMPY = "import numpy as np"
@@ -22,11 +23,14 @@ def check_cell(name):
     return new_code_cell(f'check("{name}", {name})', id=name, metadata={"nbgrader": settings})
 
 
-def run(*sources, checks=(), lesson="01_softmax", seconds=20.0, files=None, seed=7, **settings):
+def run(
+    *sources, checks=(), lesson="01_softmax", seconds=20.0, files=None, in_all=60.0, **settings
+):
     """Run cells of a student's, then checks; return all cells as they are shown."""
     cells = [new_code_cell(source, id=f"added-{i}") for i, source in enumerate(sources)]
     notebook = new_notebook(cells=[*cells, *map(check_cell, checks)])
-    task = Task(lesson, writes(notebook), files or {}, seed, cell_seconds=seconds, **settings)
+    limited = {"cell_seconds": seconds, "seconds": in_all, **settings}
+    task = Task(lesson, writes(notebook), files or {}, **{"seed": 7, **limited})
     put_into(notebook, run_notebook(task))
     return notebook.cells
 
@@ -449,3 +453,43 @@ def test_passes_have_one_deadline_and_after_a_stop_for_time_there_is_no_other(mo
         run_notebook(Task("01_softmax", text, {}, seed=7, cell_seconds=0.5))
         assert len(passes) == expected
         assert len({arguments[-1] for arguments in passes}) == 1  # one deadline
+
+
+SLEEPERS = {
+    "no timer": "signal.setitimer(signal.ITIMER_REAL, 0)\n    time.sleep(600)\n    raise ValueError",
+    "another handler": "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n    time.sleep(600)",
+    "a blocked signal": "signal.pthread_sigmask(0, [signal.SIGALRM])\n    time.sleep(600)",
+    "no signal at all": "signal.pthread_sigmask(0, range(1, 65))\n    time.sleep(600)",
+    "stopped": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "in a finalizer": "type('', (), {'__del__': lambda self: time.sleep(600)})()",
+    "a bit in each": "time.sleep(0.3)\n    return scores",
+}
+
+
+@pytest.mark.parametrize("way", SLEEPERS)
+def test_each_call_of_a_sleeper_has_a_deadline_and_others_get_their_points(monkeypatch, way):
+    monkeypatch.setattr(stand_in, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(limits, "CHECK_SECONDS", 2.0)
+    monkeypatch.setattr(limits, "INTERRUPT_GRACE_SECONDS", 0.3)
+    asked, ask = [], Session.ask
+
+    def noted(session, request, seconds):
+        if request["do"] == "observe" and request["name"] == "softmax":
+            asked.append(seconds)
+        return ask(session, request, seconds)
+
+    monkeypatch.setattr(Session, "ask", noted)
+    sleeps = f"import os, signal, time\ndef softmax(scores, axis=-1):\n    {SLEEPERS[way]}"
+    _, _, late, right = run(NUMPY, f"{sleeps}\n{RIGHT}", checks=["softmax", "normalize_by_sum"])
+    shown = str(late.outputs)
+    assert "could not be interrupted" in shown or "softmax was still running after" in shown
+    assert errors(right) == []
+    assert max(asked) <= 1.0
+    assert sum(asked) <= 2.0 + len(asked)
+
+
+def test_cells_that_sleep_leave_time_for_the_others():
+    sleeps = ["import time\ntime.sleep(600)"] * 4
+    *_, shown, check = run(NUMPY, RIGHT, *sleeps, "1 + 1", checks=["normalize_by_sum"], in_all=4.0)
+    assert shown.outputs[-1].data["text/plain"] == "2"
+    assert errors(check) == []
