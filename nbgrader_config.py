@@ -87,7 +87,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.LimitOutput",
 ]
 c.Exporter.optimistic_validation = True  # once, at the end, where each step would take as long
-# A cell may take a minute (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:
+# A cell may take 20 seconds (CELL_SECONDS in attention_lib/grading/limits.py), or what you say here:
 # c.ExecuteSubmission.cell_seconds = 120
 # Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:
 # c.ExecuteSubmission.without_sandbox = True
