@@ -35,6 +35,7 @@ from attention_lib.grading.intake.folder import (
 )
 
 RENAMED_NOTEBOOKS = (".json", ".txt")  # which browsers and mail programs make of .ipynb
+OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
 def by_name(name: str, lesson: str, roster: Roster | None = None) -> str | None:
@@ -144,8 +145,9 @@ def not_collected(name: str, why: str | Exception) -> str:
 def _download(path: Path, lesson: str, roster: Roster | None) -> Download:
     is_directory = path.is_dir() and not path.is_symlink()
     suffix = path.suffix.lower()
-    if not is_directory and suffix not in (NOTEBOOK, ZIP, *RENAMED_NOTEBOOKS):
-        raise NotCollected("it is neither a notebook, a folder nor a zip archive; unpack it")
+    if not (is_directory or suffix in (NOTEBOOK, ZIP) or _is_renamed_notebook(path)):
+        remedy = "unpack it" if suffix in OTHER_ARCHIVES else "have the notebook itself handed in"
+        raise NotCollected(f"it is neither a notebook, a folder nor a zip archive; {remedy}")
     name = path.name if is_directory else path.stem
     student = by_name(name, lesson, roster)
     if student is None or not (is_directory or suffix == ZIP or f"_{lesson}" in name):
@@ -154,6 +156,16 @@ def _download(path: Path, lesson: str, roster: Roster | None) -> Download:
     if student.startswith(".") or "\\" in student or Course.problem_with_name(student):
         raise NotCollected("its name gives a student's name that no folder can have; rename it")
     return Download(path, student)
+
+
+def _is_renamed_notebook(path: Path) -> bool:
+    if path.suffix.lower() not in RENAMED_NOTEBOOKS:
+        return False
+    with opened(path.parent, below=path.parent) as folder:
+        try:
+            return is_notebook(path.name, read_file(folder, path.name, limits.NOTEBOOK_BYTES))
+        except NotTaken:
+            return False
 
 
 def _read_folder(path: Path) -> Files:

@@ -342,18 +342,17 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
 
 
 def _read_names(export: Export) -> tuple[list[File], list[str]]:
-    """Read the names of an export's files, which are of one platform: that of most of them.
+    """Read the names of an export's files, which are of one platform: that of most students' files.
 
     A student's own name may look like the other's.
     """
-    on_moodle = sum(bool(MOODLE.match(path)) for path in export.paths)
-    on_canvas = sum(
-        not MOODLE.match(path) and bool(_canvas_readings(path)) for path in export.paths
-    )
+    on_moodle = {match.group() for path in export.paths if (match := MOODLE.match(path))}
+    others = (path for path in export.paths if not MOODLE.match(path))
+    on_canvas = {readings[0].owner for path in others if (readings := _canvas_readings(path))}
     files, sentences = [], list(export.sentences)
     for path in export.paths:
         try:
-            files.append(read_name(path, on_canvas=on_canvas > on_moodle))
+            files.append(read_name(path, on_canvas=len(on_canvas) > len(on_moodle)))
         except NotCollected as why:
             sentences.append(not_collected(path, why))
     return files, sentences

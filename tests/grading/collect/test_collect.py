@@ -70,6 +70,25 @@ def test_notebooks_archives_and_folders_are_collected(course, put):
     }
 
 
+def test_renamed_notebook_is_collected_and_notes_beside_it_stop_nobody(course, put):
+    put(f"ada_{LESSON}.ipynb.json", b'{"cells": [], "nbformat": 4}')
+    put(f"bo_{LESSON}.ipynb", b"1")
+    put(f"bo_{LESSON}_notes.txt", b"my notes")
+    put(f"cy_{LESSON}.pdf", b"%PDF")
+    result = collect(course, LESSON)
+    assert list(submitted(course)) == [f"{one}/{LESSON}/{NOTEBOOK}" for one in ("ada", "bo")]
+    assert ["have the notebook itself handed in" in one for one in result.refused] == [True, True]
+
+
+def test_name_that_says_two_students_is_nobodys(course, put):
+    both = ("ada", f"ada_{LESSON}_b")
+    course.roster.write_text("\n".join(("id", *both)))
+    put(f"{both[1]}_{LESSON}.ipynb", b"1")
+    (refused,) = collect(course, LESSON).refused
+    assert f"its name may say {both[0]} or {both[1]}" in refused
+    assert submitted(course) == {}
+
+
 def test_only_notebooks_and_plain_files_are_taken(course, put):
     names = (
         "numpy.py",
