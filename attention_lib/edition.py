@@ -153,7 +153,7 @@ def graded_lessons(given: Sequence[str], over: str, today: datetime.date) -> dic
 def make_edition(
     course: Course, given: Sequence[str], graded: Mapping[str, str], target: Path, first: str
 ) -> None:
-    """Write an edition into a folder, in place of an edition that is there.
+    """Write an edition into a folder, in place of an edition that is there; all else in it stays.
 
     It has the lessons `given`, and the notebooks of these from `first` on: later lessons call the functions
     of earlier ones. `graded` are those whose answers are withheld, each with the day from which on they
@@ -162,17 +162,31 @@ def make_edition(
     Raises
     ------
     EditionError
-        If the folder holds something else.
+        If the folder holds no edition, or a file of an edition that somebody has changed.
     """
     import shutil
+    import tempfile
 
+    from attention_lib.grading.replacing import HoldsOtherFiles, replace_written
+
+    with tempfile.TemporaryDirectory() as folder:
+        _write_edition(course, given, graded, Path(folder), first)
+        try:
+            replace_written(target, Path(folder))
+        except HoldsOtherFiles as problem:
+            raise EditionError(str(problem)) from None
+    for cache in (target / LIBRARY.name).rglob(
+        "__pycache__"
+    ):  # of modules that may be withheld now
+        shutil.rmtree(cache)
+
+
+def _write_edition(
+    course: Course, given: Sequence[str], graded: Mapping[str, str], target: Path, first: str
+) -> None:
     from attention_lib.lessons import LESSONS
 
-    package = target / "attention_lib"
-    if target.exists() and any(target.iterdir()):
-        if not (package / FILE).is_file():
-            raise EditionError(f"{target} holds something else than an edition: choose another.")
-        shutil.rmtree(target)
+    package = target / LIBRARY.name
     later = [lesson for lesson in LESSONS if lesson not in given]
     hidden, sources = _hidden_functions(graded), dict[str, str]()
     for file in _files(later):

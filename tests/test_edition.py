@@ -270,6 +270,52 @@ def test_folder_with_other_files_is_left_alone(tmp_path):
     assert (tmp_path / "thesis.md").read_text("utf-8") == "Mine."
 
 
+@pytest.fixture
+def worked_in(tmp_path):
+    """An edition of two lessons in which somebody works."""
+    make_edition(Course(ROOT), LESSONS[:2], dict.fromkeys(LESSONS[:2], ""), tmp_path, first=OVER)
+    for name in (".git/HEAD", ".venv/pyvenv.cfg", "learn/01_softmax.ipynb", "notebooks/my.ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Mine.", "utf-8")
+    (tmp_path / "attention_lib" / "lessons" / "__pycache__").mkdir()
+    return tmp_path
+
+
+def files_in(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_new_edition_replaces_what_an_edition_wrote_and_nothing_else(worked_in, tmp_path_factory):
+    make_edition(Course(ROOT), LESSONS[:1], {OVER: ""}, worked_in, first=OVER)
+    other = tmp_path_factory.mktemp("other")
+    make_edition(Course(ROOT), LESSONS[:1], {OVER: ""}, other, first=OVER)
+    found = {path.relative_to(worked_in): content for path, content in files_in(worked_in).items()}
+    expected = {path.relative_to(other): content for path, content in files_in(other).items()}
+    mine = {path for path, content in found.items() if content == b"Mine."}
+    assert len(mine) == 4
+    assert {path: found[path] for path in found.keys() - mine} == expected
+    assert not (worked_in / "notebooks" / "02_stability").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notebooks/01_softmax/01_softmax.ipynb",
+        "notebooks/02_stability/02_stability.ipynb",  # which would be removed
+        "README.md",
+        "attention_lib/arguments.py",
+    ],
+)
+def test_file_of_an_edition_that_was_changed_is_not_lost(worked_in, name):
+    path = worked_in / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("Mine.", "utf-8")
+    before = files_in(worked_in)
+    with pytest.raises(EditionError, match=f"{path} has been changed since it was written"):
+        make_edition(Course(ROOT), LESSONS[:1], {OVER: ""}, worked_in, first=OVER)
+    assert files_in(worked_in) == before
+
+
 @pytest.mark.parametrize(
     ("over", "graded"),
     [

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 
+from attention_lib.grading.replacing import HoldsOtherFiles, replace_written
 from attention_lib.lessons import LESSONS
 from website.colab import with_repository
 from website.execution import ROOT, executed, released
@@ -24,15 +25,18 @@ MOST_MEGABYTES = 25
 
 
 def main() -> int:
-    """Execute what has changed, write Sphinx's sources, and run Sphinx; return its exit status."""
+    """Execute what has changed, write Sphinx's sources, and run Sphinx; return its exit status.
+
+    Pages replace those of an earlier site. What else lies in that folder, such as .git, stays.
+    """
     repository = os.environ.get("SITE_REPOSITORY", "").rstrip("/")
-    source, static = WORK / "source", WORK / "static"
-    shutil.rmtree(source, ignore_errors=True)
+    source, static, pages = WORK / "source", WORK / "static", WORK / "pages"
+    for folder in (source, pages):
+        shutil.rmtree(folder, ignore_errors=True)
     (source / "lessons").mkdir(parents=True)
     _write_lessons(source / "lessons", static / "figures", repository)
     _write_texts(source, repository)
     _copy_mathjax(static / "mathjax")
-    shutil.rmtree(SITE, ignore_errors=True)
     options = [
         "-W",
         "--keep-going",
@@ -44,11 +48,16 @@ def main() -> int:
         str(WORK / "doctrees"),
     ]
     status = subprocess.run(
-        [sys.executable, "-m", "sphinx", *options, str(source), str(SITE)]
+        [sys.executable, "-m", "sphinx", *options, str(source), str(pages)]
     ).returncode
-    if status == 0:
-        status = _report_size()
-    return status
+    if status:
+        return status
+    try:
+        replace_written(SITE, pages)
+    except HoldsOtherFiles as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return _report_size()
 
 
 def _write_lessons(folder: Path, figures: Path, repository: str) -> None:

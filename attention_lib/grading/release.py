@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,13 +63,33 @@ def release(
                 with course.gradebook() as gradebook:
                     change_cells(gradebook, lesson, source)
             _write_source(course, lesson, source)
-            result = nbgrader.generate_assignment(lesson)
+            with _others_files_kept(course.released(lesson).parent):
+                result = nbgrader.generate_assignment(lesson)
             if not result["success"]:
                 problem = result["error"].strip().splitlines()[-1]
                 raise CourseError(
                     f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
                 )
     return [_note(course, found) for found in changes.values()]
+
+
+@contextlib.contextmanager
+def _others_files_kept(folder: Path) -> Iterator[None]:
+    """Let nbgrader replace a folder, all of which it removes, and put back what is not written anew."""
+    if not folder.is_dir():
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as aside:
+        before = Path(aside) / folder.name
+        folder.rename(before)
+        try:
+            yield
+        finally:
+            for path in sorted(before.rglob("*")):
+                place = folder / path.relative_to(before)
+                if (path.is_symlink() or path.is_file()) and not os.path.lexists(place):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    path.rename(place)
 
 
 def _write_source(course: Course, lesson: str, source: NotebookNode) -> None:

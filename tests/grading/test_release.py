@@ -77,6 +77,19 @@ def test_files_beside_a_source_stay_there(tmp_path):
 
 
 @pytest.mark.slow
+def test_files_that_somebody_put_beside_a_released_notebook_stay(tmp_path):
+    course = make_course(tmp_path, LESSONS[0])
+    quietly(release, course, [LESSONS[0]])
+    folder = course.released(LESSONS[0]).parent
+    (folder / "tables").mkdir()
+    (folder / "tables" / "mine.csv").write_text("mine")
+    quietly(release, course, [LESSONS[0]])
+    assert (folder / "tables" / "mine.csv").read_text() == "mine"
+    assert course.released(LESSONS[0]).is_file()
+    assert [path.name for path in folder.parent.iterdir()] == [LESSONS[0]]
+
+
+@pytest.mark.slow
 def test_releasing_again_leaves_grades_alone_and_refuses_other_points(tmp_path, monkeypatch):
     lesson = LESSONS[0]
     course = make_course(tmp_path, lesson)
