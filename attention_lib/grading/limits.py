@@ -87,4 +87,4 @@ PAGE_WALL_SECONDS = 240.0  # after which its process is killed
 ALONE_SECONDS = 120.0  # for all submissions of a batch that are run again, for marks lost to time
 ALONE_RUN_SECONDS = 30.0  # for one of them, or its share of what is left
 PROGRESS_LINE_SECONDS = 60.0  # between two progress lines where there is no terminal
-BACKUPS = 10  # copies of the gradebook that are kept
+BACKUPS = 10  # copies of the gradebook that are kept, besides the last of each day

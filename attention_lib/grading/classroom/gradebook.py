@@ -10,7 +10,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+COPY = "gradebook-%Y-%m-%d-%H%M%S-%f.db"
 SQLITE_WAIT_SECONDS = 5.0  # to wait for a lock, unless the URL has a timeout; sqlite3's default
 
 
@@ -61,7 +62,7 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
         return None
     seconds = float(str(address.query.get("timeout", SQLITE_WAIT_SECONDS)))
     copies.mkdir(parents=True, exist_ok=True)
-    copy = copies / f"gradebook-{datetime.now():%Y-%m-%d-%H%M%S-%f}.db"
+    copy = _next_copy(copies)
     unfinished = copy.with_suffix(".unfinished")
     try:
         with (
@@ -76,9 +77,36 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
             f"The gradebook {path} cannot be copied and written: {problem}."
         ) from None
     unfinished.rename(copy)
-    for old in sorted(copies.glob("gradebook-*.db"))[: -limits.BACKUPS]:
+    for old in _superseded(_copies_in(copies)):
         old.unlink()
     return copy
+
+
+def _copies_in(folder: Path) -> list[tuple[datetime, Path]]:
+    """Return the copies that were made by `prepare_to_write`, in their order, each with its time."""
+    found = []
+    for path in folder.glob("gradebook-*.db"):
+        with contextlib.suppress(ValueError):  # somebody's own copy
+            found.append((datetime.strptime(path.name, COPY), path))
+    return sorted(found)
+
+
+def _next_copy(folder: Path) -> Path:
+    """Return a name that is later than all others, also where the clock has been put back."""
+    times = [time + timedelta(microseconds=1) for time, _ in _copies_in(folder)]
+    return folder / max([datetime.now(), *times]).strftime(COPY)
+
+
+def _superseded(copies: list[tuple[datetime, Path]]) -> list[Path]:
+    """Return all copies but the newest and the last of each day.
+
+    After the clock was wrong the days of names are, too; those of the files' own times are not.
+    """
+    last_of_day = {
+        (time.date(), date.fromtimestamp(path.stat().st_mtime)): path for time, path in copies
+    }
+    kept = {*last_of_day.values(), *(path for _, path in copies[-limits.BACKUPS :])}
+    return [path for _, path in copies if path not in kept]
 
 
 @functools.cache

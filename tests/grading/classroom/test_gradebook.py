@@ -5,7 +5,7 @@ import os
 import sqlite3
 import sys
 import warnings
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import event
 
 from attention_lib.grading import limits
+from attention_lib.grading.classroom import gradebook as backups
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.classroom.gradebook import prepare_to_write, read_standings, save_grades
 from tests.grading.sample_class import quietly
@@ -66,6 +67,60 @@ def test_only_the_last_backups_are_kept(tmp_path):
     other.write_text("")
     made = [prepare_to_write(f"sqlite:///{path}", tmp_path / "copies") for _ in range(limits.BACKUPS + 2)]
     assert sorted((tmp_path / "copies").iterdir()) == [other, *made[2:]]
+
+
+class Clock(datetime):
+    """A clock that is set by hand."""
+
+    time = datetime(2026, 11, 22, 12)
+
+    @classmethod
+    def now(cls):
+        return cls.time
+
+
+@pytest.fixture
+def copy_at(tmp_path, monkeypatch):
+    """Return a function that copies a gradebook when the clock shows a time."""
+    path = tmp_path / "gradebook.db"
+    with_table(path).close()
+    monkeypatch.setattr(backups, "datetime", Clock)
+
+    def copy(time):
+        monkeypatch.setattr(Clock, "time", time)
+        made = prepare_to_write(f"sqlite:///{path}", tmp_path / "copies")
+        os.utime(made, (time.timestamp(), time.timestamp()))
+        return made
+
+    return copy
+
+
+NOON = datetime(2026, 11, 22, 12)
+
+
+@pytest.mark.parametrize("back", [timedelta(hours=2), timedelta(days=365), timedelta()])
+def test_newest_backups_are_kept_though_the_clock_was_put_back(copy_at, back):
+    early = [copy_at(NOON + timedelta(minutes=n)) for n in range(limits.BACKUPS + 2)]
+    late = [copy_at(NOON - back + timedelta(minutes=n)) for n in range(limits.BACKUPS)]
+    made = [*early, *late]
+    assert all(path.is_file() for path in late)
+    assert made == sorted(made)
+    assert len([path for path in early if path.is_file()]) <= 1
+
+
+def test_last_backup_of_each_day_is_kept(copy_at, tmp_path):
+    times = [NOON + timedelta(days=day, hours=hour) for day in range(30) for hour in (0, 1, 2)]
+    made = [copy_at(time) for time in times]
+    assert {*made[-limits.BACKUPS :], *made[2::3]} == {*(tmp_path / "copies").iterdir()}
+
+
+def test_backups_that_somebody_named_are_no_ones_to_remove(copy_at, tmp_path):
+    (tmp_path / "copies").mkdir()
+    own = tmp_path / "copies" / "gradebook-2025-before-the-exam.db"
+    own.write_text("")
+    for minute in range(limits.BACKUPS + 2):
+        copy_at(NOON + timedelta(minutes=minute))
+    assert own.is_file()
 
 
 def test_missing_file_and_database_server_get_no_backup(tmp_path, monkeypatch):
