@@ -42,12 +42,14 @@ Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 class Contents:
     """What a student handed in: one notebook, and files beside it by path."""
 
+    name: str  # of the notebook, as the student has it
     notebook: bytes
     files: dict[str, bytes]
     left_out: list[str] = field(
         default_factory=list
     )  # what is not taken, with the reason if it is odd
     remarks: list[str] = field(default_factory=list)  # about the notebook
+    late: bool = False  # as the platform says
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
     others = sorted(set(files.contents) - {chosen, *taken.values()} - left_out.keys())
     named = [*others, *_odd(left_out | files.left_out)]
     return Contents(
+        chosen,
         files.contents[chosen],
         {path: files.contents[whole] for path, whole in taken.items()},
         named,

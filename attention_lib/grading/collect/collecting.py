@@ -86,7 +86,7 @@ def _collect_each(
     for download in downloads:
         reasons[download.student] = None
         try:
-            sentence, remarks = _collect(course, lesson, download, again)
+            work, sentence = _collect(course, lesson, download, again)
         except NotCollected as why:
             result.refused.append(not_collected(download.name, why))
             reasons[download.student] = str(why)
@@ -96,8 +96,9 @@ def _collect_each(
             result.refused.append(sentence)
             reasons[download.student] = "it could not be read"
         else:
-            notes[download.student] = [*([LATE_MARK] if download.late else []), *remarks]
-            if download.late:
+            remarks = [*work.remarks, *download.remarks]
+            notes[download.student] = [*([LATE_MARK] if work.late else []), *remarks]
+            if work.late:
                 remarks = [_late(course, lesson, download.student, late), *remarks]
             result.collected.append(f"{download.name}: {'; '.join([sentence, *remarks])}.")
     course.note_not_collected(lesson, reasons)
@@ -107,11 +108,10 @@ def _collect_each(
 
 def _collect(
     course: Course, lesson: str, download: Download | HandIn, again: bool
-) -> tuple[str, list[str]]:
-    """Write what a student handed in, and say so, with remarks on which notebook it is."""
+) -> tuple[Contents, str]:
+    """Write what a student handed in, and say so."""
     blank = blank_of(course.released(lesson))
     work = download.read(lesson, blank)
-    remarks = [*work.remarks, *download.remarks]
     folder = course.submission(lesson, download.student)
     before, aside = None, ""
     for other in course.submitted(lesson):
@@ -119,7 +119,7 @@ def _collect(
             there = course.submission(lesson, other)
             known = read_submission(there, lesson)
             if (known.notebook, known.files) == (work.notebook, work.files):
-                return f"collected before for {other}", remarks
+                return work, f"collected before for {other}"
             was_blank = blank(known.notebook)
             if blank(work.notebook) and not was_blank:
                 raise NotCollected(
@@ -140,7 +140,7 @@ def _collect(
     beside = f", with {len(work.files)} more files" if work.files else ""
     without = f", without {first_few(work.left_out, limits.FILES_NAMED_PER_NOTE)}"
     sentence = f"collected for {download.student}{beside}{without if work.left_out else ''}{aside}"
-    return sentence, remarks
+    return work, sentence
 
 
 def _late(course: Course, lesson: str, student: str, time: str | None) -> str:

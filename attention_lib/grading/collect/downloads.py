@@ -80,7 +80,6 @@ class Download:
 
     path: Path
     student: str
-    late: bool = False  # nobody says when it came
     remarks: Sequence[str] = ()
 
     @property

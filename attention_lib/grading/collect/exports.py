@@ -209,7 +209,8 @@ def _common_folder(paths: list[str]) -> str:
     prefix = ""
     while paths and not _is_a_platforms(paths[0]):
         first, separator, _ = paths[0].partition("/")
-        if not separator or not all(path.startswith(f"{first}/") for path in paths):
+        is_shared = separator and all(path.startswith(f"{first}/") for path in paths)
+        if not is_shared or _canvas_readings(first):  # the latter is a student's own folder
             break
         prefix += f"{first}/"
         paths = [path.removeprefix(f"{first}/") for path in paths]
@@ -286,7 +287,9 @@ class HandIn:
             order = file.number or self.export.minute(file.path)
             if order is not None:
                 found.order[file.own_name] = order
-        return choose_work(unpack_archive(found), lesson, blank)
+        work = choose_work(unpack_archive(found), lesson, blank)
+        source = [file for file in self.files if file.own_name == work.name] or self.files
+        return replace(work, late=any(file.late for file in source))
 
     @property
     def main(self) -> File:
@@ -295,11 +298,6 @@ class HandIn:
             self.files,
             key=lambda file: (file.is_notebook, file.own_name.lower().endswith(ZIP), file.number),
         )
-
-    @property
-    def late(self) -> bool:
-        """Whether the platform calls it late."""
-        return any(file.late for file in self.files)
 
 
 def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[str]]:

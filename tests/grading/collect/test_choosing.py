@@ -115,6 +115,16 @@ def test_answers_count_before_a_newer_notebook_without_them_on_canvas(course, ex
     assert f"{LESSON}-1.ipynb is taken, since {LESSON}-2.ipynb " in result.collected[0]
 
 
+@pytest.mark.parametrize("late", [0, 1])
+def test_who_is_late_is_so_by_the_notebook_that_is_taken(course, export, late):
+    marks = ["", "_LATE"] if late == 0 else ["_LATE", ""]
+    export(
+        (f"lovelaceada{marks[1]}_5_901_{LESSON}.ipynb", BLANK),
+        (f"lovelaceada{marks[0]}_5_900_{LESSON}-1.ipynb", ONE),
+    )
+    assert (LATE_MARK in course.collected(LESSON)["ada"]) == bool(late)
+
+
 def test_an_answer_in_a_cell_of_ones_own_is_one(course, export):
     export((f"{MOODLE}/{LESSON}.ipynb", NAMED, 9), (f"{MOODLE}/a.ipynb", ELSEWHERE, 8))
     assert taken(course) == ELSEWHERE

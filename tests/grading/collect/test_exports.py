@@ -298,6 +298,12 @@ def test_export_packed_into_a_folder_or_an_archive_is_read(course, name):
     assert collect_export(course, LESSON, folder.parent).refused == []
 
 
+def test_folder_of_one_student_is_not_the_folder_of_an_export(course, export):
+    result = export((f"oharabo_2_3_work/lovelaceada_12345_9_{NOTEBOOK}", "bo's"))
+    assert submitted(course) == {}
+    assert len(result.refused) == 1
+
+
 def test_odd_names_in_a_students_archive_are_left_out_and_named(course, export):
     odd = ["x" * 259, "/".join("abcdefgh") + "/d.csv", "/abs.csv", "tab\tbed.csv", "C:\\c.csv"]
     odd += ["../up.csv", "DATA.csv"]
