@@ -97,10 +97,9 @@ class Batch:
             return
         if plan.to_grade:
             prepare_to_write(self._nbgrader.coursedir.db_url, self.course.backups)
-        seed = self._journal.seed  # of a batch that was interrupted: its hidden cases go on
-        if again or seed is None:
-            seed = draw_seed()
-            self._journal.begin(seed, again)
+        seed = draw_seed()  # after an interruption too: pages may have shown inputs since
+        if again:
+            self._journal.begin_again()
         if self.settings.warning:
             print(self.settings.warning, file=sys.stderr)
         if plan.to_grade:
@@ -109,7 +108,6 @@ class Batch:
             run = _Run(self, workers, progress, seed, watch)
             run.add(plan)
             run.finish()
-        self._journal.end()
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ class Journal:
             ) from None
         self._file = path.open("a+", encoding="utf-8", errors="replace", newline="\n")
         self.entries: dict[str, Entry] = {}
-        self.seed: int | None = None  # of a batch that was not finished
         self._file.seek(0)
         torn = False
         for line in self._file:
@@ -55,8 +54,8 @@ class Journal:
     def _read(self, line: str) -> None:
         try:
             said = json.loads(line)
-            if "seed" in said:
-                self._begin(said["seed"], said["again"])
+            if said.get("again"):
+                self.entries.clear()
             else:
                 self._note(said.pop("student"), said)
         except (ValueError, TypeError, AttributeError, KeyError):
@@ -72,20 +71,10 @@ class Journal:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _begin(self, seed: int | None, again: bool) -> None:
-        self.seed = seed
-        if again:
-            self.entries.clear()
-
-    def begin(self, seed: int, again: bool = False) -> None:
-        """A batch begins, with these hidden cases; it may begin all over again."""
-        self._begin(seed, again)
-        self._write({"seed": seed, "again": again})
-
-    def end(self) -> None:
-        """A batch has come to its end."""
-        self.seed = None
-        self._write({"seed": None, "again": False})
+    def begin_again(self) -> None:
+        """A batch begins that grades everyone again, as does what goes on where it was stopped."""
+        self.entries.clear()
+        self._write({"again": True})
 
     def note(self, student: str, **said: Any) -> None:
         """Something is done for a student: `work`, `automatic` and `note`, or `page`."""

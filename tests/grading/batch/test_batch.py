@@ -614,9 +614,25 @@ def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     totals = totals_in(printed.splitlines())
     assert {student: totals[student] for student in students} == dict.fromkeys(students, "7")
     assert sorted(graded_in(course)) == sorted(students)
-    seeds = [line["seed"] for line in lines_of(course) if "seed" in line]
-    assert len(seeds) == 2  # one batch, from its beginning to its end
-    assert seeds[1] is None
+
+
+def test_batch_that_goes_on_has_other_hidden_cases(room, monkeypatch):
+    """What it graded before it was stopped may have been released, with inputs in the pages."""
+    seeds = []
+
+    def stopped(task):
+        seeds.append(task.seed)
+        if len(seeds) == 2:
+            raise KeyboardInterrupt
+        return run_notebook(task)
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        quietly(lambda: grade(room.course, LESSON, again=True))
+    quietly(grade, room.course, LESSON)
+    assert len(seeds) > 2
+    assert len(set(seeds[:2])) == 1
+    assert not {*seeds[:2]} & {*seeds[2:]}
 
 
 def test_missing_bubblewrap_is_reported_in_one_sentence(room, without_bubblewrap, capsys):

@@ -51,24 +51,12 @@ def test_invalid_line_is_skipped(tmp_path, line):
     assert remembered(path)["ada"]["work"] == "1"
 
 
-def test_an_unfinished_batch_has_a_seed_and_a_finished_one_has_none(tmp_path):
-    path = tmp_path / "journal"
-    with Journal(path) as journal:
-        assert journal.seed is None
-        journal.begin(17)
-    with Journal(path) as journal:
-        assert journal.seed == 17
-        journal.end()
-    with Journal(path) as journal:
-        assert journal.seed is None
-
-
 def test_again_flag_survives_a_crash(tmp_path):
     path = tmp_path / "journal"
     with Journal(path) as journal:
         journal.note("ada", work="1")
         journal.note("bo", work="1")
-        journal.begin(17, again=True)
+        journal.begin_again()
         journal.note("ada", work="1")
         assert list(journal.entries) == ["ada"]
     assert list(remembered(path)) == ["ada"]
