@@ -67,6 +67,7 @@ SHORTEST_SECONDS = 0.1  # that a submission must have left for one more cell or 
 CHECK_SECONDS = 30.0  # wall-clock time of all calls of one answer
 CELL_OUTPUT_BYTES = 8_000_000  # of the message in which a process reports one cell's outputs
 ALL_OUTPUT_BYTES = 20_000_000  # of the outputs of all of a submission's cells
+DEFINITIONS_AGAIN = 200  # statements of one cell that are run once more below one that stopped
 ALL_OUTPUTS = 5_000  # of these together
 
 # Pages: what feedback shows.

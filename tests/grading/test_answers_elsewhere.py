@@ -220,6 +220,65 @@ def one_ends_python(room):
     return notebook
 
 
+def stopped_by_what_is_withheld(room):
+    """The library's function called above the definition, as a learner can and a grader cannot."""
+    notebook = room.key()
+    answer = cell_of(notebook, "softmax")
+    answer.source = f"print(lib.softmax(np.ones(3)))\n\n{answer.source}"
+    return notebook
+
+
+def stopped_between_two(room):
+    """Two answers in one cell, which stops between them."""
+    notebook = room.key()
+    answer = cell_of(notebook, "softmax")
+    answer.source += "\n\nprint(missing)\n\n" + cell_of(notebook, "weighted_sum").source
+    return without(notebook, "weighted_sum")
+
+
+def swapped(room):
+    """Two answers, each in the cell of the other."""
+    notebook = room.key()
+    one, other = cell_of(notebook, "softmax"), cell_of(notebook, "weighted_sum")
+    one.source, other.source = other.source, one.source
+    return notebook
+
+
+def one_cell(room):
+    """All code of the lesson in one cell, checks included, and nothing else."""
+    notebook = room.key()
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    notebook.cells = [new_code_cell("\n\n".join(code))]
+    return notebook
+
+
+def answers_alone(room):
+    """Nothing but the answers, without settings and ids, and the words at the end."""
+    notebook = room.key()
+    answers = ["import numpy as np", *code_of(room).values()]
+    notebook.cells = [*map(new_code_cell, answers), new_markdown_cell(WORDS)]
+    return notebook
+
+
+def in_text(room):
+    """An answer in a Markdown cell, which runs nowhere."""
+    notebook = room.key()
+    answer = cell_of(notebook, "weighted_sum")
+    notebook.cells.insert(place_of(notebook, "weighted_sum"), new_markdown_cell(answer.source))
+    return without(notebook, "weighted_sum")
+
+
+def in_broken_cell(room):
+    """An answer in an own cell below its check that Python cannot parse."""
+    notebook = room.key()
+    answer = cell_of(notebook, "weighted_sum")
+    notebook.cells.insert(
+        place_of(notebook, "check_weighted_sum") + 1, new_code_cell(answer.source + "\n)")
+    )
+    answer.source = cell_of(room.blank(), "weighted_sum").source
+    return notebook
+
+
 def stub_and_helper(room):
     """The answer above, and in its cell a helper with the placeholder as given out below it."""
     notebook = room.key()
@@ -330,6 +389,17 @@ STUDENTS = {
             ALL,
             "softmax: answered in a cell below normalize_by_sum",
         ),
+        "stopped_by_what_is_withheld": (stopped_by_what_is_withheld, ALL, ""),
+        "stopped_between_two": (stopped_between_two, ALL, "weighted_sum: answered in"),
+        "swapped": (swapped, ALL, "softmax: answered in the answer cell of weighted_sum"),
+        "one_cell": (one_cell, BLANK, "softmax, study_weights, weighted_sum: answered in"),
+        "answers_alone": (answers_alone, ALL, ""),
+        "in_text": (
+            in_text,
+            {"weighted_sum": 0},
+            "answer in a cell below study_weights does not run",
+        ),
+        "in_broken_cell": (in_broken_cell, {"weighted_sum": 0}, "below weighted_sum does not run"),
         "sly_words": (sly_words, None, ""),
         "no_metadata": (without_metadata, ALL, ""),
         "words_above": (words(new_markdown_cell, "above"), ALL, MAY_BE),

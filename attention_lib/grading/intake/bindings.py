@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 RUNS_ITS_CELL = {"time", "capture", "prun"}  # cell magics below which Python runs as usual
 TRANSFORMED_CHARACTERS = 10_000  # a cell with IPython's syntax is parsed up to this length
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _CELL_MAGIC = re.compile(r"\A(\s*)%%(\w+).*")
 
 
@@ -22,24 +23,41 @@ def bound_names(source: str) -> frozenset[str]:
     return frozenset(_bound(tree)) if tree else frozenset()
 
 
+def definitions(source: str) -> list[str]:
+    """Return the statements of a cell that bind names, each by itself."""
+    source = _as_python(source)
+    tree = _parse_python(source)
+    lines = _LINE_END.split(source)
+    nodes = [node for node in tree.body if any(_bound(node))] if tree else []
+    return ["\n".join(lines[slice(*_span(node))]) for node in nodes]
+
+
 def without_placeholder(source: str, name: str) -> str:
     """Remove what a lesson gave out as the placeholder for an answer; keep the rest of the cell."""
     tree = _parse_python(source)
-    lines = source.splitlines()
+    lines = _LINE_END.split(source)
     for node in reversed(tree.body if tree else []):
         if _is_placeholder_of(node, name) or _raises_not_implemented(node):
-            decorators = getattr(node, "decorator_list", [])
-            start = min(part.lineno for part in (node, *decorators))
-            del lines[start - 1 : node.end_lineno]
+            del lines[slice(*_span(node))]
     return "\n".join(lines)
+
+
+def _span(node: ast.stmt) -> tuple[int, int]:
+    """Return the first line of a statement, decorators included, and the one below the last."""
+    decorators = getattr(node, "decorator_list", [])
+    return min(part.lineno for part in (node, *decorators)) - 1, node.end_lineno or node.lineno
 
 
 def parse_cell(source: str) -> ast.Module | None:
     """Parse a cell as IPython would run it; return None if that cannot be parsed."""
+    return _parse_python(_as_python(source))
+
+
+def _as_python(source: str) -> str:
     magic = _CELL_MAGIC.match(source)
     if magic and magic[2] in RUNS_ITS_CELL:
         source = magic[1] + source[magic.end() :]
-    return _parse_python(source) or _parse_python(_transformed(source))
+    return source if _parse_python(source) else _transformed(source)
 
 
 def _parse_python(source: str) -> ast.Module | None:
@@ -63,7 +81,7 @@ def _transformed(source: str) -> str:
         return source  # which is no cell that IPython would run
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
+def _bound(tree: ast.AST) -> Iterator[str]:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import BASE64, PICTURE_TYPES
-from attention_lib.grading.intake.bindings import bound_names, without_placeholder
+from attention_lib.grading.intake.bindings import bound_names, parse_cell, without_placeholder
 from attention_lib.grading.intake.words import (
     has_sentence,
     is_blank_answer,
@@ -450,6 +450,14 @@ def _find_code(
         return
     where = [place.words for place in places if place.is_run and place.cell.binds(name)]
     if not where:
+        definition = _definition_of(answer)
+        for place in places:
+            text = place.cell.text
+            runs = place.is_run and parse_cell(text) is not None
+            if place.cell is not cell and not runs and definition.search(text):
+                found.notes.append(
+                    f"{name}: what looks like an answer in {place.words} does not run."
+                )
         return
     found.answered.setdefault(where[-1], []).append(name)
     own = "" if cell is None or cell.is_unchanged(answer) else without_placeholder(cell.text, name)

@@ -47,7 +47,7 @@ def own_words(text: str, kind: str, given: Iterable[str] = ()) -> str:
     Of code these are comments and texts: all of them where there is nothing else in the cell,
     otherwise only whole sentences.
     """
-    known = {_bare(line) for other in given for line in other.splitlines()}
+    known = "\n".join(given)
     sentences_only = kind == "code" and not _is_text_only(text)
     if sentences_only and not has_sentence(text):
         return ""

@@ -22,7 +22,7 @@ from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import CUT, Outputs
-from attention_lib.grading.intake.bindings import bound_names
+from attention_lib.grading.intake.bindings import bound_names, definitions
 from attention_lib.grading.intake.rebuild import ADDED
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.judge.built_on import (
@@ -241,31 +241,47 @@ def _check_again(
     is built on, and where a name was missing. What was right at its own place stays right.
     `again` is added to, so that nothing that ends Python is tried a third time.
     """
+    checks = [cell.id for cell in notebook.cells if checked_exercise(cell)]
+    if not any(_is_wrong(ran.outputs.get(check, [])) for check in checks):
+        return
     own = [cell for cell in notebook.cells if cell.id in to_run and _is_the_students(cell)]
-    bound: set[str] = set()  # by cells that are run again
-    bytes_left = limits.ALL_OUTPUT_BYTES
-    for cell in own:
-        outputs = ran.outputs.get(cell.id, [])
-        if cell.id in again or not any(one.get("ename") in MISSING_NAME for one in outputs):
-            continue
-        again.add(cell.id)
-        try:
-            text = _as_text(run_source(cell.source, session, task.cell_seconds))
-        except SessionEnded:
-            return
-        bytes_left -= len(text)
-        ran.outputs[cell.id] = json.loads(text) if bytes_left > 0 else _cut_notice()
-        bound |= bound_names(cell.source)
+    bound = _define_again(own, again, session, task, ran)
     for cell in _to_check_again(notebook, own, bound, ran):
-        if cell.id in again:
+        if cell.id in again or session.ended:
             continue
         again.add(cell.id)
         outputs = check_answer(EXERCISES[str(checked_exercise(cell))], session, task.seed)
         ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         if not _is_wrong(outputs) or not _is_attempted(cell, ran):
             ran.outputs[cell.id] = json.loads(_as_text(outputs))
-        if session.ended:
-            return
+
+
+def _define_again(
+    own: list[NotebookNode], again: set[str], session: Session, task: Task, ran: Ran
+) -> set[str]:
+    """Run the definitions from the first cell on that stopped; return the names that they bind.
+
+    A cell stops at a name that is defined below it, or at a function that is withheld here. What
+    it defines further down was there when the student checked it.
+    """
+    bound: set[str] = set()
+    stopped = False
+    for cell in own:
+        fails = any(map(_is_a_failure, ran.outputs.get(cell.id, [])))
+        stopped = stopped or (fails and bool(bound_names(cell.source)))
+        if not stopped or cell.id in again:
+            continue
+        for statement in definitions(cell.source)[: limits.DEFINITIONS_AGAIN]:
+            try:
+                outputs = run_source(statement, session, task.cell_seconds)
+            except SessionEnded:
+                again.add(cell.id)
+                return bound
+            if any(output.get("ename") == TIMEOUT for output in outputs):
+                again.add(cell.id)
+                break
+            bound |= bound_names(statement)
+    return bound
 
 
 def _to_check_again(
