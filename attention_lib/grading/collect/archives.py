@@ -36,6 +36,12 @@ class Files:
     contents: dict[str, bytes] = field(default_factory=dict)
     order: dict[str, int] = field(default_factory=dict)  # larger is newer, where that is known
     left_out: dict[str, str] = field(default_factory=dict)  # by path, why
+    is_numbered: bool = False  # the order is the platform's, and no time
+
+    def add(self, path: str, content: bytes, order: int | None = None) -> None:
+        self.contents[path] = content
+        if order is not None:
+            self.order[path] = order
 
 
 def read_zip(content: bytes) -> Files:
@@ -67,14 +73,14 @@ def _read_entries(archive: zipfile.ZipFile, size: int) -> Files:
     entries, found.left_out = entries_of(archive)
     for path, entry in entries.items():
         try:
-            found.contents[path] = read_entry(archive, entry, room)
+            content = read_entry(archive, entry, room)
         except TooMuch:
             raise
         except NotCollected as why:
             found.left_out[path] = str(why)
         else:
-            room -= len(found.contents[path])
-            found.order |= time_of(path, entry)
+            room -= len(content)
+            found.add(path, content, minute_of_entry(entry))
     return found
 
 
@@ -140,15 +146,15 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> b
     return content
 
 
-def time_of(path: str, entry: zipfile.ZipInfo) -> dict[str, int]:
-    """Return by its path when a file was changed, in minutes from a fixed day, if that is known.
+def minute_of_entry(entry: zipfile.ZipInfo) -> int | None:
+    """Return when a file was changed, in minutes from a fixed day, if that is known.
 
     Seconds do not count: some platforms write the time at which an archive is made.
     """
     year, month, day, hour, minute, _ = entry.date_time
     if entry.date_time == NO_TIME:
-        return {}
-    return {path: (((year * 12 + month) * 31 + day) * 24 + hour) * 60 + minute}
+        return None
+    return (((year * 12 + month) * 31 + day) * 24 + hour) * 60 + minute
 
 
 def path_inside(name: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
-from attention_lib.grading.collect.archives import Files, NotCollected
+from attention_lib.grading.collect.archives import Files, NotCollected, TooMuch, read_zip
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import (
     ARCHIVE_SUFFIXES,
@@ -68,12 +68,11 @@ def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
     NotCollected
         If there is no notebook, or nothing says which of several counts.
     """
-    notebooks = [path for path, one in files.contents.items() if is_notebook(path, one)]
-    if not notebooks:
+    files, kinds = _unpacked(files, lesson, blank)
+    if not kinds:
         raise NotCollected(f"there is no notebook in it{_but(files)}")
-    kinds = {path: _kind(files.contents[path], lesson, blank) for path in notebooks}
     chosen = _newest(files, kinds, lesson)
-    taken, left_out = _beside(files, notebooks, chosen, lesson)
+    taken, left_out = _beside(files, kinds.keys(), chosen, lesson)
     others = sorted(set(files.contents) - {chosen, *taken.values()} - left_out.keys())
     named = [*others, *_odd(left_out | files.left_out)]
     return Contents(
@@ -83,6 +82,53 @@ def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
         named,
         _remarks(files, kinds, chosen, lesson),
     )
+
+
+def _unpacked(files: Files, lesson: str, blank: Blank) -> tuple[Files, dict[str, Kind]]:
+    """Unpack archives where no notebook outside them has answers; return all, and the notebooks."""
+    kinds = _kinds(files, lesson, blank)
+    for _ in range(limits.ARCHIVES_IN_ARCHIVES):
+        archives = [path for path in files.contents if path.lower().endswith(ZIP)]
+        if not archives or any(kind.rank == ANSWERED for kind in kinds.values()):
+            break
+        inner = _unpack(files, archives)
+        found = _kinds(inner, lesson, blank)
+        if kinds and len(found) == len(kinds):  # there is no notebook in them
+            break
+        files, kinds = inner, found
+    return files, kinds
+
+
+def _kinds(files: Files, lesson: str, blank: Blank) -> dict[str, Kind]:
+    return {
+        path: _kind(content, lesson, blank)
+        for path, content in files.contents.items()
+        if is_notebook(path, content)
+    }
+
+
+def _unpack(files: Files, archives: list[str]) -> Files:
+    """Return files with those in archives in place of these, below the archive's name if need be."""
+    found = Files(left_out=dict(files.left_out), is_numbered=files.is_numbered)
+    for path, content in files.contents.items():
+        if path not in archives:
+            found.add(path, content, files.order.get(path))
+            continue
+        try:
+            inner = read_zip(content)
+        except NotCollected as why:
+            if isinstance(why, TooMuch) or len(files.contents) == 1:
+                raise
+            found.left_out[path] = str(why)
+            continue
+        prefix = "" if len(files.contents) == 1 else f"{path}/"
+        for name, one in inner.contents.items():
+            order = files.order.get(path) if files.is_numbered else inner.order.get(name)
+            found.add(prefix + name, one, order)
+        found.left_out |= {prefix + name: why for name, why in inner.left_out.items()}
+    if sum(map(len, found.contents.values())) > limits.ARCHIVE_UNPACKED_BYTES:
+        raise TooMuch("it holds too much, unpacked")
+    return found
 
 
 def _but(files: Files) -> str:
@@ -220,7 +266,7 @@ def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) 
 
 
 def _beside(
-    files: Files, notebooks: list[str], chosen: str, lesson: str
+    files: Files, notebooks: Collection[str], chosen: str, lesson: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the paths of the files that are taken, by their path beside the notebook.
 
@@ -251,6 +297,7 @@ def _is_plain(path: str) -> bool:
     parts = [part.lower() for part in PurePosixPath(path).parts]
     return not (
         path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)
+        or any(part.endswith(ZIP) for part in parts)
         or IGNORED_FOLDERS.intersection(parts)
         or parts[-1] in NBGRADER_FILES
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.roster import NotFound, Roster
-from attention_lib.grading.collect.archives import Files, NotCollected, read_zip
+from attention_lib.grading.collect.archives import Files, NotCollected
 from attention_lib.grading.collect.choosing import (
     NOTEBOOK,
     ZIP,
@@ -97,7 +97,7 @@ class Download:
                     is_zip = self.path.suffix.lower() == ZIP
                     most = limits.ARCHIVE_BYTES if is_zip else limits.NOTEBOOK_BYTES
                     content = read_file(folder, self.path.name, most)
-                    files = unpack_archive(Files({self.path.name: content}))
+                    files = Files({self.path.name: content})
         except NotTaken as reason:
             raise NotCollected(f"it is {reason}") from None
         return choose_work(files, lesson, blank)
@@ -168,7 +168,7 @@ def _is_renamed_notebook(path: Path) -> bool:
 
 
 def _read_folder(path: Path) -> Files:
-    """Read the files of a folder, or of the one archive in it."""
+    """Read the files of a folder."""
     files = Files()
     room = limits.ARCHIVE_UNPACKED_BYTES
     for folder, inner, reason in walk(
@@ -178,28 +178,15 @@ def _read_folder(path: Path) -> Files:
         try:
             if reason:
                 raise reason
-            files.contents[name] = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
+            content = read_file(folder, inner.name, min(room, limits.ARCHIVE_BYTES))
         except NotTaken as why:
             files.left_out[name] = f"it is {why}"
         else:
-            room -= len(files.contents[name])
-            files.order[name] = minute_of(path / inner)
-    return unpack_archive(files)
+            room -= len(content)
+            files.add(name, content, minute_of(path / inner))
+    return files
 
 
 def minute_of(path: Path) -> int:
     """Return when a file was changed, in minutes."""
     return int(path.lstat().st_mtime // 60)
-
-
-def unpack_archive(files: Files) -> Files:
-    """Return what is in the one archive among files without a notebook, else the files."""
-    for _ in range(limits.ARCHIVES_IN_ARCHIVES):
-        archives = [path for path in files.contents if path.lower().endswith(ZIP)]
-        if len(archives) != 1 or any(is_notebook(*one) for one in files.contents.items()):
-            break
-        around = dict.fromkeys(files.contents.keys() - archives, "it is not in the archive")
-        unpacked = read_zip(files.contents[archives[0]])
-        unpacked.left_out |= files.left_out | around
-        files = unpacked
-    return files

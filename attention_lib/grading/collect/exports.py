@@ -34,19 +34,18 @@ from attention_lib.grading.collect.archives import (
     TooMuch,
     entries_of,
     is_hidden,
+    minute_of_entry,
     path_inside,
     read_entry,
-    time_of,
 )
 from attention_lib.grading.collect.choosing import (
-    COPY,
     NOTEBOOK,
     ZIP,
     Blank,
     Contents,
     choose_work,
 )
-from attention_lib.grading.collect.downloads import minute_of, not_collected, unpack_archive
+from attention_lib.grading.collect.downloads import minute_of, not_collected
 from attention_lib.grading.intake.folder import NotTaken, opened, read_file, walk
 
 MOODLE = re.compile(r"(?P<name>[^_/]+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)(?:_|(?=/))")
@@ -147,7 +146,7 @@ class ExportedArchive:
 
     def minute(self, path: str) -> int | None:
         """Return when a file was changed, in minutes, if that is known."""
-        return time_of(path, self._entries[path]).get(path)
+        return minute_of_entry(self._entries[path])
 
     def unpack(self, path: str, target: IO[bytes]) -> None:
         """Write a file, of at most an export's size, or raise NotCollected."""
@@ -271,7 +270,7 @@ class HandIn:
         """Read it, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
-        found = Files()
+        found = Files(is_numbered=self.files[0].on_canvas)
         room = limits.ARCHIVE_UNPACKED_BYTES
         for file in self.files:
             most = limits.NOTEBOOK_BYTES if file.is_notebook else limits.ARCHIVE_BYTES
@@ -283,12 +282,10 @@ class HandIn:
                 found.left_out[file.path] = str(why)
                 continue
             room -= len(content)
-            found.contents[file.own_name] = content
-            order = file.number or self.export.minute(file.path)
-            if order is not None:
-                found.order[file.own_name] = order
-        work = choose_work(unpack_archive(found), lesson, blank)
-        source = [file for file in self.files if file.own_name == work.name] or self.files
+            found.add(file.own_name, content, file.number or self.export.minute(file.path))
+        work = choose_work(found, lesson, blank)
+        places = (work.name, *map(str, PurePosixPath(work.name).parents))  # also an archive's
+        source = [file for file in self.files if file.own_name in places] or self.files
         return replace(work, late=any(file.late for file in source))
 
     @property
@@ -321,13 +318,13 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
     sentences += [not_collected(name, why) for name, why in problems.items()]
     by_student: dict[str, list[HandIn]] = defaultdict(list)
     for (student, _), own in by_owner.items():
-        latest, remarks = _split(own)
+        remarks = []
         if own[0].on_canvas and not roster.has_name(own[0].student):
             remarks.append(
                 f"Canvas calls {student} {own[0].student!r}: if that is a group, its other members "
                 "have handed in nothing yet"
             )
-        by_student[student].append(HandIn(export, own[0].owner, student, latest, remarks))
+        by_student[student].append(HandIn(export, own[0].owner, student, own, remarks))
     for student, hand_ins in by_student.items():
         for hand_in in hand_ins[1:] and hand_ins:
             others = ", ".join(one.name for one in hand_ins if one is not hand_in)
@@ -380,7 +377,7 @@ def _owner(file: File, roster: Roster, numbers: list[int]) -> tuple[str, File]:
         else:
             if not any(student == known for known, _ in owners.values()):
                 owners[f"{student} as {reading.owner}"] = student, reading
-    if len(owners) > 1:
+    if len(owners) > 1 and any(owner for owner, _ in owners.values()):
         raise NotCollected(f"its name can be read as that of {' or of '.join(owners)}")
     for owner, reading in owners.values():
         if owner is not None:
@@ -390,17 +387,3 @@ def _owner(file: File, roster: Roster, numbers: list[int]) -> tuple[str, File]:
     if TEAM.search(file.student):
         raise NotCollected(NO_TEAMS)
     raise problem or NotCollected("its name says no student")
-
-
-def _split(files: list[File]) -> tuple[list[File], list[str]]:
-    """Return the files, and sentences about archives that were handed in again since."""
-    latest: dict[str, File] = {}
-    remarks = []
-    for file in sorted(files, key=lambda file: file.number):
-        name = PurePosixPath(file.own_name)
-        is_archive = file.on_canvas and name.suffix.lower() == ZIP
-        key = f"{COPY.sub('', name.stem)}{name.suffix}" if is_archive else file.own_name
-        if key in latest:
-            remarks.append(f"{latest[key].path} is of an earlier hand-in")
-        latest[key] = file
-    return list(latest.values()), remarks
