@@ -69,10 +69,13 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     if seed is None:
         seed = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
     report = judge(exercise, answer, seed)
+    damage = ""
     if report.outcome != "unattempted":
-        record.note(record.Check(name, report.outcome == "right", report.mistake))
+        damage = record.note(record.Check(name, report.outcome == "right", report.mistake))
     metadata = {"attention_lib": {"exercise": name, "outcome": report.outcome}}
     present(as_text(report), {"text/html": as_html(report)}, metadata)
+    if damage:
+        present(damage, {"text/markdown": damage})
     if report.outcome != "right":
         raise CheckFailed(headline(report))
 
@@ -155,6 +158,8 @@ def progress(lesson: str | None = None) -> None:
     if lesson is not None and lesson not in LESSONS:
         raise ValueError(f'There is no lesson "{lesson}". There are: {", ".join(LESSONS)}.')
     folder = record.learner_folder()
+    if damage := record.set_aside(folder):
+        present(damage, {"text/markdown": damage})
     checks = record.read(folder)
     shown = lesson or standing.lesson_of_last_check(checks)
     where = (

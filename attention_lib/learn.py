@@ -112,7 +112,7 @@ def main(arguments: Sequence[str]) -> str | None:
             f"The lessons could not be copied to {learn}: {problem}. Where the course is "
             "read-only, clone it into a folder of your own."
         )
-    for sentence in sentences:
+    for sentence in filter(None, [*sentences, record.set_aside(learn)]):
         print(sentence, flush=True)
     checks = record.read(learn)
     to_open = learn / f"{standing.lesson_to_open(checks)}.ipynb"

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "RELEASES", "Check", "Record", "Tried", "learner_folder", "note", "read"]
+__all__ = [
+    "FILE",
+    "RELEASES",
+    "Check",
+    "Record",
+    "Tried",
+    "learner_folder",
+    "note",
+    "read",
+    "set_aside",
+]
 
 FILE = ".progress.json"
+DAMAGED = ".progress.damaged-{}.json"
 RELEASES = ".releases.json"  # only `make lab` writes this file, into learn/
 LOCK_SECONDS = 2.0
 
@@ -73,56 +85,91 @@ def learner_folder() -> Path | None:
     return None
 
 
-def note(check: Check) -> None:
-    """Add a check to the record, on disk where there is a learner's folder."""
+def note(check: Check) -> str:
+    """Add a check to the record, on disk where there is a learner's folder.
+
+    Return a sentence if the record there was damaged, else an empty text.
+    """
     _unwritten.append(check)
     folder = learner_folder()
-    # A record that cannot be written must not disturb a check: it waits in memory.
-    if folder is not None:
-        with contextlib.suppress(OSError, ImportError):
-            _write(folder)
+    return "" if folder is None else _write(folder)
 
 
 def read(folder: Path | None) -> Record:
     """Return the record of a folder, with what this kernel could not write; None: that alone."""
-    record = Record() if folder is None else _read(folder / FILE)
+    record = Record() if folder is None else _read(folder / FILE)[0]
     for check in _unwritten:
         record.add(check)
     return record
 
 
-def _write(folder: Path) -> None:
-    """Add what is not yet written to the file, one notebook at a time, in one step."""
-    from filelock import FileLock  # a browser's Python may not have it
-
-    path = folder / FILE
-    with FileLock(path.with_name(FILE + ".lock"), timeout=LOCK_SECONDS):
-        record = read(folder)
-        content = {
-            "exercises": {name: vars(tried) for name, tried in record.exercises.items()},
-            "last": record.last,
-            "day": record.day,
-        }
-        part = path.with_name(FILE + ".part")
-        part.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        os.replace(part, path)
-        _unwritten.clear()
+def set_aside(folder: Path | None) -> str:
+    """Keep a damaged record under another name, and return a sentence; an empty text if it is whole."""
+    return _write(folder) if folder is not None and _read(folder / FILE)[1] else ""
 
 
-def _read(path: Path) -> Record:
-    """Read a record; leave out whatever is missing or damaged."""
+def _write(folder: Path) -> str:
+    """Add what is not yet written to the file, one notebook at a time, in one step.
+
+    A record that cannot be written must not disturb a check: it waits in memory.
+    """
+    path, told = folder / FILE, ""
+    with contextlib.suppress(OSError, ImportError):
+        from filelock import FileLock  # a browser's Python may not have it
+
+        with FileLock(path.with_name(FILE + ".lock"), timeout=LOCK_SECONDS):
+            record = read(folder)
+            if _read(path)[1]:
+                kept = next(
+                    name
+                    for n in itertools.count(1)
+                    if not (name := folder / DAMAGED.format(n)).exists()
+                )
+                os.replace(path, kept)
+                told = (
+                    f"Your record of checks, {folder.name}/{FILE}, was damaged: it is kept as {kept.name}, "
+                    "and a new one begins with what could be read of it."
+                )
+            part = path.with_name(FILE + ".part")
+            text = json.dumps(_content(record), indent=1, sort_keys=True)
+            part.write_text(f"{text}\n", encoding="utf-8")
+            os.replace(part, path)
+            _unwritten.clear()
+    return told
+
+
+def _content(record: Record) -> dict[str, Any]:
+    return {
+        "exercises": {name: vars(tried) for name, tried in record.exercises.items()},
+        "last": record.last,
+        "day": record.day,
+    }
+
+
+def _read(path: Path) -> tuple[Record, bool]:
+    """Read a record without what is missing or damaged; tell whether anything is damaged."""
     try:
-        content = json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return Record(), False
     except (OSError, ValueError, RecursionError):
-        return Record()
-    content = _dict(content)
+        return Record(), True
+    content = _dict(found)
     exercises = {
         name: Tried(_count(tried.get("checks")), _text(tried.get("solved")), counts)
         for name, entry in _dict(content.get("exercises")).items()
-        if (tried := _dict(entry))
+        if (tried := _dict(entry)) or entry == {}
         for counts in [{id: _count(n) for id, n in _dict(tried.get("mistakes")).items()}]
     }
-    return Record(exercises, _text(content.get("last")), _text(content.get("day")))
+    record = Record(exercises, _text(content.get("last")), _text(content.get("day")))
+    return record, _has_more(found, _content(record))
+
+
+def _has_more(found: Any, kept: Any) -> bool:
+    """Tell whether what was found in a file has something that is not kept."""
+    if isinstance(found, dict) and isinstance(kept, dict):
+        return any(name not in kept or _has_more(found[name], kept[name]) for name in found)
+    return bool(found != kept)
 
 
 def _dict(value: Any) -> dict[str, Any]:

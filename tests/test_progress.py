@@ -98,15 +98,64 @@ def test_nbgrader_that_runs_a_notebook_leaves_no_trace(learn_folder, monkeypatch
         pytest.param(b"[" * 100_000, id="too-deep"),
         b'{"exercises": 3, "last": [], "day": {}}',
         b'{"exercises": {"softmax": 1, "entropy": {"checks": "x", "solved": 4, "mistakes": [1]}}}',
-        b'{"exercises": {"no_such": {"solved": "2026-01-01"}}, "last": "no_such", "day": "?"}',
     ],
 )
-def test_a_torn_record_counts_as_empty_and_is_mended(learn_folder, content, capsys):
+def test_a_torn_record_is_kept_under_another_name_and_said_once(learn_folder, content, capsys):
     (learn_folder / FILE).write_bytes(content)
-    progress()
-    assert "0 of 4 exercises solved" in capsys.readouterr().out
     check("softmax", right)
+    told = capsys.readouterr().out
+    assert told.startswith("softmax: right.")
+    assert "learn/.progress.json, was damaged: it is kept as .progress.damaged-1.json" in told
+    assert (learn_folder / ".progress.damaged-1.json").read_bytes() == content
     assert json.loads((learn_folder / FILE).read_text())["exercises"]["softmax"]["solved"]
+    progress()
+    told = capsys.readouterr().out
+    assert "damaged" not in told
+    assert "1 of 4 exercises solved" in told
+
+
+def test_what_can_be_read_of_a_damaged_record_is_gone_on_with(learn_folder, capsys):
+    check("softmax", right)
+    restarted()
+    content = json.loads((learn_folder / FILE).read_text())
+    content["exercises"]["entropy"] = 1
+    (learn_folder / FILE).write_text(json.dumps(content))
+    (learn_folder / ".progress.damaged-1.json").write_text("of another day")
+    progress()
+    told = capsys.readouterr().out
+    assert "kept as .progress.damaged-2.json" in told
+    assert "1 of 4 exercises solved" in told
+    assert json.loads((learn_folder / ".progress.damaged-2.json").read_text()) == content
+    assert (learn_folder / ".progress.damaged-1.json").read_text() == "of another day"
+
+
+def test_make_lab_tells_of_a_damaged_record(learn_folder, monkeypatch, capsys):
+    (learn_folder / FILE).write_text("{")
+    monkeypatch.setattr(learn, "COURSE", learn_folder.parent)
+    monkeypatch.setattr(learn, "open_lab", lambda *_: None)
+    (learn_folder.parent / "notebooks" / "01_softmax").mkdir(parents=True)
+    (learn_folder.parent / "notebooks" / "01_softmax" / "01_softmax.ipynb").write_text("{}")
+    assert learn.main([]) is None
+    assert "was damaged: it is kept as .progress.damaged-1.json" in capsys.readouterr().out
+
+
+def test_a_damaged_record_that_cannot_be_renamed_stays(learn_folder, monkeypatch):
+    (learn_folder / FILE).write_text("{")
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", refuse)
+        check("softmax", right)
+    assert (learn_folder / FILE).read_text() == "{"
+
+
+def test_a_record_of_another_version_is_whole(learn_folder, capsys):
+    content = {"exercises": {"no_such": {"solved": "2026-01-01"}}, "last": "no_such"}
+    (learn_folder / FILE).write_text(json.dumps(content))
+    progress()
+    assert "damaged" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("call", ["write_text", "replace"])
