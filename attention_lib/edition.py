@@ -195,7 +195,7 @@ def _write_edition(
         # Known mistakes of a lesson that is over come near to answers of later ones.
         is_exercise = folder == "exercises" and file.count("/") == 2
         if (is_exercise and graded) or (folder == "lessons" and _lesson_of(file) in graded):
-            sources[file] = _with_contracts(text)
+            sources[file] = _with_contracts(_without_rubric(text))
             continue
         module = "attention_lib." + file.removesuffix(".py").replace("/", ".")
         for name in hidden.get(module, ()):
@@ -278,6 +278,17 @@ def _with_contracts(text: str) -> str:
             lines[first - 1] = f"{' ' * node.body[0].col_offset}{contract!r}\n"
             lines[first:last] = [""] * (last - first)  # type: ignore[operator]
     return "".join(lines)
+
+
+def _without_rubric(text: str) -> str:
+    """Remove what a person marks an answer by: nothing in an edition needs it."""
+    if "rubric=" not in text:
+        return text
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg != "rubric"]
+    return ast.unparse(tree)
 
 
 def _without(later: Sequence[str], text: str, is_first: bool) -> str:

@@ -145,6 +145,31 @@ print([entry for entry in linecache.cache.values() if len(entry) > 2])
 """
 
 
+RUBRICS = """
+import pickle, pprint, sys, traceback
+from attention_lib.exercises import EXERCISES, find
+
+written = find("written_nan")
+print(written, vars(written), written.rubric)
+pprint.pprint(vars(sys.modules[f"attention_lib.exercises.stability.{written.name}"]))
+for exercise in EXERCISES.values():
+    print(exercise, exercise.mistakes, find(exercise.name))
+try:
+    find(find("entropy"))
+except ValueError as error:
+    traceback.print_exc(file=sys.stdout)
+"""
+
+
+def test_no_object_shows_what_words_are_marked_by_or_a_known_mistake(edition):
+    text = run(edition, "-c", RUBRICS)
+    for exercise in EXERCISES.values():
+        for secret in [one for _, one in exercise.rubric] + [m.sentence for m in exercise.mistakes]:
+            assert secret not in text
+    assert "<Exercise written_nan>" in text
+    assert "<Mistake " in text
+
+
 @pytest.mark.slow
 def test_no_traceback_help_or_inspection_shows_a_line_of_an_answer(edition):
     assert shows(run(edition, "-c", SESSION)) == []

@@ -18,7 +18,7 @@ Probe = Callable[[Answer, np.random.Generator], str | None]
 LESSONS_ON_PRECISION = ("02_stability", "07_flash", "10_gpu")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mistake:
     """A known mistake: the sentence for the learner, and wrong answers that make it.
 
@@ -40,6 +40,10 @@ class Mistake:
     sentence: str
     variants: tuple[Any, ...]
     measured: bool = False
+
+    def __repr__(self) -> str:
+        """Return the id alone: a notebook shows what a cell ends with, and the sentence helps too early."""
+        return f"<Mistake {self.id}>"
 
 
 Table = tuple[Any, ...]  # a part of a table of mistakes: headings, each followed by its variants
@@ -95,7 +99,7 @@ def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
     return made
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exercise:
     """One exercise of the course.
 
@@ -170,6 +174,10 @@ class Exercise:
     built_on: tuple[str, ...] = ()
     rubric: tuple[tuple[float, str], ...] = ()
     lesson: str = ""
+
+    def __repr__(self) -> str:
+        """Return the name alone, without hints, mistakes and rubric."""
+        return f"<Exercise {self.name}>"
 
     @property
     def kind(self) -> Literal["function", "value", "written"]:
