@@ -3,6 +3,9 @@
 nbconvert can sanitize HTML outputs by itself, but then drops figures and colors, and leaves the
 HTML in Markdown cells as it is. These Jinja filters replace its own in both of nbgrader's pages.
 What has too many parts, or takes too long to render, they show as plain text.
+
+bleach is what nbconvert sanitizes with. nh3 would save 4 of the 40 ms that a page takes, but no limit on
+CPU time interrupts it, and it drops unknown tags where bleach shows them: in `i<n and j>0`, words.
 """
 
 from __future__ import annotations
