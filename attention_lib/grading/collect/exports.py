@@ -108,11 +108,12 @@ def read_name(path: str, on_canvas: bool | None = None) -> File:
 def _canvas_readings(path: str) -> list[File]:
     """Return all ways in which a name can be one of Canvas's, the shortest student's name first."""
     found: dict[int, File] = {}
-    for match in CANVAS.finditer(path) if "/" not in path else ():
+    first, separator, rest = path.partition("/")  # a folder where an archive was unpacked
+    for match in CANVAS.finditer(first):
         if match.start():
             reading = File(
                 path,
-                match["own_name"],
+                match["own_name"] + separator + rest,
                 path[: match.start()],
                 match["id"],
                 on_canvas=True,
@@ -208,8 +209,7 @@ def _common_folder(paths: list[str]) -> str:
     prefix = ""
     while paths and not _is_a_platforms(paths[0]):
         first, separator, _ = paths[0].partition("/")
-        is_shared = separator and all(path.startswith(f"{first}/") for path in paths)
-        if not is_shared or _canvas_readings(first):  # the latter is a student's own folder
+        if not separator or not all(path.startswith(f"{first}/") for path in paths):
             break
         prefix += f"{first}/"
         paths = [path.removeprefix(f"{first}/") for path in paths]

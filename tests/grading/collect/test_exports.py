@@ -298,10 +298,11 @@ def test_export_packed_into_a_folder_or_an_archive_is_read(course, name):
     assert collect_export(course, LESSON, folder.parent).refused == []
 
 
-def test_folder_of_one_student_is_not_the_folder_of_an_export(course, export):
-    result = export((f"oharabo_2_3_work/lovelaceada_12345_9_{NOTEBOOK}", "bo's"))
-    assert submitted(course) == {}
-    assert len(result.refused) == 1
+def test_archive_of_a_student_that_was_unpacked_is_still_the_students(course, export):
+    folder = "oharabo_23456_901_work"
+    result = export((f"{folder}/lovelaceada_12345_9_{NOTEBOOK}", "1"), (f"{folder}/in/d.csv", "x"))
+    assert result.refused == []
+    assert submitted(course) == {f"bo/{LESSON}/{NOTEBOOK}": b"1", f"bo/{LESSON}/in/d.csv": b"x"}
 
 
 def test_odd_names_in_a_students_archive_are_left_out_and_named(course, export):
