@@ -77,7 +77,10 @@ class Recorder:
         student = work.student
         graded = self._course.autograded(self._lesson, student)
         before = self.standings(student).get(student, Standing())
-        old_answers = read_answers(graded)
+        try:
+            old_answers = read_answers(graded)
+        except (ValueError, KeyError, TypeError, AttributeError):  # as when it was edited by hand
+            old_answers = {}
         outcome = self._autograde.grade(self._lesson, student, work.prepared, ran)
         self._write_log(student, outcome)
         if not outcome["success"]:

@@ -190,7 +190,23 @@ def _entry(entries: dict[str, Any], cell: NotebookNode) -> Any:
 def read_standings(
     gradebook: Gradebook, lesson: str, student: str | None = None
 ) -> dict[str, Standing]:
-    """Return the standing of every student in a lesson, or of one, by three queries in all."""
+    """Return the standing of every student in a lesson, or of one, by three queries in all.
+
+    A student with a row that cannot be read, such as a time that is none, has no standing.
+    """
+    try:
+        return _read_standings(gradebook, lesson, student)
+    except ValueError as problem:
+        log.warning("a row of the gradebook cannot be read for %r: %s", student or lesson, problem)
+    if student is not None:
+        return {}
+    each = (read_standings(gradebook, lesson, one.id) for one in gradebook.students)
+    return {name: standing for found in each for name, standing in found.items()}
+
+
+def _read_standings(
+    gradebook: Gradebook, lesson: str, student: str | None
+) -> dict[str, Standing]:
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
     works, grades, comments = _select(gradebook, lesson, student)
@@ -200,6 +216,8 @@ def read_standings(
         standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
         shown[name] = [penalty, str(time), *student_names]
     for name, cell, automatic, manual, extra, score, doubt in grades:
+        if name not in standings:  # grades of a student whose own row is gone
+            continue
         standing = standings[name]
         if manual is not None:
             (standing.in_doubt if doubt else standing.settled).append(cell)
@@ -208,6 +226,8 @@ def read_standings(
         standing.points[cell.removeprefix("check_")] = None if waits else score
         shown[name].append([cell, automatic, manual, extra, bool(doubt)])
     for name, cell, comment in comments:
+        if name not in standings:
+            continue
         shown[name].append([cell, comment])
     for name, marks in shown.items():
         standings[name].marks = hashlib.sha256(json.dumps(marks).encode()).hexdigest()

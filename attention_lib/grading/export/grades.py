@@ -97,8 +97,14 @@ def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> 
     sentences = []
     for lesson, by_student in totals.items():
         for name in (name for name, total in by_student.items() if not total):
-            graded = json.loads(course.autograded(lesson, name).read_bytes())
-            if problem := problem_of(nbformat.from_dict(graded)):
+            path = course.autograded(lesson, name)
+            try:
+                problem = problem_of(nbformat.from_dict(json.loads(path.read_bytes())))
+            except (ValueError, AttributeError, TypeError):  # as when it was edited by hand
+                again = course.command("grade", lesson, AGAIN="1")
+                sentences.append(f"{course.shown(path)} cannot be read; {again} makes it anew.")
+                continue
+            if problem:
                 why = f"since the hand-in could not be graded: {problem}"
                 sentences.append(f"{name} has 0 for {lesson}, {why}.")
     return sentences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -119,9 +120,19 @@ class AutogradeSubmissions(Autograde):
                 raise NbGraderException(str(refusal)) from None
         if self._execute.warning:
             self.log.warning(self._execute.warning)
-        self.folders = folders
+        self.folders = [folder for folder in folders if self._can_be_named(folder)]
         self._records = dict(exchange_records(self.coursedir, self.coursedir.assignment_id))
         self.start()
+
+    def _can_be_named(self, folder: str) -> bool:
+        """Tell whether nbgrader finds the student in a folder's path; it would stop at one without."""
+        form = self._format_source("(?P<assignment_id>.*)", "(?P<student_id>.*)", escape=True)
+        if re.match(form, folder):
+            return True
+        self.log.error(
+            "Not graded: the name of the folder %r is no readable text; rename it", folder
+        )
+        return False
 
     def grade(self, lesson: str, student: str, prepared: Prepared, ran: Ran) -> dict[str, Any]:
         """Grade a submission that a batch has run; return what nbgrader's API returns."""

@@ -123,21 +123,29 @@ def read_class(course: Course, lesson: str) -> ClassReport:
     graded = {
         name: one for name, one in standings.items() if course.autograded(lesson, name).is_file()
     }
+    findings, damaged = {}, []
+    for student in list(graded):
+        try:
+            findings[student] = _findings(course, lesson, student)
+        except (ValueError, KeyError, TypeError, AttributeError):  # as when it was edited by hand
+            damaged.append(student)
+            del graded[student]
     if not graded:
         raise CourseError(
             f"Nobody has been graded for {lesson} yet: {course.command('grade', lesson)} does that."
         )
     known = {student.id for student in students}
     excused = {student.id for student in students if lesson in student.excused}
-    absent = known - excused - submitted - graded.keys()
+    absent = known - excused - submitted - graded.keys() - set(damaged)
     refused = absent & course.not_collected(lesson).keys()
     return ClassReport(
         lesson,
         worth=points_of_lesson(course, lesson),
         standings=graded,
-        findings={student: _findings(course, lesson, student) for student in graded},
+        findings=findings,
         away={
-            "not graded yet": sorted(submitted - graded.keys()),
+            "with an autograded notebook that cannot be read": damaged,
+            "not graded yet": sorted(submitted - graded.keys() - set(damaged)),
             "not collected": sorted(refused),
             "handed in nothing": sorted(absent - refused),
             "excused": sorted(excused),
