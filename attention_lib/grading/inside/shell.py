@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import functools
+import getpass
 import io
+import pdb
 import sys
 from typing import Any
 
+from IPython.core import debugger
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -79,7 +84,26 @@ def make_shell() -> Shell:
     with contextlib.suppress(ImportError):
         shell.enable_matplotlib("inline")
     sys.path[:] = [folder for folder in sys.path if folder]
+    _do_without_a_person()
     return shell
+
+
+def _do_without_a_person() -> None:
+    """Pass over breakpoints, and refuse to ask for input: nobody is there to answer."""
+    sys.breakpointhook = pdb.set_trace = debugger.set_trace = _pass_over
+    for module, name in ((builtins, "input"), (getpass, "getpass")):
+        setattr(module, name, functools.partial(_refuse_to_ask, name))
+
+
+def _pass_over(*_: Any, **__: Any) -> None:
+    pass
+
+
+def _refuse_to_ask(name: str, *_: Any, **__: Any) -> None:
+    raise EOFError(
+        f"{name}() waits for somebody to type, and nobody is there while this is graded: write "
+        "what it should return in its place."
+    )
 
 
 def run_cell(shell: Shell, source: str) -> list[dict[str, Any]]:

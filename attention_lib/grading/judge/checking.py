@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from nbformat import NotebookNode
@@ -41,8 +42,13 @@ def check_name(cell: NotebookNode) -> str | None:
     return str(marks.get("grade_id", "")).removeprefix("check_") if is_check else None
 
 
-def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[str, Any]]:
-    """Check an answer that lives in a student's process, and return the check cell's outputs."""
+def check_answer(
+    exercise: Exercise, session: Session, seed: int, why_missing: Callable[[], str]
+) -> list[dict[str, Any]]:
+    """Check an answer that lives in a student's process, and return the check cell's outputs.
+
+    `why_missing` says why there is no answer, as the end of a sentence.
+    """
     try:
         seconds = session.at_most(limits.CELL_SECONDS)
         reply = session.ask({"do": "look", "name": exercise.name}, seconds)
@@ -52,8 +58,8 @@ def check_answer(exercise: Exercise, session: Session, seed: int) -> list[dict[s
             )
             return [error_output("TimeoutError", sentence)]
         if reply.get("kind") == "nothing":
-            why = "its answer cell stopped, or gives it another name"
-            return [error_output("NameError", f"{exercise.name} is not defined: {why}.")]
+            sentence = f"{exercise.name} is not defined: {why_missing()}."
+            return [error_output("NameError", sentence)]
         is_function = reply.get("kind") == "function"
         until = time.monotonic() + session.at_most(limits.CHECK_SECONDS)
         function = StandIn(session, exercise.name, until=until)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import atexit
 import dataclasses
+import functools
 import json
 import logging
 import os
@@ -41,6 +42,7 @@ from attention_lib.grading.judge.checking import (
     checked_exercise,
     error_output,
 )
+from attention_lib.grading.judge.missing import why_missing
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.sandbox.errors import SessionEnded
 from attention_lib.grading.sandbox.host import Sandbox
@@ -195,7 +197,7 @@ def _run_cells(
     for cell in notebook.cells:
         name = checked_exercise(cell)
         if name and cell.id not in ran.outputs:
-            outputs = check_answer(EXERCISES[name], session, task.seed)
+            outputs = _check(name, notebook, session, task, ran)
             ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         elif cell.id in to_run:
             try:
@@ -250,7 +252,7 @@ def _check_again(
         if cell.id in again or session.ended:
             continue
         again.add(cell.id)
-        outputs = check_answer(EXERCISES[str(checked_exercise(cell))], session, task.seed)
+        outputs = _check(str(checked_exercise(cell)), notebook, session, task, ran)
         ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
         if not _is_wrong(outputs) or not _is_attempted(cell, ran):
             ran.outputs[cell.id] = json.loads(_as_text(outputs))
@@ -299,6 +301,14 @@ def _to_check_again(
             if below & needed or (below and _misses_a_name([cell], ran)):
                 found.insert(0, cell)
     return found
+
+
+def _check(
+    name: str, notebook: NotebookNode, session: Session, task: Task, ran: Ran
+) -> list[dict[str, Any]]:
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and _is_the_students(cell)]
+    why = functools.partial(why_missing, name, cells, ran.outputs)
+    return check_answer(EXERCISES[name], session, task.seed, why)
 
 
 def _is_the_students(cell: NotebookNode) -> bool:

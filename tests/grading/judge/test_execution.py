@@ -10,6 +10,7 @@ from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.judge.execution import put_into, run_notebook
+from attention_lib.grading.judge.missing import PYTHON
 from attention_lib.grading.judge.task import Task
 from attention_lib.grading.sandbox.session import Session
 
@@ -245,13 +246,57 @@ def test_answer_that_knows_only_the_visible_cases_is_wrong():
 
 
 def test_missing_answer_is_reported():
-    assert (
-        "is not defined: its answer cell stopped, or gives it another name" in verdict("x = 1")[1]
-    )
+    assert "normalize_by_sum is not defined: no cell defines it." in verdict("x = 1")[1]
     assert (
         "not attempted yet" in verdict("def normalize_by_sum(s):\n    raise NotImplementedError")[1]
     )
     assert "give it the function itself" in verdict("normalize_by_sum = [0.5]")[1]
+
+
+STOPPED_CELLS = {
+    "import no_such_package": "its cell stopped with ModuleNotFoundError: No module named "
+    "'no_such_package'. Notebooks are graded with Python 3.",
+    "rows = = 2": f"its cell is not valid in {PYTHON}: invalid syntax (line 1).",
+    "if True:": f"its cell is not valid in {PYTHON}: expected an indented block",
+    "n = int(input('rows? '))": "its cell stopped with EOFError: input() waits for somebody to type",
+    "from getpass import getpass\ngetpass()": "EOFError: getpass() waits for somebody to type",
+    "while True: pass": "its cell did not end. This cell was still running after 0.5 seconds",
+    "import os\nos._exit(1)": "its cell did not end. Python ended while this ran",
+    "assert 1 > 2, 'of rows'": "its cell stopped with AssertionError: of rows.",
+}
+
+
+@pytest.mark.parametrize("line", STOPPED_CELLS)
+def test_the_error_of_the_cell_that_defines_an_answer_is_named(line):
+    right, shown = verdict(f"{line}\n{RIGHT}", seconds=0.5)
+    assert not right
+    assert STOPPED_CELLS[line] in shown.replace("\\'", "'")
+
+
+def test_another_name_for_an_answer_is_named():
+    marks = {"nbgrader": {"solution": True, "grade": False, "grade_id": "normalize_by_sum"}}
+    other = RIGHT.replace("normalize_by_sum", "normalise_by_sum")
+    cells = [
+        new_code_cell(other, id="answer", metadata=marks),
+        check_cell("normalize_by_sum"),
+    ]
+    shown = run_notebook(Task("01_softmax", writes(new_notebook(cells=cells)), {}, seed=7)).outputs
+    (error,) = shown["normalize_by_sum"]
+    assert error["evalue"] == (
+        "normalize_by_sum is not defined: its answer cell gives it another name, such as "
+        "normalise_by_sum."
+    )
+
+
+@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
+def test_breakpoints_are_passed_over(call):
+    assert verdict(NUMPY, RIGHT.replace("    return", f"    {call}\n    return"))[0]
+
+
+def test_input_in_an_answer_is_named():
+    right, shown = verdict(NUMPY, RIGHT.replace("    return", "    input()\n    return"))
+    assert not right
+    assert "input() waits for somebody to type, and nobody is there while this is graded" in shown
 
 
 def test_remarks_on_method_and_warnings_cost_no_points():

@@ -1,0 +1,52 @@
+"""Explain why the name of an answer is not bound: the error of the cell that should have bound it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbformat import NotebookNode
+
+MOST_CHARACTERS = 300  # of an error's own words
+PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+PACKAGES = f"Notebooks are graded with {PYTHON}, NumPy, SciPy and Matplotlib"
+_FILE = re.compile(r"\([^()]*, line (\d+)\)")  # IPython's name for a cell
+
+Outputs = Mapping[str, Sequence[Mapping[str, Any]]]  # by cell id
+
+
+def why_missing(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> str:
+    """Return the reason why no cell of the student's has bound `name`, as the end of a sentence."""
+    binds = re.compile(rf"\b(?:def|class)\s+{name}\b|\b{name}\b[^=\n()]*=(?!=)")
+    binding = [cell for cell in cells if binds.search(cell.source)]
+    for cell in reversed(binding):
+        for output in reversed(outputs.get(cell.id, [])):
+            if output["output_type"] == "error":
+                return _of_error(str(output["ename"]), str(output["evalue"]))
+    if any(cell.id not in outputs for cell in binding):
+        return "the cell that defines it is below its check, or was not run"
+    if binding:
+        return "the cell that defines it ran, and the name was not bound, or was deleted"
+    answer = [cell.source for cell in cells if _is_answer_cell(cell, name)]
+    others = re.findall(r"^(?:def\s+)?(\w+)\s*(?:\(.*\)\s*:|=)", "\n".join(answer), re.MULTILINE)
+    if others:
+        return f"its answer cell gives it another name, such as {others[0][:60]}"
+    return "no cell defines it"
+
+
+def _is_answer_cell(cell: NotebookNode, name: str) -> bool:
+    return cell.metadata.get("nbgrader", {}).get("grade_id") == name
+
+
+def _of_error(kind: str, text: str) -> str:
+    said = " ".join(_FILE.sub(r"(line \1)", text).split())[:MOST_CHARACTERS].rstrip(". ")
+    match kind:
+        case "SyntaxError" | "IndentationError" | "TabError":
+            return f"its cell is not valid in {PYTHON}: {said}"
+        case "ModuleNotFoundError":
+            return f"its cell stopped with {kind}: {said}. {PACKAGES}"
+        case "CellTimeout" | "PythonStopped":
+            return f"its cell did not end. {said}"
+    return f"its cell stopped with {kind[:60]}: {said}" if said else f"its cell stopped with {kind}"
