@@ -275,7 +275,7 @@ def _define_again(
             continue
         for statement in definitions(cell.source)[: limits.DEFINITIONS_AGAIN]:
             try:
-                outputs = run_source(statement, session, task.cell_seconds)
+                outputs = run_source(statement, session, session.at_most(task.cell_seconds))
             except SessionEnded:
                 again.add(cell.id)
                 return bound
