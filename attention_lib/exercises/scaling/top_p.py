@@ -49,6 +49,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.array([[1.0]]), 0.3)
     yield Case(drawn(rng, 1, 4)[0], float(rng.uniform(1.01, 1.2)), raises=ValueError)
     yield Case(drawn(rng, 1, 4)[0], -float(rng.uniform(0.1, 0.9)), raises=ValueError)
+    yield Case(drawn(rng, 1, 4)[0], 0.0, raises=ValueError)
 
 
 def drawn(rng: Generator, rows: int, size: int, spread: float = 1.5) -> NDArray:
