@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.exercises.parts.magnitudes import products_magnitude
 from attention_lib.lessons.scaling import dot_product_scores
-from attention_lib.lessons.softmax import softmax
 
 HINTS = (
     "Entry i, j of the result is (query[i] * key[j]).sum(): row i with row j.",
@@ -39,54 +36,47 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(1, 6)), rng.normal(size=(5, 6)))
 
 
-def cosines(query: NDArray, key: NDArray) -> NDArray:
-    query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
-    return query @ key.mT
+def plain(query, key):
+    scores = query @ key.mT
+    return scores
 
 
-def square_distances(query: NDArray, key: NDArray) -> NDArray:
-    return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
-
-
-@composable
-def scored(
-    product: Answer = dot_product_scores, end: Answer = lambda scores, d_k: scores
-) -> Answer:
-    return lambda query, key: end(product(query, key), query.shape[-1])
-
+DISTANCES = "((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)"
 
 MISTAKES = known_mistakes(
+    plain,
     "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
     "query @ np.swapaxes(key, -1, -2).",
-    scored(lambda query, key: query @ key),
+    "key.mT => key",
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
-    scored(lambda query, key: query @ key.T),
+    "key.mT => key.T",
     "transposed: The result is transposed: queries are its rows and keys its columns, (..., L, S).",
-    scored(lambda query, key: key @ query.mT),
+    "query @ key.mT => key @ query.mT",
     "queries-transposed: The queries are transposed: keep them as they are and transpose the keys.",
-    lambda query, key: query.mT @ key,
+    "query @ key.mT => query.mT @ key",
     "np-dot: Every batch item of the queries meets every one of the keys: @ keeps each with its own.",
-    scored(lambda query, key: np.dot(query, key.mT)),
+    "query @ key.mT => np.dot(query, key.mT)",
     "entry-by-entry: Queries and keys are multiplied entry by entry: a dot product sums over d_k.",
-    lambda query, key: query * key,
+    "query @ key.mT => query * key",
     "matching-pairs-only: Query i meets key i only: each query needs a dot product with each key.",
-    lambda query, key: (query * key).sum(axis=-1),
+    "query @ key.mT => (query * key).sum(axis=-1)",
     "already-scaled: The scores are already divided by √d_k: that is the next exercise. Here they "
     "are plain dot products.",
-    scored(end=lambda scores, d_k: scores / math.sqrt(d_k)),
+    "return scores => return scores / math.sqrt(query.shape[-1])",
     "means: These are means over the d_k products: a dot product is their sum.",
-    scored(end=lambda scores, d_k: scores / d_k),
+    "return scores => return scores / query.shape[-1]",
     "cosines: These are cosines: dot products keep the lengths of the vectors.",
-    cosines,
+    "query, key): => query, key):\n"
+    "    query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))",
     "softmax-weights: These are softmax weights: return the scores themselves.",
-    scored(end=lambda scores, d_k: softmax(scores)),
+    "return scores => return softmax(scores)",
     "distances: These are distances between vectors: a score is their dot product.",
-    square_distances,
-    lambda query, key: -square_distances(query, key),
-    lambda query, key: np.sqrt(square_distances(query, key)),
+    f"query @ key.mT => {DISTANCES}",
+    f"query @ key.mT => -{DISTANCES}",
+    f"query @ key.mT => np.sqrt({DISTANCES})",
     "first-item-only: Only the first batch item is scored: leading dimensions must be kept.",
-    lambda query, key: query[(0,) * (query.ndim - 2)] @ key[(0,) * (key.ndim - 2)].mT,
+    "query @ key.mT => query[(0,) * (query.ndim - 2)] @ key[(0,) * (key.ndim - 2)].mT",
 )
 
 EXERCISE = Exercise(
