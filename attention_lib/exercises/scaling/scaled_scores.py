@@ -7,19 +7,17 @@ when `scale` is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, in_float32, other_arrays
 from attention_lib.exercises.parts.magnitudes import products_magnitude
-from attention_lib.exercises.scaling.dot_product_scores import cosines
 from attention_lib.lessons.scaling import scaled_scores
-from attention_lib.lessons.softmax import softmax
 
 HINTS = (
     "The dot products come first, as in the exercise before; then one multiplication.",
@@ -48,60 +46,49 @@ def magnitude(query: NDArray, key: NDArray, scale: float | None = None) -> NDArr
     return abs(scale) * products_magnitude(query, key)
 
 
-@composable
-def scaled_with(
-    default: Callable[..., float] = lambda query, key: 1 / math.sqrt(query.shape[-1]),
-    is_given: Callable[[float | None], bool] = lambda scale: scale is not None,
-    choose: Callable[[float, float | None], float] = lambda default, scale: (
-        default if scale is None else scale
-    ),
-    dot: Callable[[NDArray, NDArray], NDArray] = lambda query, key: query @ key.mT,
-) -> Answer:
-    """Make scores from parts; a mistake replaces one of them."""
-    return lambda query, key, scale=None: (
-        dot(query, key) * choose(default(query, key), scale if is_given(scale) else None)
-    )
+def plain(query, key, scale=None):
+    default = 1 / math.sqrt(query.shape[-1])
+    factor = default if scale is None else scale
+    scores = query @ key.mT * factor
+    return scores
 
 
 MISTAKES = known_mistakes(
+    plain,
     "default-scale-missing: The scores are not scaled when scale is None: multiply by 1/√d_k then.",
-    scaled_with(lambda query, key: 1.0),
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
     "divided-by-d-k: You divide by d_k: divide by its square root.",
-    scaled_with(lambda query, key: 1 / query.shape[-1]),
+    "math.sqrt(query.shape[-1]) => query.shape[-1]",
     "multiplied-by-root: You multiply by √d_k: the default scale is 1/√d_k.",
-    scaled_with(lambda query, key: math.sqrt(query.shape[-1])),
+    "1 / math.sqrt(query.shape[-1]) => math.sqrt(query.shape[-1])",
     "root-of-keys: This is the root of S, the number of keys: d_k is query.shape[-1].",
-    scaled_with(lambda query, key: 1 / math.sqrt(key.shape[-2])),
-    scaled_with(lambda query, key: 1 / math.sqrt(len(key))),
+    "query.shape[-1] => {key.shape[-2]|len(key)}",
     "root-of-queries: This is the root of L, the number of queries: d_k is query.shape[-1].",
-    scaled_with(lambda query, key: 1 / math.sqrt(query.shape[-2])),
-    scaled_with(lambda query, key: 1 / math.sqrt(len(query))),
+    "query.shape[-1] => {query.shape[-2]|len(query)}",
     "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
     "last axis, query.shape[-1].",
-    scaled_with(lambda query, key: 1 / math.sqrt(query.shape[1])),
+    "query.shape[-1] => query.shape[1]",
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-    scaled_with(choose=lambda default, scale: default),
+    "default if scale is None else scale => default",
     "given-scale-unused: A scale that is given changes nothing: multiply the products by it.",
-    scaled_with(choose=lambda default, scale: default if scale is None else 1.0),
+    "else scale => else 1.0",
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
-    scaled_with(is_given=bool),
+    "scale is None => not scale",
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
-    scaled_with(choose=lambda default, scale: default * (1.0 if scale is None else scale)),
+    "else scale => else default * scale",
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-    scaled_with(choose=lambda default, scale: default if scale is None else 1 / np.float64(scale)),
-    scaled_with(choose=lambda default, scale: default if scale is None else scale and 1 / scale),
+    "else scale => else {1 / np.float64(scale)|scale and 1 / scale}",
     "keys-not-transposed: The keys are not transposed: use query @ np.swapaxes(key, -1, -2).",
-    scaled_with(dot=np.matmul),
+    "key.mT => key",
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
-    scaled_with(dot=lambda query, key: query @ key.T),
+    "key.mT => key.T",
     "cosines: These are cosines: divide by √d_k, not by the lengths of the vectors.",
-    lambda query, key, scale=None: (
-        cosines(query, key) if scale is None else scaled_scores(query, key, scale)
-    ),
+    "math.sqrt(query.shape[-1]) => "
+    "(np.linalg.norm(query, axis=-1)[..., :, None] * np.linalg.norm(key, axis=-1)[..., None, :])",
     "softmax-weights: These are softmax weights: return the scaled scores themselves.",
-    lambda query, key, scale=None: softmax(scaled_scores(query, key, scale)),
+    "return scores => return softmax(scores)",
 )
 
 EXERCISE = Exercise(
