@@ -5,25 +5,16 @@ It is stable wherever that quotient is finite. A temperature of 0 or below raise
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
-from attention_lib.exercises.parts.softmax import (
-    divided_by_sum,
-    hard_softmax,
-    plain_softmax,
-    shifted_softmax,
-    softmax_with_one_maximum,
-)
 from attention_lib.lessons.scaling import softmax_with_temperature
-from attention_lib.lessons.softmax import softmax
 
 HINTS = (
     "Divide the scores by the temperature, then take the softmax of lesson 02, along axis.",
@@ -69,76 +60,60 @@ def magnitude(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
     return softmax_with_temperature(scores, temperature, axis) * (1.0 + largest)
 
 
-@composable
-def checked(
-    compute: Callable[[NDArray, float, int], NDArray],
-    is_refused: Callable[[float], bool] = lambda temperature: temperature <= 0,
-) -> Answer:
-    """Make an answer that refuses some temperatures before it computes."""
-
-    def answer(scores: NDArray, temperature: float, axis: int = -1) -> NDArray:
-        if is_refused(temperature):
-            raise ValueError
-        return compute(scores, temperature, axis)
-
-    return answer
-
-
-def unchecked(scores: NDArray, temperature: float, axis: int) -> NDArray:
-    with np.errstate(all="ignore"):
-        quotients = scores / temperature
-        return shifted_softmax(quotients, quotients.max(axis=axis, keepdims=True), axis)
+def plain(scores, temperature, axis=-1):
+    if temperature <= 0:
+        raise ValueError("temperature must be above 0")
+    quotients = scores / temperature
+    maximum = np.max(quotients, axis=axis, keepdims=True)
+    powers = np.exp(quotients - maximum)
+    weights = powers / np.sum(powers, axis=axis, keepdims=True)
+    return weights
 
 
 MISTAKES = known_mistakes(
+    plain,
     "multiplied: The scores are multiplied by the temperature: divide by it.",
-    checked(lambda scores, t, axis: softmax(scores * t, axis)),
+    "scores / temperature => scores * temperature",
     "temperature-unused: The temperature changes nothing: divide the scores by it before softmax.",
-    checked(lambda scores, t, axis: softmax(scores, axis)),
+    "scores / temperature => scores",
     "temperature-added: The temperature is added to or subtracted from the scores, which changes "
     "no weight: divide the scores by it.",
-    lambda scores, temperature, axis=-1: softmax(scores - temperature, axis),
+    "temperature <= 0 => False && scores / temperature => scores - temperature",
     "weights-divided: Weights are divided by the temperature: divide the scores, before softmax.",
-    checked(lambda scores, t, axis: softmax(scores, axis) / t),
+    "scores / temperature => scores && return weights => return weights / temperature",
     "root-of-temperature: You divide by the root of the temperature: divide by the temperature.",
-    checked(lambda scores, t, axis: softmax(scores / math.sqrt(t), axis)),
+    "/ temperature => / math.sqrt(temperature)",
     "exp-overflows: exp overflows or underflows before the division: subtract each row's largest "
     "quotient first.",
-    checked(lambda scores, t, axis: plain_softmax(scores / t, axis)),
+    "quotients - maximum => quotients",
     "maximum-of-scores: The maximum subtracted is that of the scores, but the quotients have "
     "another: subtract first and divide then, or take the maximum of the quotients.",
-    checked(lambda s, t, axis: shifted_softmax(s / t, s.max(axis=axis, keepdims=True), axis)),
+    "np.max(quotients => np.max(scores",
     "one-maximum: One maximum is subtracted from the whole array: a row far below it underflows "
     "to 0/0. Take each row's own maximum, along axis.",
-    checked(lambda scores, t, axis: softmax_with_one_maximum(scores / t, axis)),
+    "(quotients, axis=axis, keepdims=True) => (quotients)",
     "powers-of-weights: Weights at temperature 1 are raised to the power 1/T: those that "
     "underflowed to 0 stay 0. Divide the scores first.",
-    checked(lambda scores, t, axis: divided_by_sum(softmax(scores, axis) ** (1 / t), axis)),
-    checked(
-        lambda s, t, axis: divided_by_sum(
-            np.exp(s - s.max(axis=axis, keepdims=True)) ** (1 / t), axis
-        )
-    ),
+    "scores / temperature => scores && return weights => weights = weights ** (1 / temperature)\n"
+    "    return weights / np.sum(weights, axis=axis, keepdims=True)",
+    "scores / temperature => scores && - maximum) => - maximum) ** (1 / temperature)",
     "last-axis-only: You always work along the last axis: use the axis you are given.",
-    lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, -1),
+    "axis=-1): => axis=-1):\n    axis = -1",
     "whole-array: These are softmax weights of the whole array: the sum must run along axis only.",
-    lambda scores, temperature, axis=-1: softmax_with_temperature(scores, temperature, None),
+    "axis=-1): => axis=-1):\n    axis = None",
     "zero-as-limit: A temperature of 0 gives the largest score everything, the limit: the "
     "contract asks for a ValueError there.",
-    checked(
-        lambda scores, t, axis: (
-            softmax_with_temperature(scores, t, axis) if t else hard_softmax(scores, axis)
-        ),
-        lambda t: t < 0,
-    ),
+    "temperature <= 0 => temperature < 0 && quotients = => if temperature == 0:\n"
+    "        scores, temperature = np.where(scores == np.max(scores, axis, keepdims=True), 0.0, -np.inf), 1.0\n"
+    "    quotients =",
     "never-raises: A temperature of 0 or below must raise ValueError: check it first.",
-    checked(unchecked, lambda t: False),
+    "temperature <= 0 => False",
     "zero-accepted: A temperature of 0 must raise ValueError too: ask for temperature <= 0.",
-    checked(unchecked, lambda t: t < 0),
+    "temperature <= 0 => temperature < 0",
     "negative-accepted: A negative temperature must raise ValueError too: test temperature <= 0.",
-    checked(unchecked, lambda t: t == 0),
+    "temperature <= 0 => temperature == 0",
     "not-divided: These are the quotients' exponentials: divide each by the sum of its row.",
-    checked(lambda s, t, axis: np.exp(s / t - (s / t).max(axis=axis, keepdims=True))),
+    "powers / np.sum(powers, axis=axis, keepdims=True) => powers",
 )
 
 EXERCISE = Exercise(
