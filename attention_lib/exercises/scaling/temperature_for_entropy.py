@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.lessons.scaling import entropy, temperature_for_entropy
-from attention_lib.lessons.softmax import softmax
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.lessons.scaling import temperature_for_entropy
 
 HINTS = (
     "Entropy rises with the temperature. So if it is too low at some T, which side is the answer?",
@@ -116,77 +115,61 @@ def entropy_at(scores: NDArray, temperature: float) -> float:
     return float(np.log(shares.sum()) - (shares @ exponents) / shares.sum())
 
 
-def temperature_within(scores: NDArray, target: float) -> float:
-    """Return the answer for a target inside, and a temperature at the edge for one outside."""
+def plain(scores, target):
     limit = math.log(scores.size)
-    return temperature_for_entropy(scores, min(max(target, 1e-9), limit * (1 - 1e-9)))
+    if not 0 < target < limit:
+        raise ValueError("no temperature has this entropy")
+    target = min(
+        max(target, 1e-9), limit * (1 - 1e-9)
+    )  # the search ends if one outside is accepted
+    low, high = 1.0, 2.0
+    while entropy_at(scores, low) > target:
+        low /= 2
+    while entropy_at(scores, high) < target:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        if entropy_at(scores, middle) < target:
+            low = middle
+        else:
+            high = middle
+    return middle
 
 
-@composable
-def checked(
-    compute: Callable[[NDArray, float], float] = temperature_within,
-    is_refused: Callable[[float, float], bool] = lambda target, limit: not 0 < target < limit,
-) -> Answer:
-    """Make an answer that refuses some targets, given log n, before it computes."""
-
-    def answer(scores: NDArray, target: float) -> float:
-        if is_refused(target, math.log(scores.size)):
-            raise ValueError
-        return compute(scores, target)
-
-    return answer
-
-
-def halved(low: float, high: float, steps: int = 100, upward: bool = True) -> Answer:
-    """Halve an interval from `low` to `high`."""
-
-    def search(scores: NDArray, target: float) -> float:
-        ends = [low, high]
-        for _ in range(steps):
-            middle = sum(ends) / 2
-            ends[(entropy_at(scores, middle) < target) != upward] = middle
-        return middle
-
-    return checked(search)
-
+NEVER_WIDENED = "low /= 2 => break && high *= 2 => break && 1.0, 2.0 => "
 
 MISTAKES = known_mistakes(
+    plain,
     "inverse: This is 1/T, the factor on the scores: return what they are divided by.",
-    lambda scores, target: 1 / temperature_for_entropy(scores, target),
+    "return middle => return 1 / middle",
     "bits: Your entropy is in bits: count it in nats, with np.log.",
-    checked(lambda scores, target: temperature_within(scores, target * math.log(2))),
+    "max(target, => max(target * math.log(2),",
     "fraction-of-log-n: The target is read as a share of log n: it is the entropy itself, in nats.",
-    checked(lambda scores, target: temperature_within(scores, target * math.log(scores.size))),
+    "max(target, => max(target * limit,",
     "fixed-range: The search ends at the edge of a fixed range: scores of another size need other "
     "temperatures. Widen the range until the target lies inside.",
-    *(halved(low, high) for low in (1e-6, 1e-3, 0.01, 0.1) for high in (10.0, 100.0, 1e3)),
+    f"{NEVER_WIDENED}{{1e-6|1e-3|0.01|0.1}}, {{10.0|100.0|1e3}}",
     "wrong-direction: The search goes the wrong way: entropy rises with the temperature, so where "
     "it is too low, go higher.",
-    halved(1e-6, 1e6, upward=False),
-    halved(1e-3, 1e3, upward=False),
+    f"{NEVER_WIDENED}{{1e-6, 1e6|1e-3, 1e3}} && middle) < target => middle) >= target",
     "stops-early: The search stops early: go on until the entropy is within 1e-6 of the target.",
-    *(halved(1e-6, 1e6, steps) for steps in (10, 20, 30)),
+    f"{NEVER_WIDENED}1e-6, 1e6 && 100 => {{10|20|30}}",
     "never-raises: A target of 0 or below, or of log n or above, must raise ValueError: no "
     "temperature reaches it.",
-    temperature_within,
-    lambda scores, target: (
-        temperature_for_entropy(scores, target) if 0 < target < math.log(scores.size) else math.nan
-    ),
+    "not 0 < target < limit => False",
+    'raise ValueError("no temperature has this entropy") => return math.nan',
     "too-high-accepted: A target of log n or above must raise ValueError too: only equal weights "
     "have entropy log n, and no temperature makes them equal.",
-    checked(is_refused=lambda target, limit: target <= 0),
+    "0 < target < limit => 0 < target",
     "log-n-accepted: A target of log n must raise ValueError too: no temperature reaches it.",
-    checked(is_refused=lambda target, limit: not 0 < target <= limit),
+    "target < limit => target <= limit",
     "zero-accepted: A target of exactly 0 must raise ValueError too: no temperature reaches it.",
-    checked(is_refused=lambda target, limit: not 0 <= target < limit),
+    "0 < target => 0 <= target",
     "spread-not-undone: The scores were divided by their spread before the search: the "
     "temperature must be multiplied by it again.",
-    lambda scores, target: temperature_for_entropy(scores, target) / np.std(scores),
-    lambda scores, target: temperature_for_entropy(scores, target) / np.ptp(scores),
+    "return middle => return middle / np.{std|ptp}(scores)",
     "entropy-returned: This is the entropy at temperature 1: the temperature is asked for.",
-    lambda scores, target: (
-        float(entropy(softmax(scores))) if temperature_for_entropy(scores, target) else math.nan
-    ),
+    "return middle => return entropy_at(scores, 1.0)",
 )
 
 EXERCISE = Exercise(
