@@ -133,7 +133,7 @@ def every_target_over_all_entries(scores, targets):
             "merge_softmax_stats",
             reversed_pair_with_exponents_upside_down,
             "The factor is upside down",
-            "stand in reverse order",
+            "The pair is reversed",
         ),
         (
             "multi_head_attention",

@@ -41,7 +41,7 @@ def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks(unhur
 
     sentence = sentence_of(answer, "log_softmax")
     assert "adding a small constant" in sentence
-    assert "use axis when it is given" in sentence
+    assert "use the axis you are given" in sentence
     sentence = sentence_of(_scaled_late_with_a_mask_turned_round, "attention")
     assert "The weights are scaled after softmax" in sentence
     assert "with ~mask in place of mask" in sentence

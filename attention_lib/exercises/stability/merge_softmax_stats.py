@@ -89,8 +89,8 @@ WITHOUT_NAN = (
     "left_part + right_part => "
     "np.nan_to_num(left_part, posinf=np.inf) + np.nan_to_num(right_part, posinf=np.inf)"
 )
-LEFT_AS_IT_IS = " * np.exp(left_maximum - shift) => "
-RIGHT_AS_IT_IS = " * np.exp(right_maximum - shift) => "
+LEFT_PART = "left_total * np.exp(left_maximum - shift)"
+RIGHT_PART = "right_total * np.exp(right_maximum - shift)"
 UPSIDE_DOWN = (
     "left_maximum - shift => shift - left_maximum && right_maximum - shift => shift - right_maximum"
 )
@@ -100,7 +100,7 @@ MISTAKES = known_mistakes(
     plain,
     "totals-added: The totals are added as they are: bring each to the new maximum first, total * "
     "exp(old - new).",
-    f"{LEFT_AS_IT_IS} && {RIGHT_AS_IT_IS}",
+    f"{LEFT_PART} => left_total && {RIGHT_PART} => right_total",
     "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
     UNSHIFTED,
     "both-empty-not-empty: Two empty parts do not give an empty one: the maximum -inf has become a "
@@ -111,10 +111,10 @@ MISTAKES = known_mistakes(
     "return maximum => return shift",
     "only-right-rescaled: Only the right total is rescaled: when the left maximum is the smaller "
     "one, the left total must be rescaled as well.",
-    LEFT_AS_IT_IS,
+    f"{LEFT_PART}\n    right_part => left_total\n    right_part",
     "only-left-rescaled: Only the left total is rescaled: when the right maximum is the smaller "
     "one, the right total must be rescaled as well.",
-    RIGHT_AS_IT_IS,
+    f"right_part = {RIGHT_PART} => right_part = right_total",
     "empty-row-for-all: One empty row decides for all: whether a part is empty is a question of each row.",
     "right): => right):\n    if np.any(left[1] == 0):\n        return right\n"
     "    if np.any(right[1] == 0):\n        return left",
