@@ -11,11 +11,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import drawn_again, other_scores
-from attention_lib.exercises.parts.softmax import cut_to_integers, plain_softmax
-from attention_lib.lessons.gradients import cross_entropy_grad, softmax_vjp
+from attention_lib.lessons.gradients import cross_entropy_grad
 from attention_lib.lessons.softmax import softmax
 
 HINTS = (
@@ -51,78 +50,68 @@ def magnitude(scores: NDArray, targets: NDArray) -> NDArray:
     return (softmax(scores) + one_hot(scores, targets)) * (1.0 + largest) / len(targets)
 
 
-@composable
-def subtracted(
-    weigh: Answer = softmax,
-    hot: Answer = one_hot,
-    count: Answer = lambda scores, targets: len(targets),
-    sign: int = 1,
-) -> Answer:
-    """Divide the weights minus 1 at the right class by N, with a step replaced by a wrong one."""
-    return lambda scores, targets: (
-        sign * (weigh(scores) - hot(scores, targets)) / count(scores, targets)
-    )
+def plain(scores, targets):
+    gradient = softmax(scores)
+    gradient[np.arange(len(targets)), targets] -= 1
+    return gradient / len(targets)
 
+
+ONE_SUBTRACTED = "gradient[np.arange(len(targets)), targets] -= 1"
+ONE_HOT = "np.eye(scores.shape[1], dtype=gradient.dtype)[targets]"
 
 MISTAKES = known_mistakes(
+    plain,
     "not-divided-by-n: The division by N is missing: the loss is the mean over the examples.",
-    subtracted(count=lambda scores, targets: 1),
+    " / len(targets) => ",
     "divided-by-entries: You divide by N × C, all entries: divide by N, the number of examples.",
-    subtracted(count=lambda scores, targets: scores.size),
+    "/ len(targets) => / scores.size",
     "divided-by-classes: You divide by C, the number of classes: divide by N, that of examples.",
-    subtracted(count=lambda scores, targets: scores.shape[1]),
+    "/ len(targets) => / scores.shape[1]",
     "sign-reversed: The sign is reversed: it is the weights minus 1 at the right class.",
-    subtracted(sign=-1),
+    "return gradient => return -gradient",
     "one-not-subtracted: These are the weights over N: subtract 1 at each example's right class.",
-    subtracted(hot=lambda scores, targets: 0),
+    "-= 1 => -= 0",
     "weights-missing: Only the score of the right class counts here: the log-sum-exp of the row "
     "depends on every score, and its derivatives are the weights.",
-    subtracted(weigh=np.zeros_like),
+    "softmax(scores) => np.zeros_like(softmax(scores))",
     "only-right-class: Only the entry of the right class is filled: every other score has its "
     "weight as gradient.",
-    lambda scores, targets: (softmax(scores) - 1) * one_hot(scores, targets) / len(targets),
+    f"return gradient => return gradient * {ONE_HOT}",
     "classes-from-targets: Classes without a target are left out: all scores.shape[1] classes have a column.",
-    lambda scores, targets: (
-        (softmax(scores) - (targets[:, None] == np.unique(targets))) / len(targets)
-    ),
+    f"{ONE_SUBTRACTED} => gradient = gradient - (targets[:, None] == np.unique(targets))",
     "no-softmax: 1 is subtracted from the scores: take softmax of each row first.",
-    subtracted(weigh=np.positive),
+    "softmax(scores) => scores.copy()",
     "logarithms-of-weights: These come from the weights' logarithms: use the weights themselves.",
-    subtracted(weigh=lambda scores: np.log(softmax(scores))),
+    "softmax(scores) => np.log(softmax(scores))",
     "gradient-of-weights: This is the gradient of the weights, −1/p: carry it back to the scores.",
-    lambda scores, targets: -one_hot(scores, targets) / softmax(scores) / len(targets),
-    lambda scores, targets: np.where(
-        one_hot(scores, targets) == 1, -1 / softmax(scores) / len(targets), 0.0
-    ),
+    f"return gradient => return -{ONE_HOT} / softmax(scores)",
+    f"return gradient => return np.where({ONE_HOT} == 1, -1 / softmax(scores), 0.0)",
     "divided-too-early: The weights are divided by N before 1 is subtracted: subtract 1 first.",
-    lambda scores, targets: softmax(scores) / len(targets) - one_hot(scores, targets),
+    "softmax(scores) => softmax(scores) / len(targets) && gradient / len(targets) => gradient",
     "through-one-over-p: 1/p has no answer where a weight has underflowed to 0. On paper p "
     "cancels: what is left is the weights minus 1 at the right class.",
-    lambda scores, targets: (
-        softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
-    ),
-    lambda scores, targets: np.nan_to_num(
-        softmax_vjp(softmax(scores), -one_hot(scores, targets) / softmax(scores)) / len(targets)
-    ),
+    f"return gradient => return softmax_vjp(softmax(scores), -{ONE_HOT} / softmax(scores))",
+    "return gradient => return np.nan_to_num("
+    f"softmax_vjp(softmax(scores), -{ONE_HOT} / softmax(scores)))",
     "every-target-in-row: gradient[:, targets] takes every target in every row: use "
     "gradient[np.arange(N), targets].",
-    subtracted(hot=lambda scores, targets: np.isin(np.arange(scores.shape[1]), targets)),
+    "np.arange(len(targets)) => :",
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
-    subtracted(hot=lambda scores, targets: np.isin(np.arange(len(scores)), targets)[:, None]),
+    "np.arange(len(targets)),  => ",
     "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
-    subtracted(hot=lambda scores, targets: targets[:, None]),
+    f"{ONE_SUBTRACTED} => gradient = gradient - targets[:, None]",
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
-    subtracted(hot=lambda scores, targets: 1),
+    f"{ONE_SUBTRACTED} => gradient -= 1",
     "softmax-down-columns: Softmax runs down the columns: each row is one example.",
-    subtracted(weigh=lambda scores: softmax(scores, 0)),
+    "(scores) => (scores, 0)",
     "softmax-over-everything: Softmax runs over the whole array: each row is one example.",
-    subtracted(weigh=lambda scores: softmax(scores, None)),
+    "(scores) => (scores, None)",
     "exp-overflows: exp overflows: subtract each row's maximum first, or use lib.softmax.",
-    subtracted(weigh=plain_softmax),
+    "softmax(scores) => np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)",
     "cut-to-integers: For integer scores the gradient is cut to whole numbers: np.zeros_like "
     "copies the integer dtype. Make a float array.",
-    cut_to_integers(cross_entropy_grad),
+    "gradient / len(targets) => (gradient / len(targets)).astype(scores.dtype)",
 )
 
 EXERCISE = Exercise(
