@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import grows_faster_than_its_input, peak_bytes
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.gradients.softmax_jacobian import diagonal, outer
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import about, in_float32
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.gradients import softmax_vjp
@@ -46,10 +45,6 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*in_float32((softmax(rng.normal(size=(3, 7))), rng.normal(size=(3, 7)))))
     yield Case(softmax(rng.normal(size=(2, 6))), 5.0 + rng.normal(size=(2, 6)))
     yield Case(softmax(rng.normal(0.0, 12.0, (3, 5))), rng.normal(size=(3, 5)))
-
-
-def weighted_mean(grad_weights: NDArray, weights: NDArray) -> NDArray:
-    return np.sum(weights * grad_weights, axis=-1, keepdims=True)
 
 
 LONG_ROW = 256
@@ -112,59 +107,64 @@ def row_by_row(weights: NDArray, grad_weights: NDArray) -> NDArray:
     return result
 
 
-@composable
-def vjp(mean: Answer = weighted_mean, join: Answer = lambda p, g, m: p * (g - m)) -> Answer:
-    """Compute p_k (g_k − Σ p_i g_i) with a step replaced by a wrong one."""
-    return lambda p, g: join(p, g, mean(g, p))
+def plain(weights, grad_weights):
+    mean = np.sum(weights * grad_weights, axis=-1, keepdims=True)
+    return weights * (grad_weights - mean)
 
+
+MEAN = "np.sum(weights * grad_weights, axis=-1, keepdims=True)"
+RESULT = "weights * (grad_weights - mean)"
+MATRIX = "(weights[..., :, None] * (np.eye(weights.shape[-1]) - weights[..., None, :]))"
+OUTER = "weights[..., :, None] * weights[..., None, :]"
 
 MISTAKES = known_mistakes(
+    plain,
     f"whole-matrix: {NO_MATRIX}",
-    lambda p, g: np.einsum("...ki,...i->...k", diagonal(p) - outer(p), g),
-    lambda p, g: ((diagonal(p) - outer(p)) @ g[..., None])[..., 0],
-    lambda p, g: p * g - (outer(p) @ g[..., None])[..., 0],
-    lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(axis=-1),
+    f'{RESULT} => np.einsum("...ki,...i->...k", {MATRIX}, grad_weights)',
+    f"{RESULT} => ({MATRIX} @ grad_weights[..., None])[..., 0]",
+    f"{RESULT} => weights * grad_weights - ({OUTER} @ grad_weights[..., None])[..., 0]",
+    f"{RESULT} => weights * ((grad_weights[..., :, None] - grad_weights[..., None, :])"
+    " * weights[..., None, :]).sum(axis=-1)",
     f"row-by-row: {NO_ROW_BY_ROW}",
     row_by_row,
     "mean-not-subtracted: This is p_k g_k: first subtract the weighted mean Σ p_i g_i from g_k.",
-    lambda p, g: p * g,
+    " - mean => ",
     "plain-mean: The plain mean of the gradients is subtracted: take the weighted one, Σ p_i g_i.",
-    vjp(mean=lambda g, p: g.mean(axis=-1, keepdims=True)),
+    "np.sum(weights * => np.mean(",
     "divided-again: The weighted mean is divided by n once more: Σ p_i g_i is a mean already, as the weights "
     "sum to 1.",
-    vjp(mean=lambda g, p: np.mean(p * g, axis=-1, keepdims=True)),
+    "np.sum => np.mean",
     "plain-sum: The sum of the gradients is subtracted: each must be weighted, Σ p_i g_i.",
-    vjp(mean=lambda g, p: g.sum(axis=-1, keepdims=True)),
+    "(weights * grad_weights => (grad_weights",
     "weight-missing: This is g_k − Σ p_i g_i: it lacks the factor p_k.",
-    vjp(join=lambda p, g, m: g - m),
+    "return weights *  => return ",
     "sum-without-weight: This is p_k g_k − Σ p_i g_i: the sum must be multiplied by p_k as well.",
-    vjp(join=lambda p, g, m: p * g - m),
+    "(grad_weights - mean) => grad_weights - mean",
     "only-diagonal: This is p_k (1 − p_k) g_k, the diagonal of the Jacobian only: a score moves "
     "the other weights too. It is p_k (g_k − Σ p_i g_i).",
-    lambda p, g: p * (1 - p) * g,
+    "(grad_weights - mean) => (1 - weights) * grad_weights",
     "sum-over-everything: The sum runs over the whole array: every row has its own, axis=-1.",
-    vjp(mean=lambda g, p: np.sum(p * g)),
-    vjp(mean=lambda g, p: np.average(g, weights=p)),
+    ", axis=-1, keepdims=True => ",
+    f"{MEAN} => np.average(grad_weights, weights=weights)",
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
-    vjp(mean=lambda g, p: np.sum(p * g, axis=-1)),
+    ", keepdims=True => ",
     "axis-0: The sum runs along axis 0: each row has its own, axis=-1.",
-    vjp(mean=lambda g, p: np.sum(p * g, axis=0)),
+    "axis=-1, keepdims=True => axis=0",
     "np-dot: np.dot multiplies matrices here: Σ p_i g_i is one number for each row, "
     "np.sum(weights * grad_weights, axis=-1, keepdims=True).",
-    vjp(mean=lambda g, p: np.dot(p, g)),
-    vjp(mean=lambda g, p: np.dot(p, g.T)),
+    f"{MEAN} => np.dot(weights, {{grad_weights|grad_weights.T}})",
     "sign-reversed: The sign is reversed: it is g_k minus the weighted mean.",
-    vjp(join=lambda p, g, m: p * (m - g)),
+    "grad_weights - mean => mean - grad_weights",
     "mean-added: The weighted mean is added: it is subtracted.",
-    vjp(join=lambda p, g, m: p * (g + m)),
+    "- mean => + mean",
     "arguments-exchanged: Weights and gradients are exchanged: it is p_k (g_k − Σ p_i g_i).",
-    vjp(join=lambda p, g, m: g * (p - m)),
+    f"{RESULT} => grad_weights * (weights - mean)",
     "weights-squared: The squares of the weights are in the sum: it is Σ p_i g_i.",
-    vjp(mean=lambda g, p: np.sum(p * p * g, axis=-1, keepdims=True)),
+    "(weights * => (weights**2 *",
     "largest-subtracted: The largest gradient is subtracted: subtract the weighted mean.",
-    vjp(mean=lambda g, p: g.max(axis=-1, keepdims=True)),
+    "np.sum(weights * => np.max(",
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
-    lambda p, g: softmax_vjp(softmax(p), g),
+    "grad_weights): => grad_weights):\n    weights = softmax(weights)",
     measured=(
         "whole-matrix",
         "row-by-row",
