@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.gradients import softmax_jacobian
 from attention_lib.lessons.softmax import softmax
 
@@ -44,83 +44,58 @@ def magnitude(weights: NDArray) -> NDArray:
     return weights[..., :, None] * (identity + weights[..., None, :])
 
 
-def diagonal(rows: NDArray) -> NDArray:
-    """Put each row on the diagonal of a matrix: (..., n) becomes (..., n, n)."""
-    return rows[..., None] * np.eye(rows.shape[-1], dtype=rows.dtype)
+def plain(weights):
+    n = weights.shape[-1]
+    diagonal = weights[..., :, None] * np.eye(n, dtype=weights.dtype)
+    products = weights[..., :, None] * weights[..., None, :]
+    return diagonal - products
 
 
-def outer(weights: NDArray) -> NDArray:
-    return weights[..., :, None] * weights[..., None, :]
-
-
-def filled_diagonal(weights: NDArray) -> NDArray:
-    jacobian = -outer(weights)
-    np.fill_diagonal(jacobian, weights * (1 - weights))
-    return jacobian
-
-
-def numbered_last(weights: NDArray) -> NDArray:
-    *_, n = weights.shape
-    matrices = diagonal(weights) - outer(weights)
-    return np.moveaxis(matrices.reshape(-1, n, n), 0, -1).reshape(matrices.shape)
-
-
-@composable
-def jacobian(
-    delta: Answer = diagonal, product: Answer = outer, weigh: Answer = lambda weights: weights
-) -> Answer:
-    """Subtract p_i p_k from p_i on the diagonal, with a step replaced by a wrong one."""
-    return lambda weights: delta(weigh(weights)) - product(weigh(weights))
-
-
-def identity(weights: NDArray) -> NDArray:
-    return np.eye(weights.shape[-1], dtype=weights.dtype)
-
+PRODUCTS = "weights[..., :, None] * weights[..., None, :]"
 
 MISTAKES = known_mistakes(
+    plain,
     "only-diagonal: Only the diagonal is filled: raising a score lowers other weights, by p_i p_k.",
-    lambda weights: diagonal(weights * (1 - weights)),
+    "diagonal - products => diagonal * (1 - diagonal)",
     "diagonal-as-vector: These are the derivatives of each weight by its own score alone, p (1 − "
     "p): the answer has one for every pair, shape (..., n, n).",
-    lambda weights: weights * (1 - weights),
+    "diagonal - products => weights * (1 - weights)",
     "sign-reversed: The sign is reversed: a score raises its own weight, and lowers the others.",
-    lambda weights: outer(weights) - diagonal(weights),
+    "diagonal - products => products - diagonal",
     "off-diagonal-sign: Off the diagonal the sign is wrong: raising a score lowers other weights.",
-    jacobian(product=lambda weights: -outer(weights)),
-    lambda weights: outer(weights) + diagonal(weights - 2 * weights**2),
+    "- products => + products",
+    "diagonal - products => products + diagonal * (1 - 2 * diagonal)",
     "diagonal-not-added: These are −p_i p_k everywhere: on the diagonal, where δ_ik is 1, add p_i.",
-    jacobian(delta=lambda weights: 0),
+    "return diagonal => return ",
     "diagonal-replaced: On the diagonal p_i takes the place of −p_i p_i: add it, for p_i (1 − p_i).",
-    jacobian(delta=lambda weights: diagonal(weights + weights**2)),
+    "return diagonal => return diagonal * (1 + diagonal)",
     "delta-missing: These are p_i p_k: the formula is p_i (δ_ik − p_k).",
-    outer,
+    "diagonal - products => products",
     "weight-missing: This is δ_ik − p_k (or δ_ik − p_i): it lacks the other weight as a factor.",
-    jacobian(identity, lambda weights: weights[..., None, :]),
-    jacobian(identity, lambda weights: weights[..., :, None]),
+    f"weights[..., :, None] * np.eye => np.eye && {PRODUCTS} => weights[..., {{None, :|:, None}}]",
     "delta-without-weight: This is δ_ik − p_i p_k: the δ_ik is multiplied by p_i as well.",
-    jacobian(delta=identity),
+    "weights[..., :, None] * np.eye => np.eye",
     "product-missing: These are the weights on a diagonal: p_i p_k is still to be subtracted.",
-    jacobian(product=lambda weights: 0),
+    " - products => ",
     "one-for-delta: This is p_i (1 − p_k): off the diagonal δ_ik is 0, and 1 stands in its place.",
-    lambda weights: weights[..., :, None] * (1 - weights[..., None, :]),
-    lambda weights: weights[..., None, :] * (1 - weights[..., :, None]),
+    "return diagonal => return weights[..., {:, None|None, :}]",
     "squared-weight: A square stands in place of a product of two weights: subtract p_i p_k, one "
     "weight along each axis.",
-    jacobian(product=lambda weights: weights[..., None, :] ** 2),
-    jacobian(product=lambda weights: weights[..., :, None] ** 2),
+    f"{PRODUCTS} => weights[..., {{None, :|:, None}}] ** 2",
     "no-batch-dimensions: np.diag and np.outer know no batch dimensions: use weights[..., :, "
     "None] and weights[..., None, :].",
-    lambda weights: np.diag(weights) - np.outer(weights, weights),
-    lambda weights: np.diagflat(weights) - np.outer(weights, weights),
-    lambda weights: np.eye(weights.shape[-1]) * weights - np.outer(weights, weights),
+    "return diagonal - products => "
+    "return {np.diag(weights)|np.diagflat(weights)|np.eye(n) * weights} - np.outer(weights, weights)",
     "diagonal-of-one-matrix: np.fill_diagonal fills one matrix alone: with batch dimensions, the "
     "diagonals are weights[..., None] * np.eye(n).",
-    filled_diagonal,
+    "return diagonal - products => jacobian = -products\n"
+    "    np.fill_diagonal(jacobian, weights * (1 - weights))\n    return jacobian",
     "rows-behind: The matrices are numbered along the last axis, and a reshape to (..., n, n) mixes them "
     "up: put the axis that numbers them first.",
-    numbered_last,
+    "return diagonal - products => matrices = diagonal - products\n"
+    "    return np.moveaxis(matrices.reshape(-1, n, n), 0, -1).reshape(matrices.shape)",
     "softmax-of-weights: Softmax is applied to the weights: they are weights already.",
-    jacobian(weigh=softmax),
+    "(weights): => (weights):\n    weights = softmax(weights)",
 )
 
 EXERCISE = Exercise(
