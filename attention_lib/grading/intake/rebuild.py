@@ -514,11 +514,11 @@ def _remarks(released_cell: NotebookNode, copies: list[Cell], chosen: Cell | Non
         remarks.append(f"{what} held {too_many_characters()}; what it held was not taken.")
     if len(copies) > 1:
         rest = (
-            "the first stands"
+            "the first is used, the others count nothing"
             if _is_check(released_cell)
-            else "the last one before its check is graded"
+            else "the last one before its check is graded, and one below it if that is not right"
         )
-        remarks.append(f"{what} was there {len(copies)} times; {rest}, the others count nothing.")
+        remarks.append(f"{what} was there {len(copies)} times; {rest}.")
     if _is_check(released_cell) and not chosen.is_unchanged(released_cell):
         remarks.append(f"{what} had been changed; the lesson's own decides.")
     if chosen.kind != released_cell.cell_type:

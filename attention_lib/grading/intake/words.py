@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 
 from attention_lib.grading.intake.bindings import parse_cell
 
-# Six words in a row, or a dozen letters of a script that puts no spaces between words.
-_SENTENCE = re.compile(
-    r"\b(?:[^\W\d_]++[\s,;:.'’\"()-]++){5}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
-)
+# So many words in a row, or a dozen letters of a script that puts no spaces between words. Of code
+# more are asked for, in a line: there a short comment is about the code.
+_ROW = r"\b(?:[^\W\d_]++[%s,;:.'’\"()-]++){%d}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
+_SENTENCE = re.compile(_ROW % (r"\s", 5))
+_SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 7))
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
@@ -49,12 +50,12 @@ def own_words(text: str, kind: str, given: Iterable[str] = ()) -> str:
     """
     known = "\n".join(given)
     sentences_only = kind == "code" and not _is_text_only(text)
-    if sentences_only and not has_sentence(text):
+    if sentences_only and not _SENTENCE_IN_CODE.search(text):
         return ""
     parts = _remarks(text) if sentences_only else [text]
     lines = (line for part in parts for line in part.splitlines())
     own = "\n".join(line for line in lines if _bare(line) not in known)
-    return own if has_words(own) and (not sentences_only or has_sentence(own)) else ""
+    return own if has_words(own) and (not sentences_only or _SENTENCE_IN_CODE.search(own)) else ""
 
 
 def _bare(line: str) -> str:
@@ -78,5 +79,6 @@ def _remarks(code: str) -> Iterator[str]:
         return
     with contextlib.suppress(tokenize.TokenError, SyntaxError):  # of IPython's own syntax
         for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            if token.type in (tokenize.COMMENT, tokenize.STRING):
+            is_text = token.type == tokenize.STRING and token.string[0] not in "fF"
+            if is_text or token.type == tokenize.COMMENT:
                 yield _bare(token.string)
