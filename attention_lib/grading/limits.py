@@ -22,7 +22,7 @@ FILES_NAMED_PER_NOTE = 5  # to the student, who is told how many more there are
 INTAKE_CPU_SECONDS = 10.0  # to read a notebook's JSON and rebuild it
 INTAKE_MEMORY_BYTES = 1024 * MIB  # beyond what the process has
 
-EXCHANGE_FOLDERS = 20  # of one student and lesson that are compared, the newest ones
+EXCHANGE_FOLDERS = 10  # of one student and lesson that are compared, the newest ones
 
 # Collecting: what is taken of an instructor's folder of downloads.
 DOWNLOADS = 5_000  # files and folders

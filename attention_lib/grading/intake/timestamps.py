@@ -129,12 +129,14 @@ def choose_time(
     A record of nbgrader's exchange counts before `stamp`, the time in timestamp.txt, which is as good
     as the way by which the folder came. An instructor may have collected a hand-in before the last one.
     So of several records it is the first that `is_copy` finds to hold the work to grade. If none does,
-    it is the last.
+    it is the last, or `stamp` if that is later still.
     """
     if not records:
         return stamp, ""
     same = [record for record in records if len(records) > 1 and is_copy(record.folder)]
     last = max(records, key=lambda record: record.order)
+    if stamp and not same and stamp > max(last.time, last.changed):
+        return stamp, ""  # of a later one, which has been taken away since
     record = min(same or [last], key=lambda record: record.stamped(stamp))
     time = record.stamped(stamp)
     return time, record.doubt(time)

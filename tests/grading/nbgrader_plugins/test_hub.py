@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -282,6 +283,19 @@ def test_work_that_is_changed_after_it_was_collected_is_collected_as_late(one_ac
     assert one_account.collect() == {"news": "more"}
     assert one_account.read("news").time == NOW
     assert one_account.read("news").time_doubt.endswith("(UTC), which counts")
+
+
+@pytest.mark.parametrize("earlier", [1, 2])
+def test_late_work_is_late_also_when_its_folder_is_taken_away(one_account, monkeypatch, earlier):
+    """A student may remove what was collected from the exchange, and leave what was in time."""
+    folders = [one_account.put("news", hours_ago=48 + n, text=f"{n}") for n in range(earlier)]
+    late = one_account.put("news", text="late")
+    when = {folder: NOW - timedelta(hours=48 + n) for n, folder in enumerate(folders)}
+    changed(monkeypatch, when | {late: NOW})
+    assert one_account.collect() == {"news": "late"}
+    shutil.rmtree(late)
+    assert one_account.collect() == {"news": "late"}
+    assert one_account.read("news").time == NOW
 
 
 def test_instructor_decides_in_timestamp_txt_between_both_times(one_account):
