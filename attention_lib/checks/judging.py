@@ -15,6 +15,7 @@ from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.explaining import explain, known_mistake
+from attention_lib.checks.handing_in import missing_when_graded
 from attention_lib.checks.problems import (
     Attempt,
     beside,
@@ -155,7 +156,10 @@ def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
     """Yield what a right answer should still do differently."""
     if policy.values_only:
         return
-    if not policy.is_own:
+    if policy.is_own:
+        for sentence in missing_when_graded(attempt.exercise, attempt.answer):
+            yield Report(attempt.exercise, "right", sentence)
+    else:
         yield from forbidden_calls(attempt)
         yield from side_effects(attempt)
     yield from printed_or_wider(attempt)

@@ -1,0 +1,99 @@
+"""Find what a right answer's cell needs that a grader has not: a person, a package, a newer Python."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from attention_lib.checks.calls.failing_line import parsed
+from attention_lib.checks.exercise import Exercise
+
+OLDEST = (3, 11)  # a grader's Python may be this old
+PACKAGES = {"", "attention_lib", "IPython", "ipywidgets", "matplotlib", "numpy", "scipy"}
+ASKS = {"input", "getpass"}  # functions that wait for somebody to type
+
+
+def missing_when_graded(exercise: Exercise, answer: Any) -> Iterator[str]:
+    """Yield a sentence for each thing in an answer's cell that may be missing when it is graded."""
+    code = getattr(answer, "__code__", None)
+    if code is None or answer.__globals__.get("__name__") != "__main__":
+        return
+    tree = parsed(code.co_filename) or ast.Module([], [])
+    has = (
+        sys.stdlib_module_names | PACKAGES | ({"torch", "triton"} if exercise.accelerated else {""})
+    )
+    packages = {*_imported(tree), *_used(answer)} - has
+    if packages:
+        named = " and ".join(sorted(packages))
+        yield (
+            f"{exercise.name} needs {named}. A notebook that is handed in is graded with Python's own "
+            "modules, NumPy, SciPy and Matplotlib: elsewhere its cell would stop."
+        )
+    if asks := sorted(ASKS & set(_called(tree))):
+        yield (
+            f"The cell of {exercise.name} calls {asks[0]}(), which waits for somebody to type. "
+            "Nobody does while a notebook is graded: write the value in its place."
+        )
+    if newer := _newer_syntax("".join(linecache.getlines(code.co_filename)), tree):
+        oldest = ".".join(map(str, OLDEST))
+        yield (
+            f"The cell of {exercise.name} is not valid in Python {oldest}, with which it may be "
+            f"graded: {newer}."
+        )
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
+
+
+def _used(answer: Any) -> Iterator[str]:
+    """Yield the packages of the modules and functions that a function finds in its notebook."""
+    codes = [answer.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        for value in (answer.__globals__.get(name) for name in code.co_names):
+            if isinstance(value, types.ModuleType):
+                yield value.__name__.partition(".")[0]
+            elif isinstance(value, (type, types.FunctionType)) and value.__module__ != "__main__":
+                yield str(value.__module__).partition(".")[0]
+
+
+def _called(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+
+
+def _newer_syntax(source: str, tree: ast.Module) -> str:
+    """Say what of a cell the oldest Python would refuse; empty if there is nothing."""
+    try:
+        ast.parse(source if tree.body else "", feature_version=OLDEST)
+    except SyntaxError as refusal:
+        return refusal.msg
+    for node in ast.walk(tree) if sys.version_info >= (3, 12) else ():
+        if isinstance(node, ast.JoinedStr) and _is_newer(source, node):
+            return (
+                f"an f-string with its own quotes or a backslash inside braces (line {node.lineno})"
+            )
+    return ""
+
+
+def _is_newer(source: str, text: ast.JoinedStr) -> bool:
+    """Tell whether an f-string holds in its braces what only Python 3.12 and later take there."""
+    quote = re.match(r"\w*('''|\"\"\"|'|\")", ast.get_source_segment(source, text) or "")
+    inner = [
+        ast.get_source_segment(source, part.value) or ""
+        for part in text.values
+        if isinstance(part, ast.FormattedValue)
+    ]
+    return quote is not None and any(quote[1] in one or "\\" in one for one in inner)
