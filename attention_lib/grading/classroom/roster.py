@@ -122,9 +122,10 @@ class Roster:
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
         candidates = named or self._like(name)
+        may_be_team = bool(lms_id) and not lasting
         if not (lasting or candidates or "lms_user_id" in self.columns):
             lms_id = ""  # the name is enough, and the number belongs to one lesson
-        raise NotFound(self._question(name, lms_id, candidates))
+        raise NotFound(self._question(name, lms_id, candidates, may_be_team))
 
     def has_name(self, name: str) -> bool:
         """Tell whether somebody has this name."""
@@ -152,7 +153,9 @@ class Roster:
             f"correct the line of one of them"
         )
 
-    def _question(self, name: str, lms_id: str, candidates: list[Student]) -> str:
+    def _question(
+        self, name: str, lms_id: str, candidates: list[Student], may_be_team: bool
+    ) -> str:
         """Name the candidates, and the line that says who is meant."""
         known = f"{name!r}" + (f" (LMS id {lms_id})" if lms_id else "")
         column = ""
@@ -164,7 +167,8 @@ class Roster:
         if not self.is_there:
             return f"{known} is not known yet: {nobody}"
         if not candidates:
-            return f"{self.file} has no student {known}: {column}{nobody}"
+            team = " (if it is a team: teams are not supported)" if may_be_team else ""
+            return f"{self.file} has no student {known}{team}: {column}{nobody}"
         if not lms_id:
             ids = " or ".join(candidate.id for candidate in candidates)
             return f"{known} may be {ids} of {self.file}: name it by that id, or {nobody}"

@@ -27,12 +27,13 @@ from attention_lib.grading.intake.submission import (
     read_notebook,
 )
 from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
-from attention_lib.grading.terminal import first_few
+from attention_lib.grading.terminal import first_few, shown_name
 
 NOTEBOOK, ZIP = ".ipynb", ".zip"
 ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, the best first
 COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE)
 COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
+LONGEST_NAME = 80  # characters of a file's name in a sentence
 DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
 Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
@@ -142,7 +143,7 @@ def _odd(left_out: Mapping[str, str]) -> list[str]:
     """Name what is left out, with the reason: `a.csv is damaged`, `a.csv (its name is too long)`."""
     return [
         f"{path} {why[3:]}" if why.startswith("it ") else f"{path} ({why})"
-        for path, why in left_out.items()
+        for path, why in ((shown_name(path, LONGEST_NAME), why) for path, why in left_out.items())
     ]
 
 
@@ -247,7 +248,7 @@ def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
 def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) -> list[str]:
     """Say which of several notebooks is taken, and why, and what is odd about it."""
     why = []
-    for path, kind in kinds.items():
+    for path, kind in sorted(kinds.items(), key=lambda one: one[1].rank):
         if path != chosen and files.contents[path] == files.contents[chosen]:
             why.append(f"{path} is the same")
         elif path != chosen and kind.rank > kinds[chosen].rank:
@@ -255,7 +256,9 @@ def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) 
         elif path != chosen and path in files.order and chosen in files.order:
             older = files.order[path] < files.order[chosen]
             why += [f"{path} is older"] if older else []
-    remarks = [f"{chosen} is taken, since {', '.join(why)}"] if why else []
+    remarks = (
+        [f"{chosen} is taken, since {first_few(why, limits.FILES_NAMED_PER_NOTE)}"] if why else []
+    )
     if not chosen.lower().endswith(NOTEBOOK):
         remarks.append(f"{chosen} is read as a notebook")
     if kinds[chosen].rank == FOREIGN:

@@ -65,8 +65,8 @@ def collect_export(
         result = _collect_each(course, lesson, hand_ins, refused, again, late)
     if not roster.is_there:
         result.missing.append(
-            f"There is no {roster.file}: write it, with {','.join(COLUMNS)} as its first line and the "
-            "lines above below it, or save there what Moodle exports as the list of participants or "
+            f"There is no {roster.file}: write it, with {','.join(COLUMNS)} as its first line and "
+            "then the lines proposed above, or save there what Moodle exports as the list of participants or "
             "Canvas as the gradebook."
         )
     return result

@@ -270,6 +270,11 @@ def test_hand_in_of_a_team_is_said_to_be_unsupported(course, export, name):
     assert submitted(course) == {}
 
 
+def test_who_is_in_no_roster_on_moodle_may_be_a_team(course, export):
+    (refused,) = export((f"The Softmaxers_17_assignsubmission_file_/{NOTEBOOK}", "1")).refused
+    assert "(if it is a team: teams are not supported): add the line the_softmaxers," in refused
+
+
 def test_group_of_any_name_on_canvas_is_remarked_on(course, export):
     (sentence,) = export((f"thesoftmaxers_12345_906_{NOTEBOOK}", "1")).collected
     assert "Canvas calls ada 'thesoftmaxers': if that is a group, its other members" in sentence
