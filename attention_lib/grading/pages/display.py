@@ -60,7 +60,8 @@ NEGATIVE = re.compile(r"-\s*[\d.]")  # which moves an element out of its place
 # Of panels, tables and colored code. With others in nbgrader's pages, an element could cover all.
 ALLOWED_CLASSES = re.compile(r"attention-\w+|dataframe|anchor-link|highlight|hl-\w+|[a-z]{1,2}\d?")
 # Nothing inside is drawn outside of it, or takes a click there, and it ends on some screen.
-CONTAINER = '<div{} style="contain:paint;overflow:auto;max-height:20000px">'
+CONTAINER = """\
+<div{} style="max-height:20000px;overflow:auto"><div style="contain:paint;overflow:auto">{}</div></div>"""
 NO_FORMULAS = ' class="tex2jax_ignore"'  # for MathJax, which formgrader has
 SPAN = re.compile(r"[1-9]\d?")  # rows or columns of a table
 ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors
@@ -202,7 +203,8 @@ def _cached(context: Context, source: str, render: Callable[[], str]) -> str:
 
 def _contained(context: Context, markup: str, attributes: str = "") -> str:
     require_bounds(markup)
-    return f"{CONTAINER.format(attributes)}{leave_out_pictures(clean_html(markup), budget_of(context))}</div>"
+    shown = leave_out_pictures(clean_html(markup), budget_of(context))
+    return CONTAINER.format(attributes, shown)
 
 
 class _TexAsCode(IPythonRenderer):
