@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from attention_lib.grading.intake.bindings import parse_cell
 
+LONG_LINE = 20  # characters; a part of a lesson's line that is as long is the lesson's
 # So many words in a row, or a dozen letters of a script that puts no spaces between words. Of code
 # more are asked for, in a line: there a short comment is about the code.
 _ROW = r"\b(?:[^\W\d_]++[%s,;:.'’\"()-]++){%d}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
 _SENTENCE = re.compile(_ROW % (r"\s", 5))
 _SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 7))
+_TEXT_MAGIC = re.compile(r"\s*%%(markdown|html|latex)\b", re.IGNORECASE)
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
@@ -49,12 +51,14 @@ def own_words(text: str, kind: str, given: Iterable[str] = ()) -> str:
     otherwise only whole sentences.
     """
     known = "\n".join(given)
+    known_lines = {_bare(line) for line in known.splitlines()}
     sentences_only = kind == "code" and not _is_text_only(text)
     if sentences_only and not _SENTENCE_IN_CODE.search(text):
         return ""
     parts = _remarks(text) if sentences_only else [text]
     lines = (line for part in parts for line in part.splitlines())
-    own = "\n".join(line for line in lines if _bare(line) not in known)
+    bare = filter(lambda line: line not in known_lines, map(_bare, lines))
+    own = "\n".join(line for line in bare if len(line) < LONG_LINE or line not in known)
     return own if has_words(own) and (not sentences_only or _SENTENCE_IN_CODE.search(own)) else ""
 
 
@@ -63,13 +67,18 @@ def _bare(line: str) -> str:
 
 
 def _is_text_only(code: str) -> bool:
-    """Tell whether a cell of code holds comments and texts alone."""
+    """Tell whether a cell of code holds comments and texts alone, which it may print or name."""
     tree = parse_cell(code)
-    return tree is not None and all(map(_is_text, tree.body))
+    return bool(_TEXT_MAGIC.match(code)) or (tree is not None and all(map(_is_text, tree.body)))
 
 
 def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(), args=[ast.Constant(value=str())])):
+            return True  # print("..."), Markdown("...")
+        case ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Constant(value=str())):
+            return True
+    return False
 
 
 def _remarks(code: str) -> Iterator[str]:
