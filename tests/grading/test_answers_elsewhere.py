@@ -378,7 +378,11 @@ STUDENTS = {
             "answered in a cell below normalize_by_sum",
         ),
         "helper_below": (helper_below, ALL, ""),
-        "second_try_below": (second_try_below, ALL, ""),
+        "second_try_below": (
+            second_try_below,
+            ALL,
+            "softmax right as defined again below its check",
+        ),
         "plays_below": (plays_below, ALL, ""),
         "split": (split, ALL, "softmax: answered in a cell below softmax"),
         "split_with_copied_settings": (split_with_copied_settings, ALL, ""),

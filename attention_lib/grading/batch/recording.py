@@ -151,6 +151,11 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
         for verdict in verdicts
         if verdict.get("ours")
     ]
+    remarks += [
+        f"{verdict['exercise']} right as defined again below its check"
+        for verdict in verdicts
+        if verdict.get("below")
+    ]
     left = [
         note.rstrip(".")
         for note in prepared.notes

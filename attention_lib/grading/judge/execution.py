@@ -254,7 +254,10 @@ def _check_again(
         again.add(cell.id)
         outputs = _check(str(checked_exercise(cell)), notebook, session, task, ran)
         ran.stops.extend(output["evalue"] for output in outputs if _is_a_stop(output))
-        if not _is_wrong(outputs) or not _is_attempted(cell, ran):
+        attempted = _is_attempted(cell, ran)
+        if attempted and not _is_wrong(outputs):
+            outputs[0]["metadata"]["attention_lib"]["below"] = True
+        if not attempted or not _is_wrong(outputs):
             ran.outputs[cell.id] = json.loads(_as_text(outputs))
 
 
