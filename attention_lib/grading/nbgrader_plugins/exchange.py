@@ -252,15 +252,17 @@ def own_records(
 ) -> tuple[dict[str, list[Record]], dict[str, str]]:
     """Find the folders of a lesson in the exchange that are those of the students whom they name.
 
-    A folder is a student's if the account of the student's name owns it. Where one account owns all
-    folders, owners say nothing: there is no hub, or all its servers run as one account.
+    A folder is a student's if the account of the student's name owns it, or if there is none of that name
+    and it is the instructor's own. Where one account owns all hand-ins, owners say nothing: there is no
+    hub, or all its servers run as one account.
 
     Return them by student, and by student named why another one was passed over.
     """
     inbound = Path(collect.root, course.course_id, "inbound")
     found = _look_at(inbound)
     owners = {name: one.st_uid for name, one in found.items() if stat.S_ISDIR(one.st_mode)}
-    anyone = not collect.check_owner or _one_for_all(set(owners.values()), course)
+    hand_ins = {owner for name, owner in owners.items() if name.count("+") > 1}
+    anyone = not collect.check_owner or _one_for_all(hand_ins, course)
     account = functools.cache(_account)
     own: dict[str, list[Record]] = {}
     not_taken: dict[str, str] = {}
@@ -271,8 +273,10 @@ def own_records(
         if student.startswith(".") or Course.problem_with_name(student):
             continue
         for record in records:
-            owner = account(owners.get(record.folder.name))
-            if anyone or owner == student:
+            number = owners.get(record.folder.name)
+            owner = account(number)
+            is_ours = number == os.geteuid() and not _has_account(student)
+            if anyone or owner == student or is_ours:
                 own.setdefault(student, []).append(record)
             else:
                 not_taken[student] = f"a folder of this name in the exchange belongs to {owner}"
@@ -313,6 +317,14 @@ def _account(user: int | None) -> str:
         return pwd.getpwuid(user).pw_name if user is not None else "nobody any more"
     except (KeyError, OverflowError):
         return f"account {user}, which has no name here"
+
+
+def _has_account(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def has_inbound(course: CourseDirectory) -> bool:

@@ -198,6 +198,23 @@ def test_where_another_account_owns_all_the_names_count(hub):
     assert hub.collect() == {"news": "news", "games": "games"}
 
 
+def test_folders_of_other_accounts_do_not_stop_an_exchange_of_one_account(hub):
+    """Neither what no student handed in, nor what one did who can take another account."""
+    for folder in hub.inbound.iterdir():
+        hub.give(folder, OF_NOBODY)
+    (hub.inbound / "lost+found").mkdir()
+    hub.put("news", owner=OF_NOBODY)
+    assert hub.collect() == {"news": "news"}
+
+    for folder in hub.inbound.iterdir():
+        hub.give(folder, os.geteuid())
+    names = ["without-account-1", "without-account-2"]
+    for name in names:
+        hub.put(name, owner=os.geteuid())
+    hub.put(names[0], owner=OF_NOBODY, hours_ago=-0.01, text="forged")
+    assert hub.collect() == {"news": "news", **{name: name for name in names}}
+
+
 def test_owners_need_not_be_checked(hub):
     hub.put("news", owner=OF_NOBODY)
     assert hub.collect() == {}
