@@ -29,6 +29,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(2)
     yield Case(5)
     yield Case(int(rng.integers(6, 13)))
+    for length in rng.permutation(np.arange(13, 64))[:2]:
+        yield Case(int(length))
 
 
 MISTAKES = known_mistakes(

@@ -36,6 +36,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(length, int(rng.integers(2, length - 1)))
     yield Case(length + 3, int(rng.integers(2, length - 1)))
     yield Case(length, length + int(rng.integers(1, 9)))
+    yield Case(int(rng.integers(16, 40)), int(rng.integers(2, 5)))
+    yield Case(int(rng.integers(16, 40)), int(rng.integers(5, 16)))
 
 
 def from_index(length: int, first: NDArray) -> NDArray:

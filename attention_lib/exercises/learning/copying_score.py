@@ -44,6 +44,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield drawn(rng, 9, 7, 4, copying=1.0)
     yield drawn(rng, 30, 16, 9, copying=2.0)
     yield drawn(rng, 14, 6, 8, copying=-2.0)
+    yield drawn(rng, 21, 8, 5, copying=0.3)
+    yield drawn(rng, 26, 6, 4, copying=0.2)
     yield Case(*(a.astype(np.float32) for a in drawn(rng, 10, 5, 4, copying=1.0).args))
     yield Case(*drawn(rng, 1, 3, 2).args)
 
