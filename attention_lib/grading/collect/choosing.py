@@ -33,6 +33,7 @@ NOTEBOOK, ZIP = ".ipynb", ".zip"
 ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, the best first
 COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE)
 COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
+MINUTES_APART = 2  # where they are less, two files may have the time at which they were packed
 LONGEST_NAME = 80  # characters of a file's name in a sentence
 DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
@@ -41,7 +42,7 @@ Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 
 @dataclass(frozen=True)
 class Contents:
-    """What a student handed in: one notebook, and files beside it by path."""
+    """What a student handed in: one notebook, and files next to it by path."""
 
     name: str  # of the notebook, as the student has it
     notebook: bytes
@@ -62,7 +63,7 @@ class Kind:
 
 
 def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
-    """Choose the notebook, and the plain files beside and below it.
+    """Choose the notebook, and the plain files next to it and below.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
     if not kinds:
         raise NotCollected(f"there is no notebook in it{_but(files)}")
     chosen = _newest(files, kinds, lesson)
-    taken, left_out = _beside(files, kinds.keys(), chosen, lesson)
+    taken, left_out = _files_with(files, kinds.keys(), chosen, lesson)
     others = sorted(set(files.contents) - {chosen, *taken.values()} - left_out.keys())
     named = [*others, *_odd(left_out | files.left_out)]
     return Contents(
@@ -219,10 +220,11 @@ def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
     if best != ANSWERED:  # only names can say more
         paths = [path for path in paths if _name(path) == lesson] or paths
     paths = _without_copies(files, paths, lesson)
-    order = {path: files.order[path] for path in paths if path in files.order}
-    is_ordered = len(order) == len(paths) and list(order.values()).count(max(order.values())) == 1
     if len(paths) == 1:
         return paths[0]
+    *_, before, last = sorted(files.order.get(path, 0) for path in paths)
+    apart = 1 if files.is_numbered else MINUTES_APART
+    is_ordered = all(path in files.order for path in paths) and last - before >= apart
     if is_ordered and (best == ANSWERED or len({_name(path) for path in paths}) == 1):
         return max(paths, key=files.order.__getitem__)
     shown = ", ".join(sorted(paths)[: limits.FILES_NAMED_PER_NOTE])
@@ -268,10 +270,10 @@ def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) 
     return remarks
 
 
-def _beside(
+def _files_with(
     files: Files, notebooks: Collection[str], chosen: str, lesson: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the paths of the files that are taken, by their path beside the notebook.
+    """Return the paths of the files that are taken, by their path from the notebook on.
 
     And, by path, why others that could be taken are not.
     """
@@ -289,7 +291,7 @@ def _beside(
         if len(parents) > limits.FOLDER_DEPTH + 1:
             left_out[path] = "its folders are nested too deeply"
         elif names[same_name(inner)] > 1:
-            left_out[path] = "its name and another differ in capitals alone"
+            left_out[path] = "its name and another differ only in capitals"
         elif any(same_name(str(parent)) in names for parent in parents):
             left_out[path] = "its name is that of a file and of a folder"
     return {inner: path for inner, path in plain.items() if path not in left_out}, left_out

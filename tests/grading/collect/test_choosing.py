@@ -142,6 +142,15 @@ def test_where_nothing_says_which_is_newer_the_instructor_is_asked(course, expor
     assert f"2 notebooks ({LESSON} (1).ipynb, {LESSON}.ipynb)" in result.refused[0]
 
 
+def test_times_within_a_minute_may_be_those_of_packing_and_say_nothing(course):
+    times = ((2026, 1, 1, 12, 0, 59), (2026, 1, 1, 12, 1, 1))
+    names = (f"{MOODLE}/{LESSON}.ipynb", f"{MOODLE}/{LESSON} (1).ipynb")
+    files = [zipfile.ZipInfo(name, time) for name, time in zip(names, times, strict=True)]
+    path = course.root / "export.zip"
+    path.write_bytes(zipped((files[0], ONE), (files[1], TWO)))
+    assert "nothing says which counts" in collect_export(course, LESSON, path).refused[0]
+
+
 def test_two_of_the_same_content_are_one(course, export):
     result = export((f"{MOODLE}/{LESSON}.ipynb", ONE), (f"{MOODLE}/{LESSON} (1).ipynb", ONE))
     assert taken(course) == ONE
