@@ -21,6 +21,7 @@ from attention_lib.grading.classroom.changed_cells import change_cells
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.gradebook import prepare_to_write
 from attention_lib.grading.lesson.markdown import read_lesson
+from attention_lib.grading.terminal import shown_name
 
 
 def release(
@@ -150,7 +151,7 @@ class Changes:
     def above(self) -> list[str]:
         """The marks given by hand that are above new points."""
         return [
-            f"{student} has {mark:g} in {name.removeprefix('check_')}"
+            f"{shown_name(student)} has {mark:g} in {name.removeprefix('check_')}"
             for name, student, mark in self.by_hand
             if name in self.after and mark > self.after[name] != self.before.get(name)
         ]
@@ -159,7 +160,7 @@ class Changes:
     def lost(self) -> list[str]:
         """The marks given by hand for exercises that have been removed."""
         return [
-            f"{student}'s {mark:g} in {name.removeprefix('check_')}"
+            f"{shown_name(student)}'s {mark:g} in {name.removeprefix('check_')}"
             for name, student, mark in self.by_hand
             if name not in self.after
         ]

@@ -28,7 +28,7 @@ from attention_lib.grading.classroom.roster import Student, class_list
 from attention_lib.grading.intake.submission import problem_of
 from attention_lib.grading.report.findings import points_of_lesson
 from attention_lib.grading.spreadsheet import as_text_cell
-from attention_lib.grading.terminal import printable
+from attention_lib.grading.terminal import printable, shown_name
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
@@ -75,7 +75,7 @@ def read_grades(
     }
     totals = {lesson: by_student for lesson, by_student in totals.items() if by_student}
     refused = [
-        f"{name} has no grade for {lesson}: what was handed in was not collected, since {why}."
+        f"{shown_name(name)} has no grade for {lesson}: what was handed in was not collected, since {why}."
         for lesson, by_student in totals.items()
         for name, why in course.not_collected(lesson).items()
         if name not in by_student
@@ -106,7 +106,7 @@ def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> 
                 continue
             if problem:
                 why = f"since the hand-in could not be graded: {problem}"
-                sentences.append(f"{name} has 0 for {lesson}, {why}.")
+                sentences.append(f"{shown_name(name)} has 0 for {lesson}, {why}.")
     return sentences
 
 
@@ -212,10 +212,11 @@ class LmsExportPlugin(ExportPlugin):
 def _without_grade(course: Course, grades: Grades) -> list[str]:
     """Return a sentence about each grade that no student of the class has yet."""
     strangers = [
-        f"{name} is left out: not in {course.shown(course.roster)}." for name in grades.strangers
+        f"{shown_name(name)} is left out: not in {course.shown(course.roster)}."
+        for name in grades.strangers
     ]
     waiting = [
-        f"{lesson}: open for {', '.join(names)}, until every answer is marked by hand."
+        f"{lesson}: open for {', '.join(map(shown_name, names))}, until every answer is marked by hand."
         for lesson, totals in grades.totals.items()
         if (names := [name for name, total in totals.items() if total is None])
     ]
