@@ -6,6 +6,7 @@ Each function explains one kind of error, and returns an empty string for all ot
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import types
 from typing import Any
@@ -128,6 +129,48 @@ def of_fractions(error: BaseException, line: FailingLine) -> str:
     return ""
 
 
+MODULES = {"np": "numpy as np", "math": "math", "torch": "torch", "plt": "matplotlib.pyplot as plt"}
+
+
+def shadowed(error: BaseException, line: FailingLine) -> str:
+    """Explain a built-in function, or a module, whose name has been given to something else."""
+    if not isinstance(error, TypeError | AttributeError):
+        return ""
+    called = line.node.func if isinstance(line.node, ast.Call) else None
+    for node in ast.walk(line.node):
+        if not isinstance(node, ast.Name):
+            continue
+        name, here = node.id, node.id in line.frame.f_locals
+        value = line.value(node)
+        what = _what_hides(value)
+        if name in MODULES and not isinstance(value, types.ModuleType) and what:
+            again = "" if here else f" and run `import {MODULES[name]}` again"
+            return f"`{name}` is {what} and no longer the module: give that another name{again}."
+        if not hasattr(builtins, name) or callable(value) or not what:
+            continue
+        if here and node is called:
+            return (
+                f"`{name}` is {what} in this function, and hides Python's own {name}: give it "
+                "another name."
+            )
+        if not here and isinstance(error, TypeError):
+            return (
+                f"`{name}` is {what} and no longer Python's own {name}, since a cell gave it that "
+                f"name: write another name there, then run `del {name}` once and that cell again."
+            )
+    return ""
+
+
+def _what_hides(value: Any) -> str:
+    """Name the kind of a value that hides a function; empty if it is not known."""
+    if value is UNKNOWN or isinstance(value, types.ModuleType):
+        return ""
+    shape = shape_of(value)
+    if shape is not None:
+        return "an array" if shape else "a number"
+    return f"a {type(value).__name__}"
+
+
 def uncalled(error: BaseException, line: FailingLine) -> str:
     """Explain a function used as a value, or a value called as a function."""
     for node in _parts(line.node):
@@ -209,6 +252,7 @@ def _parts(node: ast.AST, deep: bool = False) -> list[ast.expr]:
 
 EXPLAINERS = (
     letters,
+    shadowed,
     foreign_words,
     of_fractions,
     uncalled,

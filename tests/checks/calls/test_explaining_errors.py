@@ -1,5 +1,6 @@
 """Errors are explained by the names, shapes and values in the learner's own line."""
 
+import linecache
 import math
 import re
 
@@ -337,3 +338,53 @@ def test_matrix_of_another_width_is_not_said_to_meet_a_head():
     said = explanation(_one_head_meets_the_full_width, np.ones((3, 4)), np.ones((5, 4)), 2)
     assert "these must be equal" in said
     assert "full width" not in said
+
+
+def _in_a_notebook(line, body):
+    """Define a function in a notebook, in which another cell has run a line before."""
+    source = f"def answer(x):\n    {body}\n"
+    file = f"<cell {line} {body}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace = {"__name__": "__main__", "np": np}
+    exec(line, namespace)
+    exec(compile(source, file, "exec"), namespace)
+    return namespace["answer"]
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "said"),
+    [
+        ("sum = 3", "return x / sum(x)", "`sum` is a number and no longer Python's own sum"),
+        ("max = np.ones(3)", "return max(x.shape)", "`max` is an array and no longer Python's own"),
+        ("range = [1]", "return [i for i in range(3)]", "`range` is a list and no longer Python's"),
+        (
+            "abs = -1",
+            "return list(map(abs, x))",
+            "`abs` is a number and no longer Python's own abs",
+        ),
+        ("float = 3.0", "return x.astype(float)", "then run `del float` once and that cell again."),
+        (
+            "int = 3",
+            "return isinstance(x, int)",
+            "`int` is a number and no longer Python's own int",
+        ),
+        (
+            "np = 3",
+            "return np.exp(x)",
+            "`np` is a number and no longer the module: give that anothe",
+        ),
+        (
+            "",
+            "len = x.size; return len(x)",
+            "`len` is a number in this function, and hides Python's",
+        ),
+        ("", "np = x; return np.exp(x)", "`np` is an array and no longer the module: give that"),
+    ],
+)
+def test_a_name_of_pythons_or_a_module_that_holds_something_else_is_named(line, body, said):
+    assert said in explanation(_in_a_notebook(line, body), ROWS)
+
+
+@pytest.mark.parametrize("body", ["max = x.max(); return x - (max, 'a')", "sum = 1; return x['a']"])
+def test_a_variable_with_the_name_of_a_built_in_is_not_blamed_for_other_errors(body):
+    assert "Python's own" not in explanation(_in_a_notebook("", body), ROWS)
