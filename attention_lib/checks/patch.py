@@ -30,7 +30,7 @@ BAR = r"(?<!\s)\|(?!\s)"  # between choices; Python's own | has spaces around it
 CHOICES = re.compile(rf"\{{([^{{}}]*{BAR}[^{{}}]*)\}}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Patch:
     """An answer with parts of its text replaced, compiled when it is first called.
 
@@ -100,6 +100,10 @@ class Patch:
             if source.is_packed:  # the text must not stay where tracebacks find it
                 del linecache.cache[name]
         return names[self.answer.__name__]
+
+    def __repr__(self) -> str:
+        """Return the mistake's id alone: in a class's edition nothing prints an answer."""
+        return f"<Patch {self.mistake}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

@@ -91,6 +91,10 @@ def test_patches_of_other_answers_do_not_compose():
     assert patch.with_(_patch("np.sum => np.max")) is None
 
 
+def test_patch_is_shown_by_its_mistake_alone():
+    assert repr(_patch("np.sum => np.max")) == "<Patch some-id>"
+
+
 def test_traceback_shows_the_line_of_a_patch():
     with pytest.raises(TypeError) as caught:
         _patch("np.sum(exponentials, axis=axis) => len(3)")(np.zeros(2))
