@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
 
@@ -29,14 +29,9 @@ def plain_softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
     return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total != 0)
 
 
-def shifted_softmax(scores: NDArray, shift: ArrayLike, axis: int | None = -1) -> NDArray:
-    """Compute softmax after subtracting `shift`, which need not be the maximum of each row."""
-    return plain_softmax(scores - shift, axis)
-
-
 def softmax_with_one_maximum(scores: NDArray, axis: int | None = -1) -> NDArray:
     """Subtract the maximum of the whole array: a row far below it underflows to 0/0."""
-    return shifted_softmax(scores, scores.max(), axis)
+    return plain_softmax(scores - scores.max(), axis)
 
 
 def softmax_with_epsilon(scores: NDArray, epsilon: float, axis: int = -1) -> NDArray:
@@ -46,24 +41,9 @@ def softmax_with_epsilon(scores: NDArray, epsilon: float, axis: int = -1) -> NDA
     return divided_by_sum(exponentials, axis, epsilon)
 
 
-def clipped_softmax(scores: NDArray, limit: float, axis: int = -1) -> NDArray:
-    """Compute softmax of scores held between `-limit` and `limit`, in place of a maximum."""
-    return plain_softmax(np.clip(scores, -limit, limit), axis)
-
-
-def hard_softmax(scores: NDArray, axis: int = -1) -> NDArray:
-    """Give all the weight of a row to its largest score; equal ones share it."""
-    return divided_by_sum((scores == scores.max(axis=axis, keepdims=True)).astype(float), axis)
-
-
 def filled(scores: NDArray, mask: NDArray, fill: float) -> NDArray:
     """Put `fill` in place of every forbidden score, in floating point."""
     return np.where(mask, scores, np.array(fill, np.result_type(scores, np.float32)))
-
-
-def in_rows_of_memory(answer: Answer) -> Answer:
-    """Take rows as they lie in memory, whatever the axis."""
-    return lambda x, axis=-1: answer(x.reshape(-1, x.shape[axis])).reshape(x.shape)
 
 
 def cut_to_integers(answer: Answer) -> Answer:
