@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.softmax import cut_to_integers
 
 HINTS = (
     "The mean of each row is scores.mean(axis=axis). What shape has it, beside that of scores?",
@@ -42,21 +41,28 @@ def magnitude(scores: NDArray, axis: int = -1) -> NDArray:
     return np.abs(scores) + np.abs(scores).mean(axis=axis, keepdims=True)
 
 
-# "id: sentence", and below it the functions that make the mistake. The first mistake that gives a
-# learner's numbers on every case is named: the more exact ones first.
+def plain(scores, axis=-1):  # a right answer as a learner writes it, one step a line
+    means = scores.mean(axis=axis, keepdims=True)
+    result = scores - means
+    return result
+
+
+# "id: sentence", and below it what makes the mistake: patches of the plain answer, "old => new". The
+# first mistake that gives a learner's numbers on every case is named: the more exact ones first.
 MISTAKES = known_mistakes(
+    plain,
     "one-mean: You subtract the mean of the whole array: every row has its own, along axis.",
-    lambda scores, axis=-1: scores - scores.mean(),
+    "(axis=axis, keepdims=True) => ()",
     "last-axis-only: You always take the last axis: use the axis you are given.",
-    lambda scores, axis=-1: centered(scores, -1),
+    "axis=axis => axis=-1",
     "keepdims-missing: The means have lost their axis, so they do not line up with the rows: use "
     "keepdims=True.",
-    lambda scores, axis=-1: scores - scores.mean(axis=axis),
+    ", keepdims=True => ",
     "sum-subtracted: You subtract the sum of the row: subtract its mean.",
-    lambda scores, axis=-1: scores - scores.sum(axis=axis, keepdims=True),
+    "mean( => sum(",
     "cut-to-integers: For integer scores the result is cut to whole numbers: an array of "
     "integers holds no others. Make a float array.",
-    cut_to_integers(centered),
+    "return result => return result.astype(scores.dtype)",
 )
 
 EXERCISE = Exercise(
