@@ -19,6 +19,7 @@ from attention_lib.grading.inside.outputs import PICTURE_TYPES
 from attention_lib.grading.pages.budget import Budget, TooRich, budget_in
 
 FORMATS = ("PNG", "JPEG", "GIF")
+NOT_KNOWN = "It is not a PNG, JPEG or GIF that can be read."
 SHORTEST = 24  # bytes: what is shorter ends before its size, and a browser draws nothing
 NOT_READ = (  # what Pillow raises for damaged files
     OSError, ValueError, TypeError, IndexError, SyntaxError, struct.error,
@@ -40,8 +41,10 @@ class LeaveOutPictures(Preprocessor):
         budget = budget_in(resources)
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            for kind in [kind for kind in PICTURE_TYPES if kind in data]:
+            for kind in [kind for kind in data if kind.startswith("image/")]:
                 try:
+                    if kind not in PICTURE_TYPES:
+                        raise TooRich(NOT_KNOWN)
                     with budget.piece():
                         draw(budget, data[kind])
                 except TooRich as why:
@@ -69,7 +72,7 @@ def draw(budget: Budget, text: str) -> None:
     try:
         content = base64.b64decode(text + "==")
     except ValueError:
-        raise TooRich("It cannot be read.") from None
+        raise TooRich(NOT_KNOWN) from None
     if len(content) >= SHORTEST:
         budget.draw(*measure(content))
 
@@ -82,7 +85,7 @@ def measure(content: bytes) -> tuple[int, int]:
     Raises
     ------
     TooRich
-        If it is no PNG, JPEG or GIF.
+        If it is not a PNG, JPEG or GIF.
     """
     try:
         with warnings.catch_warnings():
@@ -93,4 +96,4 @@ def measure(content: bytes) -> tuple[int, int]:
     except Image.DecompressionBombError:
         return sys.maxsize, 1
     except NOT_READ:
-        raise TooRich("It cannot be read.") from None
+        raise TooRich(NOT_KNOWN) from None

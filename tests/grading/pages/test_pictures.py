@@ -148,6 +148,17 @@ def test_picture_whose_address_is_written_otherwise_is_not_shown(show, address):
     assert [picture for picture in show(cell)[0] if picture.get("src")] == []
 
 
+SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' height='9'/></svg>"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_drawing_that_may_repeat_itself_is_not_shown(show, way):
+    data = SVG if way == "output" else base64.b64encode(SVG.encode()).decode()
+    pictures, text = show(WAYS[way]("image/svg+xml", data))
+    assert not [picture for picture in pictures if picture.get("src")]
+    assert way != "output" or "It is not a PNG, JPEG or GIF" in text
+
+
 def test_address_in_a_text_stays_a_text(show):
     address = f"data:image/png;base64,{SMALL}"
     pictures, text = show(new_markdown_cell(f"I tried `{address}`."))
