@@ -3,6 +3,7 @@
 import json
 import os
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import ClassVar
 from unittest.mock import Mock
 
@@ -16,6 +17,7 @@ from attention_lib.grading import watch
 from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result
+from attention_lib.grading.judge.execution import run_notebook
 from tests.grading.sample_class import LESSONS, ROOT, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
@@ -44,7 +46,7 @@ class HeldWorkers(Workers):
     seeds: ClassVar[list[int]] = []
 
     @property
-    def room(self):
+    def free(self):
         return 3 - len(self._running)
 
     def _submit(self, call):
@@ -99,6 +101,56 @@ def test_nobody_waits_for_a_sleeper_and_who_hands_in_meanwhile_is_graded(tmp_pat
     }
     _, *seeds = HeldWorkers.seeds  # but for the model answers
     assert len(set(seeds)) == len(seeds) == 6
+
+
+class OneWorker(Workers):
+    """A worker for whom a second call may wait; the calls are made when the first reply is awaited."""
+
+    order: ClassVar[list[str]] = []
+
+    def __init__(self, jobs):
+        super().__init__(1)
+
+    def _submit(self, call):
+        self.order.append(call.function.__name__)
+        self._jobs = 0
+        future = super()._submit(call)
+        self._jobs = 1
+        return future
+
+
+def test_page_does_not_wait_behind_the_next_run(tmp_path, monkeypatch):
+    room = Classroom(make_lean_course(tmp_path, LESSON), LESSON)
+    for student in ("ada", "bo"):
+        room.hand_in(student, room.blank())
+    monkeypatch.setattr("attention_lib.grading.grade.Workers", OneWorker)
+    watch.look(room.course, LESSON, 0, {})
+    assert OneWorker.order[1:] == ["run_notebook", "write_page"] * 2
+
+
+def test_who_lost_marks_to_time_is_run_again_while_another_sleeps(tmp_path, monkeypatch):
+    room = Classroom(make_lean_course(tmp_path, LESSON), LESSON)
+    notebook = room.key()
+    notebook.cells.append(new_markdown_cell("This is the sleeper."))
+    room.hand_in("a_sleeper", notebook)
+    room.hand_in("bo", room.key())
+    told, runs = [], []
+
+    def run_slowly(task):
+        runs.append(task)
+        ran = run_notebook(task)
+        return replace(ran, waited=len(runs) == 1)
+
+    def tell(_, __, result):
+        told.append((result.student, len(runs)))
+        if result.student == "bo":
+            HeldWorkers.wake()
+
+    monkeypatch.setattr("attention_lib.grading.batch.batch.run_notebook", run_slowly)
+    monkeypatch.setattr("attention_lib.grading.grade.Workers", HeldWorkers)
+    monkeypatch.setattr(watch, "_print", tell)
+    watch.look(room.course, LESSON, 0, {})
+    assert told == [("bo", 2), ("a_sleeper", 3)]
 
 
 def test_a_problem_is_said_once_and_looking_goes_on(monkeypatch, capsys):

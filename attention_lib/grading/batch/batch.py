@@ -133,6 +133,7 @@ class _Run:
     graded: set[str] = field(default_factory=set)  # in this batch
     # Submissions that lost marks to time.
     to_run_alone: deque[tuple[PreparedWork, Ran]] = field(default_factory=deque)
+    runs_again: bool = False  # one of these
     seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # that are left
 
     def add(self, plan: Plan) -> None:
@@ -146,14 +147,22 @@ class _Run:
     def finish(self) -> None:
         """Hand out calls while there is room, and wait until every one has been answered."""
         while self.to_grade or self.to_show or self.to_run_alone or not self.workers.idle:
-            while self.workers.room > 0 and (self.to_grade or self.to_show):
+            while self._has_room() and (self.to_grade or self.to_show):
                 self._hand_out_next()
-            if self.to_run_alone and self.workers.idle:
+            if self.to_run_alone and self._may_run_again():
                 self._run_alone(*self.to_run_alone.popleft())
             self.workers.wait(seconds=1.0)
             if self.watch:
                 self._add_arrivals(self.watch.arrivals())
             self.progress.show()
+
+    def _has_room(self) -> bool:
+        """Tell whether to hand out more; a page that is told at once does not wait behind runs."""
+        return (self.workers.free if self.watch else self.workers.room) > 0
+
+    def _may_run_again(self) -> bool:
+        """Tell whether nothing else runs; where more and more comes in, whether a worker is free."""
+        return self.workers.idle or bool(self.watch and not self.runs_again and self._has_room())
 
     def _hand_out_next(self) -> None:
         """Hand out work, and then pages; for who is told at once, pages come first."""
@@ -195,11 +204,13 @@ class _Run:
         begun = time.monotonic()
 
         def then(reply: Reply) -> None:
+            self.runs_again = False
             self.seconds_alone -= time.monotonic() - begun
             self._receive_run(work, reply, before=ran)
 
         share = self.seconds_alone / (1 + len(self.to_run_alone))  # who sleeps takes nobody else's
         task = dataclasses.replace(self._task(work), seconds=min(limits.ALONE_RUN_SECONDS, share))
+        self.runs_again = True
         self.workers.ask(Call(run_notebook, (task,), then))
 
     def _receive_run(self, work: PreparedWork, reply: Reply, before: Ran | None = None) -> None:

@@ -73,6 +73,11 @@ class Workers:
         return (CALLS_PER_WORKER * self._jobs or 1) - len(self._running)
 
     @property
+    def free(self) -> int:
+        """How many more calls would find a worker at once."""
+        return (self._jobs or 1) - len(self._running)
+
+    @property
     def idle(self) -> bool:
         """Whether every call has had its reply."""
         return not self._running
