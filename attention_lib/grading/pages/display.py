@@ -64,6 +64,7 @@ CONTAINER = """\
 <div{} style="max-height:20000px;overflow:auto"><div style="contain:paint;overflow:auto">{}</div></div>"""
 NO_FORMULAS = ' class="tex2jax_ignore"'  # for MathJax, which formgrader has
 SPAN = re.compile(r"[1-9]\d?")  # rows or columns of a table
+REORDERS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # the letters of a line
 ESCAPE = re.compile(r"\x1b(?!\[[0-9;]{0,30}m)")  # but for colors
 
 logger = logging.getLogger(__name__)
@@ -132,7 +133,8 @@ def markdown2html_without_math(context: Context, source: str) -> Shown:
 def highlight_code(
     context: Context, source: str, language: str | None = None, metadata: Any = None
 ) -> Shown:
-    """Show code in color, as nbconvert does."""
+    """Show code in color, as nbconvert does, in the order in which Python reads it."""
+    source = REORDERS.sub(lambda match: f"\\u{ord(match[0]):x}", source)
     if len(source) > 20_000:
         return _as_code(source)
 

@@ -153,6 +153,14 @@ def test_elements_of_all_outputs_of_a_page_are_bounded(show, monkeypatch):
     assert "It has more parts than are shown. It is shown as plain text." in page
 
 
+@pytest.mark.parametrize("after", ["", "\nx = 1" * 5_000])
+def test_code_is_shown_in_the_order_in_which_python_reads_it(show, after):
+    shown = BeautifulSoup(
+        show(new_code_cell(f"a = 'ad\u202emin\u2066' # \u05d3{after}")), "html.parser"
+    )
+    assert "a = 'ad\\u202emin\\u2066' # \u05d3" in shown.text
+
+
 def test_long_code_is_shown_without_color(show):
     page = show(new_code_cell("a = b + 1\n" * 10_000))
     assert page.count("<span") < 1_000
