@@ -22,6 +22,7 @@ from attention_lib.checks.panel import (
     present,
     with_code,
 )
+from attention_lib.checks.restoring import restored
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
@@ -68,7 +69,8 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
         return
     if seed is None:
         seed = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
-    report = judge(exercise, answer, seed)
+    with restored():
+        report = judge(exercise, answer, seed)
     damage = ""
     if report.outcome != "unattempted":
         damage = record.note(record.Check(name, report.outcome == "right", report.mistake))

@@ -1,0 +1,42 @@
+"""Restore the state of this process that an interrupt kept a check's own calls from restoring."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import tracemalloc
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+@contextlib.contextmanager
+def restored() -> Iterator[None]:
+    """Restore what calls and measurements change, whatever ends the body.
+
+    They restore it themselves. But Ctrl-C may come at the first line of what does so, and then
+    NumPy's warnings stayed off, or the time limit's handler in place.
+    """
+    numpy: Any = np  # else mypy objects to replacing a module's attributes
+    replaced = numpy.errstate, numpy.einsum
+    hooks, streams = (sys.gettrace(), sys.getprofile()), (sys.stdout, sys.stderr)
+    is_tracing = tracemalloc.is_tracing()
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "setitimer") and is_main else None
+    with warnings.catch_warnings(), np.errstate():
+        try:
+            yield
+        finally:
+            if handler is not None:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, handler)
+            sys.settrace(hooks[0])
+            sys.setprofile(hooks[1])
+            sys.stdout, sys.stderr = streams
+            numpy.errstate, numpy.einsum = replaced
+            if tracemalloc.is_tracing() and not is_tracing:
+                tracemalloc.stop()
