@@ -16,7 +16,6 @@ from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
-from attention_lib.checks.source.first_axis import loop_over_first_axis
 from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
 from attention_lib.checks.source.patterns import read
 from attention_lib.checks.table import Cover, Table
@@ -362,7 +361,7 @@ def where_it_arises(attempt: Attempt) -> Report | None:
     advice, first = _origin_in(attempt, attempt.comparisons), _first_failing(attempt)
     if not advice or first is None:
         return None
-    other = loop_over_one_axis(attempt) or lines_of_the_source(attempt)
+    other = lines_of_the_source(attempt)
     if other and other.edit and is_spoiled(first):
         return other  # the edit makes this result right, so NaN comes of what it mends
     if other:
@@ -374,12 +373,6 @@ def where_it_arises(attempt: Attempt) -> Report | None:
 
 def _origin_in(attempt: Attempt, comparisons: Sequence[Comparison]) -> str:
     return origin(attempt.exercise, attempt.answer, comparisons)
-
-
-def loop_over_one_axis(attempt: Attempt) -> Report | None:
-    """Name a loop over the first axis that is right for only one number of axes."""
-    advice = loop_over_first_axis(attempt.exercise, attempt.answer, attempt.comparisons)
-    return _with_advice(attempt, advice)
 
 
 def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) -> Report | None:
@@ -431,11 +424,10 @@ STEPS: tuple[Step, ...] = (
     known_in_most_calls,
     two_in_most_calls,
     where_it_arises,
-    loop_over_one_axis,
     where_it_is_wrong,
     lines_of_the_source,
 )
-OF_SOURCE = (edit_that_mends_all, loop_over_one_axis, lines_of_the_source)
+OF_SOURCE = (edit_that_mends_all, lines_of_the_source)
 OF_ALL_CALLS = (
     changed_call,
     changed_and_known,
