@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from attention_lib.checks.chance import leaves, share_a_size
+from attention_lib.checks.chance import leaves
 from attention_lib.checks.comparing import Comparison, in_own_dtype
-from attention_lib.checks.contrasts import contrast, contrast_of
+from attention_lib.checks.contrasts import contrast
 from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.result_faults import faults_of_result
@@ -293,60 +293,15 @@ def result_fault_and_known(attempt: Attempt) -> Report | None:
     return None
 
 
-# A part of the wrong calls
-
-
-def known_in_most_calls(attempt: Attempt) -> Report | None:
-    """Name the known mistake that explains most wrong calls, and say which."""
-    return _covered(attempt, attempt.table.most(attempt.table.known))
-
-
-def two_in_most_calls(attempt: Attempt) -> Report | None:
-    """Name two known mistakes of one answer that explain most wrong calls, and say which."""
-    return _covered(attempt, attempt.table.most(attempt.table.together))
-
-
 def _covered(attempt: Attempt, cover: Cover | None) -> Report | None:
-    """Report a cover: its sentences, and in which calls they hold."""
+    """Report a cover: its sentences, and a call in which they show."""
     if cover is None:
         return None
-    table, mistake = attempt.table, cover.hypothesis.mistake
-    sentence, shown = cover.hypothesis.sentences[0], cover.shown
-    count, others = len(table.wrong), [one for one in table.wrong if one not in shown]
-    in_calls = f"These are your numbers in {len(shown)} of the {count} wrong calls"
-    report = Report(attempt.exercise, "wrong", sentence, mistake=mistake.id if mistake else "")
-    if len(cover.hypothesis.sentences) > 1:
-        sentence = _both(*cover.hypothesis.sentences)
-    if others:
-        right = [one for one in attempt.comparisons if not one.failed]
-        words = contrast_of(attempt.exercise, [*shown, *others, *right], others)
-        arising = _origin_in(attempt, [*others, *shown, *right])
-        if not arising and len(cover.hypothesis.sentences) == 1:  # no third fault is looked for
-            arising = _rest_of(attempt, report, [*others, *right])
-        if sentence in arising:  # the other calls have both faults
-            sentence = f"{TOGETHER}{arising}"
-        elif arising and 2 * len(shown) > count:
-            sentence += f" Besides: {arising}"
-        elif words and 2 * len(shown) > count:
-            rest = f"the other {len(others)}" if len(others) > 1 else "the other"
-            sentence += f" {in_calls}; {rest}, {words}, may show another fault."
-        elif _may_be_chance(table, cover, others):
-            return None
-        else:
-            sentence += f" {in_calls}, the one below among them."
-    seen = next((one for one in shown if mistake and table.shows(mistake, one)), shown[0])
-    known = report.mistake if not others else ""
-    return dataclasses.replace(report, sentence=sentence, comparison=seen, mistake=known)
-
-
-def _may_be_chance(table: Table, cover: Cover, others: Sequence[Comparison]) -> bool:
-    """Tell whether a common size or a changed argument explains these calls as well."""
-    sentence = cover.hypothesis.sentences[0]
-    return share_a_size(table.exercise, cover.shown, others) or any(
-        all(table.explains(one, call) for call in cover.shown)
-        for one in table.changed
-        if not contradict(sentence, one.sentences[0])  # else both say the same
-    )
+    mistake, sentences = cover.hypothesis.mistake, cover.hypothesis.sentences
+    sentence = _both(*sentences) if len(sentences) > 1 else sentences[0]
+    shown = (one for one in cover.shown if mistake and attempt.table.shows(mistake, one))
+    seen, known = next(shown, cover.shown[0]), mistake.id if mistake else ""
+    return Report(attempt.exercise, "wrong", sentence, seen, mistake=known)
 
 
 def _both(first: str, second: str) -> str:
@@ -421,8 +376,6 @@ STEPS: tuple[Step, ...] = (
     two_in_one_answer,
     changed_and_known,
     result_fault_and_known,
-    known_in_most_calls,
-    two_in_most_calls,
     where_it_arises,
     where_it_is_wrong,
     lines_of_the_source,
@@ -431,8 +384,6 @@ OF_SOURCE = (edit_that_mends_all, lines_of_the_source)
 OF_ALL_CALLS = (
     changed_call,
     changed_and_known,
-    known_in_most_calls,
-    two_in_most_calls,
     where_it_is_wrong,
 )
 # Steps that need wrong numbers in the first failing call.

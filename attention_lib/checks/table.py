@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
-from attention_lib.checks.chance import has_different_axes, is_telling, leaves, numbers_in
+from attention_lib.checks.chance import is_telling, leaves
 from attention_lib.checks.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import (
@@ -29,15 +29,10 @@ from attention_lib.checks.hypotheses import (
     together,
 )
 
-FIRST_CALLS = 3  # wrong calls, of one of which a mistake must explain a result
-ENOUGH_NUMBERS = 4  # distinct numbers that show a mistake
-ENOUGH_OF_ARRAYS = 10  # the same for arrays
-ENOUGH_CALLS = 2  # calls whose axes differ in length
 ENOUGH_WITH_NAN = 4  # calls, if all wrong numbers are NaN
 PAIRS_SECONDS = 1.0  # for all pairs of mistakes, on one call
 
 Parts = frozenset[int]  # results of a call, counted from 0
-Cells = frozenset[tuple[int, int]]  # a wrong call and a result of it, both counted from 0
 
 
 @dataclass(frozen=True)
@@ -216,25 +211,7 @@ class Table:
                     found.append(both)
         return found
 
-    def most(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
-        """Find the fault that explains the most wrong calls, if it is the only one."""
-        covers = [
-            Cover(hypothesis, [one for one in self.wrong if self.explains(hypothesis, one)])
-            for hypothesis, _ in self._candidates(self.wrong[:FIRST_CALLS], hypotheses).values()
-        ]
-        shown = [cover for cover in covers if self._is_shown(cover)]
-        count = max((len(cover.shown) for cover in shown), default=0)
-        best = [cover for cover in shown if len(cover.shown) == count]
-        return best[0] if len(best) == 1 else None
-
     # When numbers are enough
-
-    @cached_property
-    def _cells(self) -> Cells:
-        """The wrong results of the wrong calls."""
-        return frozenset(
-            (number, part) for number, one in enumerate(self.wrong) for part in _own(one)[0]
-        )
 
     @property
     def _enough(self) -> int:
@@ -245,52 +222,6 @@ class Table:
     def _tells(self) -> bool:
         """Whether a fault that explains all wrong calls is more than a coincidence."""
         return len(self.wrong) >= self._enough and is_telling(self.wrong)
-
-    def _candidates(
-        self, calls: Sequence[Comparison], hypotheses: Iterable[Hypothesis]
-    ) -> dict[tuple[str, ...], tuple[Hypothesis, Cells]]:
-        """Return the faults that explain a result of these calls, each with its best variant."""
-        best: dict[tuple[str, ...], tuple[Hypothesis, Cells]] = {}
-        for hypothesis in hypotheses:
-            if not any(self.fit(hypothesis, one).same for one in calls):
-                continue
-            if self.accuses(hypothesis):
-                continue
-            cells = frozenset(
-                (number, part)
-                for number, one in enumerate(self.wrong)
-                for part in self.fit(hypothesis, one).same
-            )
-            sentences = hypothesis.sentences
-            if sentences not in best or len(cells) > len(best[sentences][1]):
-                best[sentences] = hypothesis, cells
-        return best
-
-    def _is_shown(self, cover: Cover) -> bool:
-        """Tell whether enough calls whose axes differ in length show a mistake."""
-        values = [value for one in cover.shown for value in leaves(one.seen.value)]
-        if any(np.asarray(value).dtype == bool for value in values):
-            return False  # with only two values, many faults fit some calls
-        if 2 * len(cover.shown) < len(self.wrong):
-            return False
-        telling = [
-            cell
-            for cell in self._cells
-            if self.wrong[cell[0]] in cover.shown
-            and self._is_telling(cell)
-            and self.shows(cover.hypothesis.mistake, self.wrong[cell[0]])
-        ]
-        of_arrays = any(np.size(value) > 1 for value in values)
-        enough = ENOUGH_OF_ARRAYS if of_arrays else ENOUGH_NUMBERS
-        calls = {number for number, _ in telling}
-        return len(calls) >= ENOUGH_CALLS and len(self._numbers(telling)) >= enough
-
-    def _is_telling(self, cell: tuple[int, int]) -> bool:
-        return has_different_axes(self.exercise, self.wrong[cell[0]].trial.case)
-
-    def _numbers(self, cells: Iterable[tuple[int, int]]) -> set[str]:
-        texts = (numbers_in(self.wrong[number], part) for number, part in cells)
-        return set[str]().union(*texts)
 
 
 def _own(one: Comparison) -> tuple[Parts, Parts]:
