@@ -11,7 +11,6 @@ import numpy as np
 
 from attention_lib.checks.chance import leaves
 from attention_lib.checks.comparing import Comparison, in_own_dtype
-from attention_lib.checks.contrasts import contrast
 from attention_lib.checks.hypotheses import contradict
 from attention_lib.checks.problems import Attempt, is_explained, left_after, results
 from attention_lib.checks.result_faults import faults_of_result
@@ -338,15 +337,6 @@ def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) ->
     return dataclasses.replace(report, sentence=sentences(report.sentence, advice))
 
 
-def where_it_is_wrong(attempt: Attempt) -> Report | None:
-    """Name a feature that tells the wrong calls from the right ones."""
-    first = attempt.table.wrong[0]
-    words = contrast(attempt.exercise, attempt.comparisons)
-    if not first.problem or not words:
-        return None
-    return Report(attempt.exercise, "wrong", f"{first.problem} {words}", first)
-
-
 def lines_of_the_source(attempt: Attempt) -> Report | None:
     """Name the edit that makes most results right, or a misleading line."""
     problem = attempt.problem
@@ -377,14 +367,12 @@ STEPS: tuple[Step, ...] = (
     changed_and_known,
     result_fault_and_known,
     where_it_arises,
-    where_it_is_wrong,
     lines_of_the_source,
 )
 OF_SOURCE = (edit_that_mends_all, lines_of_the_source)
 OF_ALL_CALLS = (
     changed_call,
     changed_and_known,
-    where_it_is_wrong,
 )
 # Steps that need wrong numbers in the first failing call.
 OF_NUMBERS = tuple(step for step in STEPS if step not in OF_SOURCE)
