@@ -11,8 +11,7 @@ import numpy as np
 
 from attention_lib.checks.chance import leaves
 from attention_lib.checks.comparing import Comparison, in_own_dtype
-from attention_lib.checks.hypotheses import contradict
-from attention_lib.checks.problems import Attempt, is_explained, left_after, results
+from attention_lib.checks.problems import Attempt, is_explained, left_after
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
@@ -26,7 +25,7 @@ TOGETHER = "Two faults together give your numbers. "
 
 def explain(attempt: Attempt) -> Report | None:
     """Explain wrong results by the first step that can, then calls that fail in another way."""
-    report = _explained(attempt) or _missing_error(attempt) or _of_plain_calls(attempt)
+    report = _explained(attempt) or _missing_error(attempt)
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             report = report or _of_one_kind(attempt)
@@ -59,6 +58,11 @@ def _beside(attempt: Attempt, report: Report | None) -> str:
     # More axes may show another fault.
     plain = [one for one in rest if _axes(one) == axes and not one.stopped]
     return _rest_of(attempt, first, rest) or _rest_of(attempt, first, plain)
+
+
+def _axes(one: Comparison) -> int:
+    """Count the axes of a call's first array."""
+    return next((value.ndim for value in one.trial.case.args if hasattr(value, "ndim")), 0)
 
 
 def _of_one_kind(attempt: Attempt) -> Report | None:
@@ -132,33 +136,6 @@ def _rest_of(attempt: Attempt, report: Report, calls: Sequence[Comparison]) -> s
     if _kind_of(problem.comparison) != "spoiled" and _lines(sentence) & _lines(report.sentence):
         return ""  # probably one fault that fails in two ways
     return sentence
-
-
-def _of_plain_calls(attempt: Attempt) -> Report | None:
-    """Explain the calls with as many axes as the first that fails: more may show another fault."""
-    first = _first_failing(attempt)
-    if first is None or attempt.exercise.run:
-        return None
-    with silenced(), contextlib.suppress(Exception):  # of odd values, as above
-        plain = [one for one in attempt.comparisons if _axes(one) == _axes(first)]
-        others = [one for one in attempt.comparisons if _axes(one) != _axes(first)]
-        kinds = [_kind_of(one) for one in others if one.failed]
-        if 2 * kinds.count("numbers") >= len(kinds):  # of one fault, perhaps
-            return None
-        report = _explained(dataclasses.replace(attempt, comparisons=plain, is_rest=True))
-        named = attempt.table.variants_of(report.mistake) if report else []
-        if report and not (named and all(map(attempt.table.accuses, named))):
-            problem = next(results(dataclasses.replace(attempt, comparisons=others)))
-            besides = _rest_of(attempt, report, others)
-            if besides or not _lines(problem.sentence) & _lines(report.sentence):
-                report = dataclasses.replace(report, mistake="", edit="")
-                return _with_advice(attempt, f"Besides: {besides or problem.sentence}", report)
-    return None
-
-
-def _axes(one: Comparison) -> int:
-    """Count the axes of a call's first array."""
-    return next((value.ndim for value in one.trial.case.args if hasattr(value, "ndim")), 0)
 
 
 def _lines(sentence: str) -> set[str]:
@@ -286,7 +263,7 @@ def result_fault_and_known(attempt: Attempt) -> Report | None:
             continue
         rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
         cover = rest.one(rest.known) if rest.wrong else None
-        if cover and not contradict(sentence, cover.hypothesis.sentences[0]):
+        if cover:
             two = _both(cover.hypothesis.sentences[0], sentence)
             return Report(exercise, "wrong", two, table.wrong[0])
     return None

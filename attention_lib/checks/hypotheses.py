@@ -101,14 +101,11 @@ def changed_calls(exercise: Exercise, cases: Iterable[Case]) -> list[Hypothesis]
     ]
 
 
-def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis | None:
-    """Combine a known mistake with changed arguments; None if both are about the same topic."""
+def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis:
+    """Combine a known mistake with changed arguments."""
     change = changed.change
     assert change is not None
-    sentences = (*known.sentences, change.sentence)
-    if contradict(*sentences):
-        return None
-    return Hypothesis(known.exercise, sentences, known.variant, change)
+    return Hypothesis(known.exercise, (*known.sentences, change.sentence), known.variant, change)
 
 
 def is_composable(hypothesis: Hypothesis) -> bool:
@@ -129,22 +126,3 @@ def _made_together(one: Any, other: Any) -> Any:
     (make, parts), (other_make, other_parts) = one.composed, other.composed
     same = all(parts[name] is other_parts[name] for name in parts.keys() & other_parts.keys())
     return make(**{**parts, **other_parts}) if make is other_make and same else None
-
-
-# Two faults about one topic may cancel: then the answer has neither.
-TOPICS = (
-    ("scale", "√"),
-    ("reverse",),
-    ("positions",),
-    ("mask",),
-    ("axis",),
-    ("once more", "mean", "divide"),
-)
-
-
-def contradict(first: str, second: str) -> bool:
-    """Tell whether two sentences are about the same topic."""
-    return any(
-        any(word in first for word in topic) and any(word in second for word in topic)
-        for topic in TOPICS
-    )

@@ -173,8 +173,7 @@ class Table:
                     continue
                 if self.is_right(changed, first) and not self.explains(one, first):
                     continue
-                if both := joined(one, changed):
-                    yield both
+                yield joined(one, changed)
 
     def only(self) -> Mistake | None:
         """Find the known mistake that alone explains all wrong calls, even if all numbers are NaN."""
