@@ -10,7 +10,7 @@ import pytest
 
 from attention_lib.checks import hypotheses
 from attention_lib.checks.calls import explaining_errors
-from attention_lib.checks.source import origins, search
+from attention_lib.checks.source import search
 
 PEERS = {
     "test_onnx.py": "ONNX",
@@ -41,7 +41,6 @@ def _patience():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hypotheses, "SECONDS", 10.0)
         patch.setattr(explaining_errors, "SECONDS", 10.0)
-        patch.setattr(origins, "SECONDS", 10.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
         patch.setattr(search, "TRIAL_SECONDS", 2.0)
         patch.setattr(search, "LEAST_TRIAL_SECONDS", 0.2)

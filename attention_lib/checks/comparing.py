@@ -146,6 +146,16 @@ class Comparison:
         return self.parts is None or any(part.is_wrong for part in self.parts)
 
 
+def is_spoiled(one: Comparison) -> bool:
+    """Tell whether a wrong entry of a result is NaN or infinite."""
+    return any(
+        part.off is not None
+        and part.numbers is not None
+        and bool((part.off & ~np.isfinite(part.numbers)).any())
+        for part in one.parts or ()
+    )
+
+
 def in_own_dtype(one: Comparison) -> Comparison:
     """Compare a result of a narrower dtype than asked for by the tolerance of its own."""
     values = [part.value for part in one.parts or () if hasattr(part.value, "dtype")]

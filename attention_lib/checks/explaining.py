@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from attention_lib.checks.chance import leaves
-from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.comparing import Comparison, in_own_dtype, is_spoiled
 from attention_lib.checks.problems import Attempt, is_explained, left_after
 from attention_lib.checks.result_faults import faults_of_result
 from attention_lib.checks.source.cell import silenced
-from attention_lib.checks.source.origins import is_spoiled, origin, unrefused, widening
 from attention_lib.checks.source.patterns import read
 from attention_lib.checks.table import Cover, Table
 from attention_lib.checks.verdict import Report, sentences
@@ -25,7 +24,7 @@ TOGETHER = "Two faults together give your numbers. "
 
 def explain(attempt: Attempt) -> Report | None:
     """Explain wrong results by the first step that can, then calls that fail in another way."""
-    report = _explained(attempt) or _missing_error(attempt)
+    report = _explained(attempt)
     with silenced(), contextlib.suppress(Exception):  # an explanation that fails changes no verdict
         if besides := _beside(attempt, report):
             report = report or _of_one_kind(attempt)
@@ -100,16 +99,6 @@ def _explained(attempt: Attempt) -> Report | None:
                 continue
         if report:
             return report
-    return None
-
-
-def _missing_error(attempt: Attempt) -> Report | None:
-    """Say why an answer does not raise an error that it should."""
-    first = _first_failing(attempt)
-    if first is None or not first.trial.case.raises:
-        return None
-    with silenced(), contextlib.suppress(Exception):  # as above
-        return _with_advice(attempt, unrefused(attempt.exercise, attempt.answer, first))
     return None
 
 
@@ -284,28 +273,6 @@ def _both(first: str, second: str) -> str:
     return f"{TOGETHER}{first} Besides: {second}"
 
 
-# Where results are wrong, and misleading lines
-
-
-def where_it_arises(attempt: Attempt) -> Report | None:
-    """Name the line in which NaN, infinity or a negative index arises in wrong calls only."""
-    advice, first = _origin_in(attempt, attempt.comparisons), _first_failing(attempt)
-    if not advice or first is None:
-        return None
-    other = lines_of_the_source(attempt)
-    if other and other.edit and is_spoiled(first):
-        return other  # the edit makes this result right, so NaN comes of what it mends
-    if other:
-        return dataclasses.replace(other, sentence=f"{other.sentence} Besides: {advice}")
-    if any(map(is_spoiled, attempt.comparisons)) and not is_spoiled(first):
-        return None  # next to wrong numbers, NaN in another call misleads
-    return _with_advice(attempt, advice)
-
-
-def _origin_in(attempt: Attempt, comparisons: Sequence[Comparison]) -> str:
-    return origin(attempt.exercise, attempt.answer, comparisons)
-
-
 def _with_advice(attempt: Attempt, advice: str, report: Report | None = None) -> Report | None:
     """Add advice to a report, by default that of the first problem."""
     report = report or attempt.problem
@@ -326,9 +293,6 @@ def lines_of_the_source(attempt: Attempt) -> Report | None:
     if mend and not is_of_nothing and attempt.leaves_known(mend.answer):
         edit = f"{mend.words}, and this result is right; then look at the next."
         return _with_edit(attempt, " ".join(_unsaid(attempt, mend.faults)), edit)
-    comparison = problem.comparison
-    if comparison and "returned dtype float64" in (comparison.problem or ""):
-        return _with_advice(attempt, widening(attempt.exercise, attempt.answer, comparison))
     return _with_advice(attempt, read(attempt.answer))
 
 
@@ -343,7 +307,6 @@ STEPS: tuple[Step, ...] = (
     two_in_one_answer,
     changed_and_known,
     result_fault_and_known,
-    where_it_arises,
     lines_of_the_source,
 )
 OF_SOURCE = (edit_that_mends_all, lines_of_the_source)

@@ -26,7 +26,6 @@ from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.remedies import remedy
 from attention_lib.checks.source.cell import silenced
-from attention_lib.checks.source.origins import unrefused, widening
 from attention_lib.checks.source.search import Search, Tried, search
 from attention_lib.checks.source.writing import written_line
 from attention_lib.checks.table import Table
@@ -245,7 +244,7 @@ def _besides(attempt: Attempt, problem: Report) -> Iterator[str]:
         is_told = "raise" in problem.sentence or any(not m.predict(case).error for m in named)
         if case.raises and one.failed and not is_told:
             missing = next(results(dataclasses.replace(attempt, comparisons=[one])))
-            yield f"{missing.sentence} {unrefused(attempt.exercise, attempt.answer, one)}"
+            yield missing.sentence
             break
     decides = "returned" if attempt.exercise.dtype_decides else "returned.*(bool|int)"
     odd = next(
@@ -327,10 +326,8 @@ def printed_or_wider(attempt: Attempt) -> Iterator[Report]:
 def _about_dtype(attempt: Attempt) -> str:
     """Say that a dtype is wrong, or wider than asked for, and which line makes it so."""
     for one in attempt.comparisons:
-        if sentence := one.about_dtype:
-            is_wide = " dtype float64" in sentence
-            line = widening(attempt.exercise, attempt.answer, one) if is_wide else ""
-            return f"{sentence} {line}".rstrip()
+        if one.about_dtype:
+            return one.about_dtype
     return ""
 
 
