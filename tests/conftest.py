@@ -1,5 +1,6 @@
 """What all tests share: drawn cases, exact values, and what a run says at its end."""
 
+import logging
 import re
 from collections import Counter
 
@@ -9,7 +10,6 @@ import numpy as np
 import pytest
 
 from attention_lib.checks import hypotheses
-from attention_lib.checks.calls import explaining_errors
 from attention_lib.checks.source import search
 
 PEERS = {
@@ -40,11 +40,24 @@ def _patience():
     """Let nothing that a check says depend on how busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hypotheses, "SECONDS", 10.0)
-        patch.setattr(explaining_errors, "SECONDS", 10.0)
         patch.setattr(search, "WALL_SECONDS", 60.0)
         patch.setattr(search, "TRIAL_SECONDS", 2.0)
         patch.setattr(search, "LEAST_TRIAL_SECONDS", 0.2)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_explanation_fails():
+    """Fail on an error of ours that leaves an answer without an explanation."""
+    failed, log = [], logging.getLogger("attention_lib.checks.resolve")
+    handler, level = logging.Handler(), log.level
+    handler.emit = failed.append
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    yield
+    log.removeHandler(handler)
+    log.setLevel(level)
+    assert [record.exc_info for record in failed] == []
 
 
 @pytest.fixture

@@ -108,8 +108,9 @@ class Comparison:
         if self.parts is None:
             return _problem_with_count(name, value, self.trial.expected, "result")
         for part in self.parts:
-            of_part = f"{part.name} of {name}" if part.name else name
-            sentence = _problem_with_part(of_part, part.value, part.expected, part.allowed)
+            sentence = _problem_with_part(
+                self._named(part), part.value, part.expected, part.allowed
+            )
             if sentence:
                 return sentence
         return None
@@ -123,17 +124,30 @@ class Comparison:
         return parts_of(self.seen.value, self.trial)
 
     @property
-    def about_dtype(self) -> str | None:
-        """A sentence on a dtype that is wrong or too wide, whatever the numbers are."""
-        named = (
-            (f"{part.name} of {self.name}" if part.name else self.name, part)
+    def wrong_dtype(self) -> str | None:
+        """A sentence on a dtype that is wrong, whatever the numbers are."""
+        named = ((self._named(part), part) for part in self.parts or ())
+        found = (_problem_with_dtype(name, part.value, part.expected) for name, part in named)
+        return next(filter(None, found), None)
+
+    @property
+    def has_another_kind(self) -> bool:
+        """Whether a result is of floats, integers or booleans where another kind is asked for."""
+        return any(
+            part.expected.device is None
+            and part.numbers is not None
+            and part.numbers.dtype.kind != np.dtype(part.expected.dtype).kind
             for part in self.parts or ()
         )
-        found = (
-            _problem_with_dtype(name, part.value, part.expected) or _remark_on_dtype(name, part)
-            for name, part in named
-        )
-        return next(filter(None, found), None)
+
+    @property
+    def wide_dtype(self) -> str | None:
+        """A remark on a dtype that is wider than asked for."""
+        named = ((self._named(part), part) for part in self.parts or ())
+        return next(filter(None, (_remark_on_dtype(*each) for each in named)), None)
+
+    def _named(self, part: Part) -> str:
+        return f"{part.name} of {self.name}" if part.name else self.name
 
     @functools.cached_property
     def wrong_in_numbers(self) -> bool:
@@ -161,7 +175,7 @@ def in_own_dtype(one: Comparison) -> Comparison:
     values = [part.value for part in one.parts or () if hasattr(part.value, "dtype")]
     coarsest = max(map(_limits_of, values), key=lambda limits: float(limits.eps), default=EXACT)
     factor = float(coarsest.eps) / float(one.trial.precision.eps)
-    if factor <= 1 or not one.about_dtype:
+    if factor <= 1 or not one.wrong_dtype:
         return one
     allowed = one.trial.allowed
     scaled = (

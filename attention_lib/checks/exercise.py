@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,10 @@ from attention_lib.checks.patch import ARROW, Patch, patches
 
 Probe = Callable[[Answer, np.random.Generator], str | None]
 LESSONS_ON_PRECISION = ("02_stability", "07_flash", "10_gpu")
+
+
+class OfAnyNumbers(str):
+    """What a probe says if it holds whatever numbers the answer returns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,12 +39,15 @@ class Mistake:
     measured
         The numbers are right. A probe of the exercise finds this mistake, with a sentence that
         contains this one.
+    topics
+        What else of an answer the sentence speaks of, such as "changed", a changed input.
     """
 
     id: str
     sentence: str
     variants: tuple[Any, ...]
     measured: bool = False
+    topics: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         """Return the id alone: a notebook shows what a cell ends with, and the sentence helps too early."""
@@ -49,7 +57,9 @@ class Mistake:
 Table = tuple[Any, ...]  # a part of a table of mistakes: headings, each followed by its variants
 
 
-def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake, ...]:
+def known_mistakes(
+    *table: Any, measured: Collection[str] = (), about: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Mistake, ...]:
     """Read a table of mistakes: headings ``"id: sentence"``, each followed by its variants.
 
     Most variants are patches, written ``"old => new"``, of the function that the table begins with: a
@@ -58,7 +68,8 @@ def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake
     Raises
     ------
     ValueError
-        If a heading has no id, an id is used twice, or an id in `measured` has no heading.
+        If a heading has no id, an id is used twice, or an id in `measured` or `about`, which maps
+        ids to a topic, has no heading.
     """
     plain = table[0] if callable(table[0]) else None
     id, variants, sentences = "", dict[str, list[Any]](), dict[str, str]()
@@ -77,11 +88,18 @@ def known_mistakes(*table: Any, measured: Collection[str] = ()) -> tuple[Mistake
             if id in sentences:
                 raise ValueError(f"Two mistakes of one exercise have the id {id}.")
             sentences[id], variants[id] = sentence, []
-    for id in measured:
+    for id in (*measured, *about):
         if id not in sentences:
-            raise ValueError(f"measured names {id}, which is the id of no mistake above.")
+            where = "measured" if id in measured else "about"
+            raise ValueError(f"{where} names {id}, which is the id of no mistake above.")
     return tuple(
-        Mistake(id, sentence, tuple(variants[id]), id in measured)
+        Mistake(
+            id,
+            sentence,
+            tuple(variants[id]),
+            id in measured,
+            frozenset({about[id]} if id in about else ()),
+        )
         for id, sentence in sentences.items()
     )
 

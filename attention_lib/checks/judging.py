@@ -5,29 +5,25 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe_all
 from attention_lib.checks.calls.measuring import thread_time
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.cases import cases_of, trials_of
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.explaining import explain, known_mistake
-from attention_lib.checks.handing_in import missing_when_graded
-from attention_lib.checks.problems import (
-    Attempt,
-    beside,
-    changed_inputs,
+from attention_lib.checks.findings.measured import remarks
+from attention_lib.checks.findings.observed import (
     forbidden_calls,
     out_of_time,
-    printed_or_wider,
-    probes,
-    remarks,
-    second_readings,
+    printed,
     side_effects,
 )
+from attention_lib.checks.handing_in import missing_when_graded
+from attention_lib.checks.resolve import resolve
 from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
 from attention_lib.checks.wording import described, full_name
@@ -120,49 +116,26 @@ def judge(
     is_cut = len(comparisons) < len(trials)
     probed = seed if unseen is None else unseen
     attempt = Attempt(exercise, answer, comparisons, probed, is_cut, policy.is_own)
-    problem = next(_problems(attempt, policy), None)
-    if problem:
-        return beside(attempt, problem) if policy.is_own and policy.explains else problem
+    explains = policy.explains and bool(attempt.failing)
+    if report := resolve(attempt, explains, measures=not policy.values_only):
+        return report
     if is_cut:  # whatever ended the calls, nothing is right that was not compared
         sentence = f"{len(comparisons)} of {len(trials)} calls of {exercise.name} came to an end."
         return Report(exercise, "wrong", sentence)
-    advice = tuple(report.sentence for report in _remarks(attempt, policy))
+    advice = tuple(_remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 
 
-def _problems(attempt: Attempt, policy: Policy) -> Iterator[Report]:
-    """Yield the problems of an answer, the gravest first."""
-    explains = policy.explains and attempt.problem is not None
-    if explains and (known := known_mistake(attempt)):
-        yield known
-    for forbidden in forbidden_calls(attempt) if policy.is_own else ():
-        explained = explain(attempt) if explains else None
-        besides = f" Besides: {explained.sentence}" if explained else ""
-        yield replace(forbidden, sentence=forbidden.sentence + besides)
-    yield from second_readings(attempt)
-    if policy.is_own:
-        yield from changed_inputs(attempt)
-    if explains and (explained := explain(attempt)):
-        yield explained
-    if attempt.problem:
-        yield attempt.problem
-    if policy.is_own:
-        yield from side_effects(attempt)
-    if not policy.values_only:
-        yield from probes(attempt)
-
-
-def _remarks(attempt: Attempt, policy: Policy) -> Iterator[Report]:
+def _remarks(attempt: Attempt, policy: Policy) -> Iterator[str]:
     """Yield what a right answer should still do differently."""
     if policy.values_only:
         return
     if policy.is_own:
-        for sentence in missing_when_graded(attempt.exercise, attempt.answer):
-            yield Report(attempt.exercise, "right", sentence)
+        yield from missing_when_graded(attempt.exercise, attempt.answer)
     else:
-        yield from forbidden_calls(attempt)
-        yield from side_effects(attempt)
-    yield from printed_or_wider(attempt)
+        yield from (one.text for one in (*forbidden_calls(attempt), *side_effects(attempt)))
+    wide = (one.wrong_dtype or one.wide_dtype for one in attempt.comparisons)
+    yield from filter(None, (printed(attempt), next(filter(None, wide), "")))
     yield from remarks(attempt)
 
 

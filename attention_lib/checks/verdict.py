@@ -27,5 +27,6 @@ class Report:
 
 def sentences(first: str, second: str) -> str:
     """Join two sentences, with a full stop after the first if it has no ending."""
-    ended = first if not second or first.endswith((".", "?", "!")) else f"{first}."
-    return f"{ended} {second}".rstrip()
+    if not first or not second:
+        return first or second
+    return f"{first} {second}" if first[-1] in ".?!" else f"{first}. {second}"

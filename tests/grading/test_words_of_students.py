@@ -8,8 +8,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_lib.checks.calls.observation import explanation_of
+from attention_lib.checks.findings.observed import MOST_ERROR_CHARACTERS
 from attention_lib.checks.judging import GRADER, judge
-from attention_lib.checks.problems import MOST_ERROR_CHARACTERS
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import grade
 from attention_lib.grading.classroom.gradebook import Standing

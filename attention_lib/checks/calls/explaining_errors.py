@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import ast
 
-from attention_lib.checks.calls import shape_errors, type_errors
+from attention_lib.checks.calls import shape_errors, timeouts, type_errors
 from attention_lib.checks.calls.failing_line import failing_line, is_kernel
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 
 MOST_CHARACTERS = 800
-SECONDS = 0.5
 
 
-def explained(error: BaseException) -> str:
-    """Explain an error by the operands in the line that failed; empty if nothing can be said.
+def explanation(error: BaseException) -> tuple[str, str]:
+    """Explain an error by the operands in the line that failed, and name the explanation's topic.
 
-    Operands are evaluated again, if they consist of names, operators and NumPy's or torch's functions.
+    Both are empty if nothing can be said. Operands are evaluated again, if they consist of names,
+    operators and NumPy's or torch's functions.
     """
     try:
-        with time_limit(SECONDS):
+        with time_limit(timeouts.CALL_SECONDS):
             line = failing_line(error)
             if line is None or isinstance(line.statement, (ast.Raise, ast.Assert)):
-                return ""
+                return "", ""
             if line.function is not None and is_kernel(line.function):
-                return ""
+                return "", ""
             for explain in (*type_errors.EXPLAINERS, *shape_errors.EXPLAINERS):
-                sentence = explain(error, line)
-                if sentence:
-                    return sentence[:MOST_CHARACTERS]
+                if found := explain(error, line):
+                    text, topic = (found, "") if isinstance(found, str) else found
+                    return text[:MOST_CHARACTERS], topic
     except KeyboardInterrupt:
         raise
     except (Exception, OutOfTime):  # an answer's objects may raise anything
-        return ""
-    return ""
+        return "", ""
+    return "", ""
+
+
+def explained(error: BaseException) -> str:
+    """Explain an error as `explanation` does, without the topic."""
+    return explanation(error)[0]

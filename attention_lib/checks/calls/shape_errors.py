@@ -25,7 +25,10 @@ ELEMENTWISE = "where|maximum|minimum|multiply|add|subtract|divide|power|logaddex
 REDUCTIONS = ("sum", "max", "min", "mean", "amax", "amin", "prod", "logsumexp", "any", "all")
 
 
-def product(error: BaseException, line: FailingLine) -> str:
+Explanation = str | tuple[str, str]  # with its topic, if a fault of an edit may say the same
+
+
+def product(error: BaseException, line: FailingLine) -> Explanation:
     """Explain a matrix product whose operands do not fit."""
     operands = _factors(line.node)
     if operands is None:
@@ -41,20 +44,20 @@ def product(error: BaseException, line: FailingLine) -> str:
         return f"{met}. @ multiplies arrays: for a number write *."
     inner = one[-1], other[-2] if len(other) > 1 else other[-1]
     if inner[0] == inner[1]:
-        return f"{met}. The axes before the last two must be equal, or 1.{_on_t(line, left, right)}"
+        turned = _on_t(line, left, right)
+        return f"{met}. The axes before the last two must be equal, or 1.{turned}", turned and "T"
     which = "the last but one" if len(other) > 1 else "the only one"
     rule = (
         f"A product sums over the last axis of {quoted(left)} ({inner[0]}) and {which} of "
         f"{quoted(right)} ({inner[1]}): these must be equal."
     )
+    turned = _on_t(line, left, right)
     mend = (
-        _on_t(line, left, right)
-        or _split_too_early(line, right, *inner)
-        or _mended_product(left, right, one, other)
+        turned or _split_too_early(line, right, *inner) or _mended_product(left, right, one, other)
     )
     if getattr(getattr(line.node, "func", None), "attr", "") == "dot" and len(other) > 2:
         mend += " And np.dot pairs every matrix of one with every one of the other: write @."
-    return f"{met}. {rule}{mend}"
+    return f"{met}. {rule}{mend}", turned and "T"
 
 
 def _split_too_early(line: FailingLine, right: ast.expr, one: int, other: int) -> str:
@@ -124,7 +127,7 @@ def _multiplies(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return _joined(one[:-2], other[:-2]) is not None
 
 
-def broadcast(error: BaseException, line: FailingLine) -> str:
+def broadcast(error: BaseException, line: FailingLine) -> Explanation:
     """Explain an operation on arrays that cannot be broadcast together."""
     operands = _operands(line.node)
     if len(operands) < 2:
@@ -142,8 +145,9 @@ def broadcast(error: BaseException, line: FailingLine) -> str:
                 rule = (
                     f"Shapes are compared from the last axis on, and {axis} differ: neither is 1."
                 )
-                mend = _mended_broadcast(line, pair, (one, known[place]))
-                return f"{met}. {rule}{_on_dot(line, *pair) or _on_t(line, *pair) or mend}"
+                turned = _on_dot(line, *pair) or _on_t(line, *pair)
+                mend = turned or _mended_broadcast(line, pair, (one, known[place]))
+                return f"{met}. {rule}{mend}", "T" if turned else mend and "kept axis"
     return ""
 
 

@@ -50,12 +50,13 @@ OF_NUMPY = {  # and the other way around
     "swapaxes": "x.transpose(-2, -1)",
     "copy": "x.clone()",
 }
+Explanation = str | tuple[str, str]  # with its topic, if a fault of an edit may say the same
 MISSING = re.compile(r"has no attribute '(\w+)'")
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'|got an unexpected keyword '(\w+)'")
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 
 
-def letters(error: BaseException, line: FailingLine) -> str:
+def letters(error: BaseException, line: FailingLine) -> Explanation:
     """Explain subscripts of einsum that do not fit the operands."""
     node = line.node
     call = getattr(getattr(node, "func", None), "attr", "")
@@ -72,13 +73,14 @@ def letters(error: BaseException, line: FailingLine) -> str:
             return ""
         met.append(f"{quoted(operand)}, with the letters {term.strip()}, has shape {shape}")
         if "..." not in term and len(term.strip()) < len(shape):
-            return f"{met[-1]}: `...` before the letters stands for any axes before them."
+            text = f"{met[-1]}: `...` before the letters stands for any axes before them."
+            return text, "letters"
         if "..." not in term and len(term.strip()) > len(shape):
             return f"{met[-1]}: `...` in place of the first letters stands for any axes, or none."
     return f"{' and '.join(met)}: one letter stands for one length."
 
 
-def foreign_words(error: BaseException, line: FailingLine) -> str:
+def foreign_words(error: BaseException, line: FailingLine) -> Explanation:
     """Explain a name of torch used with NumPy, or the reverse."""
     missing = MISSING.search(str(error))
     node = line.node
@@ -92,18 +94,20 @@ def foreign_words(error: BaseException, line: FailingLine) -> str:
         value = line.value(getattr(owner, "value", owner))
         of_numpy = value is np or isinstance(value, (np.ndarray, np.generic))
         if of_numpy and word in OF_TORCH:
-            return f"`{word}` is a word of torch: in NumPy it is {OF_TORCH[word]}."
+            return f"`{word}` is a word of torch: in NumPy it is {OF_TORCH[word]}.", "torch"
         if is_tensor(value) and word in OF_NUMPY:
             return f"`{word}` is a word of NumPy: in torch it is {OF_NUMPY[word]}."
         if value is np and getattr(owner, "attr", "") == word:
             return f"NumPy has no function `{word}`: is it one of yours, or of an earlier lesson?"
     viewed = "view() takes" in str(error) or ("view" in str(error) and "data type" in str(error))
     if viewed and isinstance(error, TypeError):
-        return "`view` is a word of torch: in NumPy x.reshape(...) does what it does there."
+        text = "`view` is a word of torch: in NumPy x.reshape(...) does what it does there."
+        return text, "torch"
     keyword = KEYWORD.search(str(error))
     word = next(filter(None, keyword.groups()), "") if keyword else ""
     if isinstance(error, TypeError) and word in KEYWORDS and isinstance(node, ast.Call):
-        return f"`{word}` is a word of torch: NumPy's functions call it `{KEYWORDS[word]}`."
+        text = f"`{word}` is a word of torch: NumPy's functions call it `{KEYWORDS[word]}`."
+        return text, "torch"
     return ""
 
 
@@ -171,7 +175,7 @@ def _what_hides(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def uncalled(error: BaseException, line: FailingLine) -> str:
+def uncalled(error: BaseException, line: FailingLine) -> Explanation:
     """Explain a function used as a value, or a value called as a function."""
     for node in _parts(line.node):
         value = line.value(node)
@@ -180,7 +184,7 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
             and isinstance(value, (types.BuiltinMethodType, types.MethodType, types.FunctionType))
             and not (isinstance(line.node, ast.Call) and line.node.func is node)
         ):
-            return f"{quoted(node)} is the function itself: parentheses call it."
+            return f"{quoted(node)} is the function itself: parentheses call it.", "call"
     if "object is not callable" in str(error) and isinstance(line.node, ast.Call):
         value = line.value(line.node.func)
         name = ast.unparse(line.node.func)
@@ -191,10 +195,11 @@ def uncalled(error: BaseException, line: FailingLine) -> str:
         if value is not UNKNOWN and shape_of(value) is not None:
             owner = getattr(line.node.func, "value", None)
             if owner is not None and name.endswith(".size") and shape_of(line.value(owner)):
-                return (
+                text = (
                     f"`{name}` is the number of all entries, not a function: in NumPy a length is an "
                     "entry of the shape."
                 )
+                return text, "length"
             what = "an array" if shape_of(value) else "a number"
             return (
                 f"`{name}` is {what}, and (...) calls a function: entries are taken with [...], and "

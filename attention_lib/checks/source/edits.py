@@ -8,10 +8,10 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from attention_lib.checks.source import expressions, statements
-from attention_lib.checks.source.faults import fault_of
+from attention_lib.checks.source.faults import fault_of, topic_of
 from attention_lib.checks.source.scope import Scope
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes
@@ -130,10 +130,20 @@ def sentence_of(edits: Sequence[Edit], lines: Sequence[str]) -> str:
     return f"{both[0].upper()}{both[1:]}"
 
 
-def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[str, ...]:
+class Fault(NamedTuple):
+    """A fault that an edit repairs: a sentence, and what it is about if others may say the same."""
+
+    text: str
+    topic: str
+
+
+def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[Fault, ...]:
     """Name the faults that edits repair, without telling what to write."""
-    texts = dict.fromkeys(edit.fault or _fault_of(edit, lines) for edit in edits)
-    return tuple(f"{text[0].upper()}{text[1:]}." for text in texts)
+    texts = {edit.fault or _fault_of(edit, lines): edit for edit in reversed(edits)}
+    return tuple(
+        Fault(f"{text[0].upper()}{text[1:]}.", topic_of(edit.old, edit.new))
+        for text, edit in reversed(texts.items())
+    )
 
 
 def _fault_of(edit: Edit, lines: Sequence[str]) -> str:

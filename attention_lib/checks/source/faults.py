@@ -127,6 +127,43 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
     return f"{own} is wrong{where}"
 
 
+def topic_of(old: Any, new: Any) -> str:
+    """Name what an edit is about, if an error's explanation or another finding may say the same."""
+    match old, new:
+        case list(), list():
+            changed = [pair for pair in zip(old, new, strict=False) if pair[0] is not pair[1]]
+            is_kept = any(
+                isinstance(before, ast.AugAssign)
+                and isinstance(after, ast.Assign)
+                and isinstance(after.value, ast.BinOp)
+                for before, after in changed
+            )
+            return "changed" if is_kept and len(old) == len(new) else ""
+        case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
+            if {word.arg for word in old.keywords} & KEYWORDS.keys():
+                return "torch"
+            return "kept axis" if _axis(old) == _axis(new) and _keeps(new) else ""
+        case ast.Attribute(attr="T"), _:
+            return "T"
+        case ((ast.Call() | ast.Attribute()), _) if name_of_call(old) in ("len", "size") or (
+            getattr(old, "attr", "") == "size"
+        ):
+            return "length"
+        case _, ast.Call(func=func) if _same(old, func) or isinstance(old, ast.Attribute):
+            return "call"
+        case ast.Call(), ast.Call() if name_of_call(old) == name_of_call(new) == "einsum":
+            return "letters"
+        case ast.Call(), _ if name_of_call(old) in OF_TORCH and not of_a_module(old):
+            return "torch"
+        case _ if _is_number(old) and "inf" in ast.unparse(new):
+            return "infinity"
+    if name_of_call(new) == "astype" or any(
+        word.arg == "dtype" for word in getattr(new, "keywords", ())
+    ):
+        return "dtype"
+    return ""
+
+
 def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
     """Name the fault of an axis: a wrong one, none, or one that is not kept."""
     before, after = _axis(old), _axis(new)

@@ -12,9 +12,10 @@ from attention_lib.checks.source.cell import Source, source_of
 from attention_lib.checks.source.scope import Scope
 
 BUILT_IN = (list, dict, set)
+Found = tuple[str, int]  # what is said, and the line
 
 
-def lasting_globals(source: Source) -> str:
+def lasting_globals(source: Source) -> Found | None:
     """Find a variable of the notebook that a function changes, so that it lasts between calls."""
     for function in source.functions:
         scope = Scope.of(function, False)
@@ -32,12 +33,13 @@ def lasting_globals(source: Source) -> str:
             changed |= {name for name in mutable if _changes(node, name, source)}
             if changed:
                 line = getattr(node, "lineno", function.lineno)
-                return (
+                text = (
                     f"`{min(changed)}` is a variable of the notebook that line {line} changes: the "
                     "next call finds it changed. Keep what is needed in variables of the function, "
                     "and return it."
                 )
-    return ""
+                return text, line
+    return None
 
 
 def _is_learners(value: Any, source: Source) -> bool:
@@ -57,21 +59,22 @@ def _changes(node: ast.AST, name: str, source: Source) -> bool:
     return False
 
 
-def unseeded(source: Source) -> str:
+def unseeded(source: Source) -> Found | None:
     """Find a call that draws random numbers."""
     for function in source.functions:
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func)
                 if ".random." in name or name.startswith(("random.", "torch.rand")):
-                    return (
+                    text = (
                         f"Line {node.lineno} draws random numbers: an estimate from samples is never "
                         "exact, and the result can be computed without any."
                     )
-    return ""
+                    return text, node.lineno
+    return None
 
 
-def read(answer: Any) -> str:
-    """Name a misleading line of a wrong answer; empty if none is found."""
+def read(answer: Any) -> Found | None:
+    """Find a misleading line of a wrong answer."""
     source = source_of(answer)
-    return (lasting_globals(source) or unseeded(source)) if source else ""
+    return (lasting_globals(source) or unseeded(source)) if source else None

@@ -26,7 +26,15 @@ from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.source.cell import Source, source_of
-from attention_lib.checks.source.edits import Edit, Edits, edits_of, faults_of, rank_of, sentence_of
+from attention_lib.checks.source.edits import (
+    Edit,
+    Edits,
+    Fault,
+    edits_of,
+    faults_of,
+    rank_of,
+    sentence_of,
+)
 
 MOST_TRIALS = 450  # of edits of one answer
 BUDGET_SECONDS = 0.25  # of CPU time, for all trials
@@ -46,8 +54,9 @@ class Mend:
     """An edit that makes results right: what to write, and the edited answer."""
 
     words: str
-    faults: tuple[str, ...]  # sentences on what it repairs
+    faults: tuple[Fault, ...]
     answer: Answer
+    lines: frozenset[int]  # that it changes
 
 
 Tried = dict[
@@ -133,7 +142,8 @@ class Search:
         if answer is None:
             return None
         lines = self._source.lines
-        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer)
+        numbers = frozenset(getattr(edit.place, "lineno", 0) for edit in edits)
+        return Mend(sentence_of(edits, lines), faults_of(edits, lines), answer, numbers)
 
     def _edited(self, edits: Edits) -> Answer | None:
         with contextlib.ExitStack() as stack:

@@ -19,8 +19,8 @@ from attention_lib.checks.source.faults import SIGNS
 SECONDS = 1.0  # for one call
 
 
-def written_line(function: Answer, case: Case, key: str) -> str:
-    """Name the line that writes into an argument, with advice; empty if none is found.
+def written_line(function: Answer, case: Case, key: str) -> tuple[str, int] | None:
+    """Name the line that writes into an argument, with advice, and number it.
 
     The arrays are made read-only, so that NumPy raises an error there.
     """
@@ -32,10 +32,10 @@ def written_line(function: Answer, case: Case, key: str) -> str:
             function(*args, **kwargs)
     except ValueError as error:
         line = failing_line(error) if "read-only" in str(error) else None
-        return _told(line) if line else ""
+        return (_advice(line), line.statement.lineno) if line else None
     except Exception:
-        return ""
-    return ""
+        return None
+    return None
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray]:
@@ -46,7 +46,7 @@ def _arrays(value: Any) -> Iterator[np.ndarray]:
             yield from _arrays(one)
 
 
-def _told(line: FailingLine) -> str:
+def _advice(line: FailingLine) -> str:
     node, statement = line.node, line.statement
     shown = statement if len(ast.unparse(statement)) <= MOST_CHARACTERS else node
     place = f"In line {line.statement.lineno}, `{ast.unparse(shown)}` writes into it"

@@ -120,7 +120,7 @@ def keeps_the_blocks(answer: Answer, rng: Generator) -> str | None:
     if held <= BYTES_ALLOWED:
         return None
     return (
-        f"online_softmax_stats returns the right values but keeps the blocks: of {count} "
+        f"online_softmax_stats keeps the blocks: of {count} "
         f"blocks of {ONE_BLOCK:,} bytes it held {held:,} bytes at once, and {BYTES_ALLOWED:,} are "
         f"allowed. {ALL_KEPT}"
     )

@@ -115,7 +115,7 @@ def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
     else:
         what, remedy = "the whole L × S matrix", WHOLE_MATRIX
     return (
-        f"tiled_attention returns the right values but holds {what}: for L = {length}, "
+        f"tiled_attention holds {what}: for L = {length}, "
         f"S = {keys:,} and block_size = {BLOCK} {held_and_allowed(held, allowed)} {remedy}"
     )
 

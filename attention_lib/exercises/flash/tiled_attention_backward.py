@@ -159,7 +159,7 @@ def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
     if held <= allowed:
         return None
     return (
-        "tiled_attention_backward returns the right values but holds more than one block of "
+        "tiled_attention_backward holds more than one block of "
         f"weights: for L = {length}, S = {keys:,} and block_size = {BLOCK} "
         f"{held_and_allowed(held, allowed)} {WHOLE_MATRIX}"
     )

@@ -104,7 +104,7 @@ def holds_strips(answer: Answer, rng: Generator) -> str | None:
     else:
         what = "more than one block of scores, a strip that grows with L"
     return (
-        f"tiled_causal_attention returns the right values but holds {what}: in blocks of {BLOCK} "
+        f"tiled_causal_attention holds {what}: in blocks of {BLOCK} "
         f"it held {growth:,} bytes more for L = {LONG} than for L = {SHORT}, and {allowed:,} more "
         f"are allowed. {STRIPS}"
     )
@@ -143,7 +143,7 @@ def computes_the_future(answer: Answer, rng: Generator) -> str | None:
     if computed == 0:
         return None
     return (
-        "tiled_causal_attention returns the right values but computes blocks that lie wholly in "
+        "tiled_causal_attention computes blocks that lie wholly in "
         f"the future: {computed} of the {len(pairs)} such blocks among {BLOCKS} × {BLOCKS}, and "
         f"none is needed. {FUTURE_COMPUTED}"
     )

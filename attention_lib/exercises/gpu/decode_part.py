@@ -15,7 +15,7 @@ from typing import Any
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, OfAnyNumbers, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -140,7 +140,11 @@ WRONG_DEVICE = (
 
 
 def leaves_its_device(answer: Answer, _rng: Generator) -> str | None:
-    return WRONG_DEVICE if leaves_device(answer, ((2, 3, 6), (2, 5, 6), (2, 5, 7))) else None
+    return (
+        OfAnyNumbers(WRONG_DEVICE)
+        if leaves_device(answer, ((2, 3, 6), (2, 5, 6), (2, 5, 7)))
+        else None
+    )
 
 
 MISTAKES = known_mistakes(

@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.exercise import Exercise, OfAnyNumbers, known_mistakes
 from attention_lib.exercises.gpu.flash_kernel import (
     draw_heads,
     exact_attention,
@@ -65,16 +65,16 @@ def cases(rng: Generator) -> Iterator[Case]:
 
 
 ALL_MASKED = (
-    "The output is right, but blocks that every row of the tile sees go through the mask, which costs "
+    "Blocks that every row of the tile sees go through the mask, which costs "
     "time for each score: hand the whole ones to INNER with False first, up to unmasked = "
     "seen_by_all // BLOCK * BLOCK."
 )
 FUTURE = (
-    "The output is right, but blocks wholly in a tile's future are handed to INNER and computed for "
+    "Blocks wholly in a tile's future are handed to INNER and computed for "
     "nothing: with IS_CAUSAL stop at tl.minimum(key_length, tile * ROWS + ROWS)."
 )
 TWICE = (
-    "The output is right, but INNER is handed more keys than there are: hand it the whole blocks once "
+    "INNER is handed more keys than there are: hand it the whole blocks once "
     "without a mask, and from there to stop once with one."
 )
 
@@ -95,7 +95,8 @@ def problem_with_work(answer: Any, rng: Generator) -> str | None:
         if (unmasked < whole).any():
             return ALL_MASKED
         if (unmasked + masked > rounded_up).any():
-            return FUTURE if is_causal and (unmasked + masked <= keys).all() else TWICE
+            in_future = is_causal and (unmasked + masked <= keys).all()
+            return OfAnyNumbers(FUTURE) if in_future else TWICE
     return None
 
 

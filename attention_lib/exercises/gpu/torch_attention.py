@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, OfAnyNumbers, composable, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -84,14 +84,14 @@ def problem_with_gradients(answer: Answer, rng: Generator) -> str | None:
                 return CHANGED_IN_PLACE
             raise
         if got is None:
-            return NO_GRADIENT
+            return OfAnyNumbers(NO_GRADIENT)
         right = staging.gradients(EXERCISE.reference, inputs, toward, is_causal=is_causal)
         for name, one, other in zip(("query", "key", "value"), got, right, strict=True):
             if one is None:
-                return f"{NO_GRADIENT} Here it is {name} that gets no gradient."
+                return OfAnyNumbers(f"{NO_GRADIENT} Here it is {name} that gets no gradient.")
             if not torch.allclose(one, other, rtol=1e-6, atol=1e-9):
                 return (
-                    f"The output is right, but its gradient with respect to {name} is not: leave "
+                    f"The gradient with respect to {name} is wrong: leave "
                     "nothing of the calculation out of autograd's sight."
                 )
     return None
@@ -106,7 +106,7 @@ WRONG_DEVICE = (
 def leaves_its_device(answer: Answer, _rng: Generator) -> str | None:
     shapes = (2, 3, 6), (2, 5, 6), (2, 5, 7)
     left = any(leaves_device(answer, shapes, is_causal) for is_causal in (False, True))
-    return WRONG_DEVICE if left else None
+    return OfAnyNumbers(WRONG_DEVICE) if left else None
 
 
 def lower_triangle(scores: Any, diagonal: int = 0) -> Any:

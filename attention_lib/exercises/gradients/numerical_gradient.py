@@ -189,6 +189,7 @@ MISTAKES = known_mistakes(
     "relative-step: The step is made larger or smaller with x: it is eps for every entry.",
     f"+= eps => += eps * {SIZE} && -= eps => -= eps * {SIZE} && (2 * eps) => (2 * eps * {SIZE})",
     measured=("strided-array",),
+    about={"same-array": "changed", "not-put-back": "changed"},
 )
 
 EXERCISE = Exercise(

@@ -76,7 +76,7 @@ def holds_a_matrix(answer: Answer, rng: Generator) -> str | None:
     if held <= allowed:
         return None
     return (
-        f"softmax_vjp returns the right values but builds an n × n matrix: for 2 rows of "
+        f"softmax_vjp builds an n × n matrix: for 2 rows of "
         f"{length} weights it held {held:,} bytes at once, and {allowed:,} are "
         f"allowed. {NO_MATRIX}"
     )

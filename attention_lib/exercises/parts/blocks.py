@@ -317,7 +317,7 @@ def ignores_block_size(
         if len({lines_run(answer, *arguments, size) for size in sizes}) > 1:
             return None
         return (
-            f"{name} returns the right values but ignores block_size: with 2, 7 and 40 it returns "
+            f"{name} ignores block_size: with 2, 7 and 40 it returns "
             f"the same numbers to the last bit, as it did the same work. {FIXED_BLOCKS}"
         )
 
@@ -341,7 +341,7 @@ def takes_block_size_for_a_count(
         if two <= 2 * many:
             return None
         return (
-            f"{name} returns the right values but cuts {keys} keys into more blocks for "
+            f"{name} cuts {keys} keys into more blocks for "
             f"block_size = {half} than for 2. {NUMBER_OF_BLOCKS}"
         )
 
@@ -373,7 +373,7 @@ def keeps_every_block(
         if growth <= allowed:
             return None
         return (
-            f"{name} returns the right values but keeps something of every block: for {MANY_KEYS} "
+            f"{name} keeps something of every block: for {MANY_KEYS} "
             f"keys in blocks of {SMALL_BLOCK} it held {growth:,} bytes more than for {FEW_KEYS}, "
             f"and {allowed:,} more are allowed. {remedy}"
         )
@@ -406,7 +406,7 @@ def forms_scores_twice(
         if formed - other < 2:
             return None
         return (
-            f"{name} returns the right values but forms the score of one query and one key "
+            f"{name} forms the score of one query and one key "
             f"{formed - other} times, and once is enough. {remedy}"
         )
 

@@ -6,14 +6,14 @@ import warnings
 import numpy as np
 import pytest
 
-from attention_lib.checks import explaining
+from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.explaining import edit_that_mends_all, lines_of_the_source
+from attention_lib.checks.findings import source
+from attention_lib.checks.findings.source import edits_in_part, edits_of_all, left_after
 from attention_lib.checks.judging import GRADER
-from attention_lib.checks.problems import Attempt, left_after
 from attention_lib.checks.source import search as searching
 from attention_lib.checks.source.search import search
 from attention_lib.exercises import EXERCISES
@@ -128,7 +128,7 @@ def test_what_the_check_refuses_after_a_change_is_said_with_it(unhurried):
 def test_a_change_that_the_rest_of_the_check_refuses_is_not_named(unhurried, monkeypatch):
     words = "return weights * (grad_weights - dot)"
     assert words in sentence_of(_turned_shares, "softmax_vjp")
-    monkeypatch.setattr(explaining, "left_after", lambda attempt, edited: None)
+    monkeypatch.setattr(source, "left_after", lambda attempt, edited: None)
     assert words not in sentence_of(_turned_shares, "softmax_vjp")
 
 
@@ -149,7 +149,7 @@ def test_a_change_that_brings_in_a_fault_is_to_blame_for_it():
     for before, said in ((cools, None), (cools_in_place, "softmax changes its input scores")):
         trials = [Comparison(exercise.name, *pair) for pair in _called(exercise, before)]
         after = left_after(Attempt(exercise, before, trials), in_place)
-        assert (after and after[: len(said or "")]) == said
+        assert (after and after[0].text[: len(said or "")]) == said
 
 
 def test_a_change_that_is_right_on_these_inputs_alone_is_none():
@@ -161,7 +161,7 @@ def test_a_change_that_is_right_on_these_inputs_alone_is_none():
         return right(scores, axis) if scores.tobytes() in known else scores
 
     assert left_after(Attempt(exercise, before, trials), by_heart) is None
-    assert left_after(Attempt(exercise, before, trials), right) == ""
+    assert left_after(Attempt(exercise, before, trials), right) == []
 
 
 def test_an_axis_counted_from_the_front_is_changed_wherever_it_stands():
@@ -198,7 +198,7 @@ def test_a_missing_sign_of_a_logarithm_is_not_mended_by_turning_its_quotient_rou
         return np.log(shares[np.arange(len(targets)), targets]).mean()
 
     assert "The sign is reversed" in sentence_of(without_minus, "cross_entropy")
-    explain_only_by(monkeypatch, edit_that_mends_all, lines_of_the_source)
+    explain_only_by(monkeypatch, edits_of_all, edits_in_part)
     sentence = sentence_of(without_minus, "cross_entropy")
     assert "write `return -np.log(" in sentence
     assert "/ exponentials`" not in sentence
@@ -213,7 +213,7 @@ def test_a_fault_besides_the_first_is_left_for_the_next_check(unhurried, monkeyp
     def cools(scores, temperature, axis=-1):
         return right(scores * temperature, axis)
 
-    explain_only_by(monkeypatch, edit_that_mends_all, lines_of_the_source)
+    explain_only_by(monkeypatch, edits_of_all, edits_in_part)
     sentence = sentence_of(cools, "softmax_with_temperature")
     assert "`scores / temperature`" in sentence or "right(scores / temperature, axis)" in sentence
     assert sentence.endswith("and this result is right; then look at the next.")
@@ -320,7 +320,7 @@ def _with_a_large_grid(scores, axis=-1):
 
 def test_a_large_array_gets_no_axis_more(monkeypatch):
     tried = []
-    explain_only_by(monkeypatch, edit_that_mends_all)
+    explain_only_by(monkeypatch, edits_of_all)
     monkeypatch.setattr(searching.Search, "_calls_right", lambda self, edits: tried.extend(edits))
     verdict(_with_a_large_grid)
     assert tried

@@ -1,0 +1,69 @@
+"""Find one fault that gives an answer's numbers: a known mistake, or arguments used wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from attention_lib.checks.attempt import Attempt
+from attention_lib.checks.chance import leaves
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.exercise import Mistake
+from attention_lib.checks.findings.finding import Finding
+
+
+def known_everywhere(attempt: Attempt, even_nan: bool = False) -> Iterator[Finding]:
+    """Find the known mistake that behaves like the answer on every call.
+
+    NaN and infinity alone show little: then the source is read first, and `even_nan` comes after.
+    """
+    table = attempt.table
+    if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
+        return
+    finite = any(np.isfinite(v).any() for one in table.wrong for v in leaves(one.seen.value))
+    if not (even_nan or finite or not table.wrong or table.right):
+        return
+    if attempt.failing and (mistake := table.whole()):
+        yield _known(attempt, mistake, table.wrong or attempt.failing)
+
+
+def known_even_of_nan(attempt: Attempt) -> Iterator[Finding]:
+    if attempt.begins_with_numbers:
+        yield from known_everywhere(attempt, even_nan=True)
+
+
+def known_where_numbers_are_wrong(attempt: Attempt) -> Iterator[Finding]:
+    """Find the known mistake that explains all wrong numbers, if other calls end in errors."""
+    if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.known)):
+        assert cover.hypothesis.mistake is not None
+        yield _known(attempt, cover.hypothesis.mistake, cover.shown)
+
+
+def only_known(attempt: Attempt) -> Iterator[Finding]:
+    """Find the only known mistake that explains the calls that another fault leaves."""
+    if attempt.is_rest and attempt.table.wrong and (mistake := attempt.table.only()):
+        yield _known(attempt, mistake, attempt.table.wrong)
+
+
+def changed_call(attempt: Attempt) -> Iterator[Finding]:
+    """Find changed arguments for which all wrong numbers would be right."""
+    if attempt.is_rest or not attempt.begins_with_numbers:
+        return
+    if cover := attempt.table.one(attempt.table.changed):
+        yield Finding("known", cover.hypothesis.sentences[0], cover.shown[0])
+
+
+def _known(attempt: Attempt, mistake: Mistake, shown: Sequence[Comparison]) -> Finding:
+    table, named = attempt.table, attempt.table.variants_of(mistake.id)
+    evidence = next((one for one in shown if table.shows(mistake, one)), attempt.failing[0])
+
+    def explains(one: Comparison) -> bool:
+        if one.stopped:  # division by 0 is an error for a plain number, and NaN for an array
+            errors = {type(each.predict(one.trial.case).error) for each in named}
+            return isinstance(one.seen.error, (*errors - {type(None)}, ArithmeticError))
+        return any(table.explains(each, one) for each in named)
+
+    return Finding(
+        "known", mistake.sentence, evidence, explains, id=mistake.id, topics=mistake.topics
+    )

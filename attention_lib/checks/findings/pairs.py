@@ -1,0 +1,47 @@
+"""Find two faults that together give an answer's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attention_lib.checks.attempt import Attempt
+from attention_lib.checks.findings.finding import Finding, everything
+from attention_lib.checks.result_faults import faults_of_result
+from attention_lib.checks.table import Cover, Table
+
+TOGETHER = "Two faults together give your numbers."
+
+
+def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:
+    """Find two known mistakes that explain all wrong numbers if one answer makes both."""
+    if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.together)):
+        yield from _both(attempt, cover.hypothesis.sentences, cover)
+
+
+def changed_and_known(attempt: Attempt) -> Iterator[Finding]:
+    """Find a known mistake that explains all wrong numbers if arguments are used wrongly too."""
+    if attempt.is_rest or not attempt.begins_with_numbers:
+        return
+    if cover := attempt.table.one(attempt.table.pairs()):
+        yield from _both(attempt, cover.hypothesis.sentences, cover)
+
+
+def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
+    """Find a fault of the whole result, and the known mistake that is left once it is undone."""
+    exercise, table = attempt.exercise, attempt.table
+    if not attempt.begins_with_numbers:
+        return
+    for sentence, undone in faults_of_result(table.wrong[0]):
+        first = undone(table.wrong[0])
+        if first.wrong_in_numbers and not any(table.explains(one, first) for one in table.known):
+            continue
+        rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
+        if rest.wrong and (cover := rest.one(rest.known)):
+            yield from _both(attempt, (cover.hypothesis.sentences[0], sentence), cover)
+            return
+
+
+def _both(attempt: Attempt, sentences: tuple[str, ...], cover: Cover) -> Iterator[Finding]:
+    shown = cover.shown[0] if cover.shown[0] in attempt.table.wrong else attempt.table.wrong[0]
+    for sentence in sentences:
+        yield Finding("pair", sentence, shown, everything, TOGETHER)

@@ -1,0 +1,108 @@
+"""Find a small edit of the source that makes results right, or a misleading line."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from attention_lib.checks.attempt import Attempt
+from attention_lib.checks.calls.calling import observe
+from attention_lib.checks.calls.case import Answer
+from attention_lib.checks.cases import trials_of
+from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.findings.finding import Finding, Label, everything
+from attention_lib.checks.findings.measured import measured
+from attention_lib.checks.findings.observed import results, side_effects
+from attention_lib.checks.source.patterns import read
+from attention_lib.checks.source.search import Mend
+
+
+def edits_of_all(attempt: Attempt) -> Iterator[Finding]:
+    """Find one or two edits that make every result right, and what is wrong even then."""
+    if not attempt.is_own or attempt.search is None:
+        return
+    for mend in attempt.search.wholes():
+        left = left_after(attempt, mend.answer)
+        if left is not None and attempt.leaves_known(mend.answer):
+            yield _edit(attempt, mend, "edit", "and every result is right.")
+            yield from left
+            return
+
+
+def edits_in_part(attempt: Attempt) -> Iterator[Finding]:
+    """Find the edit that makes most results right, the first wrong one among them."""
+    if not attempt.is_own or not attempt.failing or attempt.failing[0].trial.case.verify:
+        return  # the exercise's `verify` explains its numbers
+    mend = attempt.search.in_part() if attempt.search else None
+    # Many edits make nothing of nothing.
+    of_nothing = any(
+        0 in getattr(value, "shape", ()) for value in attempt.failing[0].trial.case.args
+    )
+    if mend and not of_nothing and attempt.leaves_known(mend.answer):
+        yield _edit(attempt, mend, "part", "and this result is right; then look at the next.")
+
+
+def misleading_lines(attempt: Attempt) -> Iterator[Finding]:
+    """Find a line that is misleading whatever the answer returns."""
+    if not attempt.is_own or not attempt.failing or attempt.failing[0].trial.case.verify:
+        return
+    if found := read(attempt.answer):
+        text, line = found
+        yield _beside_problem(attempt, Finding("line", text, lines=frozenset({line})))
+
+
+def _edit(attempt: Attempt, mend: Mend, label: Label, end: str) -> Finding:
+    observed = next(results(attempt))
+    faults = [one for one in mend.faults if one.topic not in observed.topics]
+    edit = Finding(
+        label,
+        " ".join(one.text for one in faults),
+        edit=f"{mend.words}, {end}",
+        topics=frozenset(one.topic for one in mend.faults) - {""},
+        lines=mend.lines,
+    )
+    found = _beside_problem(attempt, edit)
+    return dataclasses.replace(found, explains=everything) if label == "edit" else found
+
+
+def _beside_problem(attempt: Attempt, found: Finding) -> Finding:
+    """Add the call that fails first, and what is observed there, to a finding of the source."""
+    observed = next(results(attempt))
+    return dataclasses.replace(
+        found,
+        evidence=observed.evidence,
+        explains=observed.explains,
+        opening=observed.opening or observed.text,
+        topics=found.topics | observed.topics,
+        lines=found.lines | observed.lines,
+        outcome=observed.outcome,
+    )
+
+
+def left_after(attempt: Attempt, edited: Answer) -> list[Finding] | None:
+    """Return what is still wrong with an edited answer; None if the edit is not the right one."""
+    function = attempt.exercise.on_cases(edited)
+    others = () if attempt.is_rest else trials_of(attempt.exercise, attempt.seed + 1)
+    seen = ((one, observe(function, one.case)) for one in others)
+    if any(Comparison(attempt.exercise.name, *each).failed for each in seen):
+        return None  # it was right by chance
+    comparisons = [
+        dataclasses.replace(one, seen=observe(function, one.trial.case))
+        for one in attempt.comparisons
+    ]
+    after = dataclasses.replace(attempt, answer=edited, comparisons=comparisons)
+    own = {one.label: one for one in side_effects(attempt)}
+    if effects := list(side_effects(after)):
+        # The side effects of a call that stopped are not known.
+        had = any(one.stopped for one in attempt.comparisons)
+        if not had and not {one.label for one in effects} <= own.keys():
+            return None
+        return [own.get(effects[0].label, effects[0])]  # the original names the learner's line
+    problem = next(measured(after), None)
+    if problem is None:
+        return []
+    before = next(measured(attempt), None)
+    if before is None or before.topics != problem.topics:
+        return None
+    # Beside an explained fault, what is measured may come of that one.
+    return [] if attempt.is_rest else [problem]

@@ -1,0 +1,205 @@
+"""Rank findings, find what they leave unexplained, and join them into a report."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attention_lib.checks.attempt import Attempt
+from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.findings.finding import Finding, way_of
+from attention_lib.checks.findings.known import (
+    changed_call,
+    known_even_of_nan,
+    known_everywhere,
+    known_where_numbers_are_wrong,
+    only_known,
+)
+from attention_lib.checks.findings.measured import measured
+from attention_lib.checks.findings.observed import (
+    changed_inputs,
+    forbidden_calls,
+    results,
+    second_readings,
+    side_effects,
+)
+from attention_lib.checks.findings.pairs import (
+    changed_and_known,
+    result_fault_and_known,
+    two_in_one_answer,
+)
+from attention_lib.checks.findings.sides import sides
+from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
+from attention_lib.checks.source.cell import silenced
+from attention_lib.checks.verdict import Report, sentences
+
+log = logging.getLogger(__name__)
+
+Producer = Callable[[Attempt], Iterator[Finding]]
+
+# One fault before two, all wrong numbers before some, what to change before where to look.
+EXPLAINING: tuple[Producer, ...] = (
+    only_known,
+    edits_of_all,
+    known_even_of_nan,
+    known_where_numbers_are_wrong,
+    changed_call,
+    two_in_one_answer,
+    changed_and_known,
+    result_fault_and_known,
+    edits_in_part,
+    misleading_lines,
+)
+WHAT_TO_CHANGE = ("known", "pair", "edit", "part", "line")  # labels of what these find
+
+
+VALUES_ARE_RIGHT = "The values are right."
+
+
+def resolve(attempt: Attempt, explains: bool, measures: bool) -> Report | None:
+    """Return what is wrong with an answer; None if nothing is.
+
+    `explains` and `measures` tell whether to look for a cause, and whether to run probes.
+    """
+    ranked = [*((known_everywhere,) if explains else ())]
+    ranked += [forbidden_calls] if attempt.is_own else []
+    ranked += [second_readings]
+    ranked += [changed_inputs] if attempt.is_own else []
+    ranked += [*(EXPLAINING if explains else ()), results]
+    ranked += [side_effects] if attempt.is_own else []
+    ranked += [measured] if measures else []
+    with silenced():
+        said = _first(attempt, ranked)
+        if said and explains:
+            said = _found(_with_besides, attempt, said) or said
+            said += _found(sides, attempt, said) if attempt.is_own else []
+    return _joined(attempt, said) if said else None
+
+
+def _first(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
+    """Return the first finding, with what its producer says with it."""
+    for produce in producers:
+        explains = produce in (known_everywhere, *EXPLAINING)
+        if (
+            said := _found(produce, attempt)
+            if explains
+            else [*itertools.islice(produce(attempt), 1)]
+        ):
+            return said
+    return []
+
+
+def _found(produce: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
+    """Return what explains an answer; an explanation that fails changes no verdict."""
+    try:
+        return list(produce(*given))
+    except Exception:
+        log.debug("an explanation failed", exc_info=True)  # on which the tests fail
+        return []
+
+
+def _with_besides(attempt: Attempt, said: list[Finding]) -> list[Finding]:
+    """Explain the failing calls that the first finding does not, and itself if it is a bare one."""
+    first, *more = said
+    if first.label == "forbidden":
+        return [*said, *_first(attempt, EXPLAINING)]
+    if rest := _unexplained(attempt, first):
+        calls = rest.comparisons
+        axes = next((_axes(one) for one in calls if one.wrong_in_numbers), 0)
+        plain = [one for one in calls if _axes(one) == axes and not one.stopped]
+        found = _second(rest, first) or _second(attempt.of(plain, rest.known), first)
+        if found and first.label == "result":
+            better = _better(attempt, first)
+            if not any(one.lines & found[0].lines for one in better):
+                said = [*better, *more]
+        return [*said, *found]
+    return said
+
+
+def _unexplained(attempt: Attempt, first: Finding) -> Attempt | None:
+    """Return the attempt without the calls that a finding explains; None if no other fails."""
+    if first.evidence is None:
+        return None
+    calls, skipped = attempt.comparisons, {("raises", 0), way_of(in_own_dtype(first.evidence))}
+    if first.label in ("result", "error", "raises", "line"):  # wrong numbers behind the dtype
+        calls = [in_own_dtype(one) for one in calls]
+    if first.label == "result":
+        skipped.add(("spoiled", 0))  # next to wrong numbers, NaN in another call misleads
+    rest = [
+        one
+        for one in calls
+        if not one.failed or not (way_of(one) in skipped or first.explains(one))
+    ]
+    if not any(one.failed for one in rest):
+        return None
+    known = [one for one in attempt.comparisons if first.id and one not in rest]
+    return attempt.of(rest, known)
+
+
+def _second(rest: Attempt, first: Finding) -> list[Finding]:
+    """Return what explains calls that a finding leaves; empty if it is probably the same fault."""
+    if not rest.failing:
+        return []
+    found = _first(rest, (*EXPLAINING, results))
+    one, way = rest.failing[0], way_of(rest.failing[0])
+    if found[0].label == "result":
+        named = rest.table.variants_of(first.id)
+        shapes = [_shape(each.predict(one.trial.case).value) for each in named]
+        if way is None or way[0] != "shape" or _shape(one.seen.value) in shapes:
+            return []  # numbers alone add nothing
+    if found[0].label == "error" and not found[0].text and not first.id:
+        return []
+    if found[0].label == "raises":
+        return []
+    if way != ("spoiled", 0) and found[0].lines & first.lines:
+        return []
+    return [dataclasses.replace(one, opening="") if one.label == "pair" else one for one in found]
+
+
+def _better(attempt: Attempt, first: Finding) -> list[Finding]:
+    """Explain the calls that fail as a bare finding does, without the others."""
+    assert first.evidence is not None
+    alike, axes = (None, way_of(first.evidence)), _axes(first.evidence)
+    same = [one for one in attempt.comparisons if way_of(one) in alike]
+    plain = [one for one in same if not one.failed or _axes(one) == axes]
+    found = _first(attempt.of(same), EXPLAINING) or _first(attempt.of(plain), EXPLAINING)
+    if not found:
+        return [first]
+    return [
+        dataclasses.replace(one, opening=first.opening, explains=first.explains, id="", edit="")
+        for one in found
+    ]
+
+
+def _shape(value: object) -> tuple[int, ...] | None:
+    return getattr(value, "shape", None)
+
+
+def _axes(one: Comparison) -> int:
+    """Count the axes of a call's first array."""
+    return next((value.ndim for value in one.trial.case.args if hasattr(value, "ndim")), 0)
+
+
+def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
+    """Join findings into a report: the only place where their texts meet."""
+    first, text, opened = said[0], "", set[str]()
+    if first.label in ("changed", "warns", "measured") and not any(
+        one.stopped or one.wrong_in_numbers for one in attempt.comparisons
+    ):
+        text = VALUES_ARE_RIGHT
+    for one in said:
+        opening = "" if one.opening in opened else one.opening
+        opened |= {one.opening}
+        own = sentences(opening, one.text)
+        text = sentences(text, own if one is first else f"Besides: {own}")
+    return Report(
+        attempt.exercise,
+        first.outcome,
+        text,
+        first.evidence,
+        mistake=first.id,
+        edit=first.edit,
+    )
