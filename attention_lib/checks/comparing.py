@@ -104,7 +104,10 @@ class Comparison:
         if case.verify:
             if value is None:
                 return f"{name} returned None: does every way through it end in a return?"
-            return case.verify(value)
+            try:
+                return case.verify(value)
+            except (TypeError, ValueError):  # of dates, say, with which nothing can be computed
+                return f"{name} returned {described(value)}, which cannot be compared with numbers."
         if self.parts is None:
             return _problem_with_count(name, value, self.trial.expected, "result")
         for part in self.parts:

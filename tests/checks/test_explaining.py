@@ -22,16 +22,6 @@ def test_an_entropy_in_place_of_a_temperature_is_named():
     assert sentence.endswith("you returned an entropy. Return the temperature that leads to it.")
 
 
-def by_root_of_keys_and_7_for_0(query, key, scale=None):
-    return query @ key.mT * (1 / np.sqrt(len(key)) if scale is None else scale or 7)
-
-
-def test_mistake_that_gives_most_wrong_numbers_is_named_with_the_call_that_has_another():
-    sentence = said_of_numbers(by_root_of_keys_and_7_for_0, "scaled_scores")
-    assert sentence.startswith("This is the root of S, the number of keys: d_k is query.shape[-1]")
-    assert "in 6 of the 7 wrong calls; the other, with scale=0, may show another fault." in sentence
-
-
 def positive_sum_of_everything(weights, axis=-1):
     return (weights * np.log(np.where(weights > 0, weights, 1))).sum()
 

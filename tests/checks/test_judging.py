@@ -91,7 +91,7 @@ def test_a_changed_input_comes_before_the_dtype_it_leads_to():
         return parameter - rate * mean / (1 - beta1**step) / size, mean, square
 
     sentence = sentence_of(in_place, "adam_step")
-    assert sentence.startswith("adam_step returns the right values but changes its input mean")
+    assert sentence.startswith("The values are right. adam_step changes its input mean")
 
 
 def test_wrong_numbers_come_before_side_effects():
@@ -264,7 +264,7 @@ def test_an_endless_loop_is_stopped(monkeypatch):
             with contextlib.suppress(Exception):
                 time.sleep(60)
 
-    assert "was stopped: look for a loop that never ends" in sentence_of(endless)
+    assert "was stopped. It was in the loop of line" in sentence_of(endless)
 
 
 def test_leaving_python_is_an_error_like_others():
@@ -292,9 +292,7 @@ def test_a_remark_of_each_kind_is_made_once():
         return right(scores, axis)
 
     report = judge(find("softmax"), prints_twice, 0, policy=GRADER)
-    assert [sentence.partition(": ")[0] for sentence in report.advice] == [
-        "softmax returns the right values but prints 'first'"
-    ]
+    assert [sentence.partition(": ")[0] for sentence in report.advice] == ["softmax prints 'first'"]
 
 
 def test_on_hidden_numbers_the_values_alone_count():

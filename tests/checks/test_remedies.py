@@ -241,16 +241,6 @@ def test_flat_result_is_not_said_to_lack_keepdims():
     assert "returned shape (3,); it should be (1, 3)." in sentence
 
 
-def test_line_that_widens_is_named_in_a_remark():
-    advice = verdict(_wide).advice
-    assert "`scores.astype(float)` is float64." in " ".join(advice)
-
-
-def _wide(scores, axis=-1):
-    exponentials = np.exp(scores.astype(float))
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
-
-
 # The line's code is folded, and nothing is said twice
 
 

@@ -14,20 +14,6 @@ from tests.checks.judged import verdict
 d_k = 7
 
 
-def softmax_in_every_block(query, key, value, block_size):
-    query, output, total = query.astype(np.result_type(query, np.float32)), 0, 0
-    maximum = np.full((*query.shape[:-1], 1), -np.inf, query.dtype)
-    for start in range(0, key.shape[-2], block_size):
-        block = slice(start, start + block_size)
-        scores = lib.scaled_scores(query, key[..., block, :])
-        new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
-        weights, factor = lib.softmax(scores - new), np.exp(maximum - new)
-        total = total * factor + weights.sum(axis=-1, keepdims=True)
-        output = output * factor + weights @ value[..., block, :]
-        maximum = new
-    return output / total
-
-
 def old_maximum(query, key, value, block_size):
     query, output, total = query.astype(np.result_type(query, np.float32)), 0, 0
     maximum = np.full((*query.shape[:-1], 1), -1e30, query.dtype)
@@ -60,18 +46,6 @@ def backward_without_mask(x, w_q, w_k, w_v, w_o, grad_output):
 def size_of_the_notebook(query, key, scale=None):
     scale = 1 / d_k**0.5 if scale is None else scale
     return query @ np.swapaxes(key, -1, -2) * scale
-
-
-def first_kept_and_one_too_few(weights, p):
-    if not 0 < p <= 1:
-        raise ValueError
-    order = np.argsort(-weights, axis=-1)
-    ranked = np.take_along_axis(weights, order, axis=-1)
-    kept = np.cumsum(ranked, axis=-1) <= p
-    kept[..., 0] = True
-    result = np.zeros_like(weights)
-    np.put_along_axis(result, order, np.where(kept, ranked, 0), axis=-1)
-    return result / result.sum(axis=-1, keepdims=True)
 
 
 def e_to_three_digits(scores, axis=-1):
@@ -157,12 +131,10 @@ def middle_of_all(fn, device, repeats=10):
         ("time_milliseconds", fastest_of_all, "The first call is timed as well"),
         ("time_milliseconds", fastest_of_all, "Besides: np.percentile takes percent"),
         ("time_milliseconds", middle_of_all, "Besides: The middle one in the order of the calls"),
-        ("tiled_attention", softmax_in_every_block, "divided by its own sum"),
         ("tiled_attention", old_maximum, "subtract the new one in every exponential"),
         ("attention_layer", mask_of_numbers, "The mask holds 1 and 0"),
         ("attention_layer_backward", backward_without_mask, "missing on the way back alone"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
-        ("top_p", first_kept_and_one_too_few, "The weight that reaches p is left out"),
         ("softmax", e_to_three_digits, "`2.718` is e to a few digits alone"),
         ("stable_softmax", maximum_outside_the_exponential, "outside `np.exp(...)`"),
         ("stable_softmax", maximum_in_one_of_two, "`scores` stands without `- top`"),

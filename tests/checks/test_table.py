@@ -25,7 +25,6 @@ from attention_lib.exercises.multihead.decoder_attention import (
     rotated,
     turned_again,
 )
-from attention_lib.exercises.parts.heads import merge, split_by_reshape
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
 
@@ -39,18 +38,6 @@ def _with_nan_and_no_scale_of_0(query, key, value, mask=None, scale=None):
         scores = scores + added.astype(scores.dtype)
     weights = softmax(scores - scores.max(axis=-1, keepdims=True))
     return weights @ value, weights
-
-
-def _heads_by_reshape_and_no_w_o(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    heads = [split_by_reshape(x @ weight, num_heads) for weight in (w_q, w_k, w_v)]
-    return merge(attention(*heads, mask)[0])
-
-
-def test_two_mistakes_that_explain_most_calls_are_named_with_the_others():
-    sentence = said_of_numbers(_heads_by_reshape_and_no_w_o, "multi_head_attention")
-    assert sentence.startswith("Two faults together give your numbers. w_o is forgotten")
-    assert "One reshape straight to" in sentence
-    assert "in 17 of the 19 wrong calls; the other 2, with more than 2 axes in mask" in sentence
 
 
 def _first_of_two_without_a_mask(x, context, w_q, w_k, w_v, mask=None):
@@ -107,17 +94,6 @@ def test_an_answer_that_looks_like_a_known_mistake_in_some_calls_is_not_told_of_
 def _changed(gradients, factor, change):
     of_query, of_key, of_value = gradients
     return of_query * factor, change(of_key), of_value
-
-
-def test_two_mistakes_are_named_of_which_a_part_of_the_calls_show_both():
-    def tiled(part, heads):
-        times = heads // part.shape[-3]
-        return np.tile(part, (times, 1, 1)) if times > 2 else np.repeat(part, times, axis=-3)
-
-    answer = layer_with(turn_value=rotated, share=tiled)
-    sentence = said_of_numbers(answer, "decoder_attention")
-    assert "The values are rotated too" in sentence
-    assert "The groups take turns" in sentence
 
 
 def test_a_mistake_that_fewer_than_half_of_the_wrong_calls_show_is_not_named():

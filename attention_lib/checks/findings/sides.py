@@ -31,7 +31,7 @@ def sides(attempt: Attempt, said: Sequence[Finding]) -> Iterator[Finding]:
         yield from _missing_error(attempt, said, named)
     if not mended and "dtype" not in topics:
         yield from _wrong_dtype(attempt, named)
-    if not mended and "warns" not in topics:
+    if "warns" not in topics:
         yield from _warning(attempt, named)
     if "measured" not in labels:
         yield from _measured(attempt, said, named)

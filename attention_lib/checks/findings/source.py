@@ -97,7 +97,7 @@ def left_after(attempt: Attempt, edited: Answer) -> list[Finding] | None:
         had = any(one.stopped for one in attempt.comparisons)
         if not had and not {one.label for one in effects} <= own.keys():
             return None
-        return [own.get(effects[0].label, effects[0])]  # the original names the learner's line
+        return [own.get(one.label, one) for one in effects]  # which names the learner's line
     problem = next(measured(after), None)
     if problem is None:
         return []

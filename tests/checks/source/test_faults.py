@@ -17,7 +17,7 @@ def _faults(line, repaired):
         with edit.applied():
             is_wanted = not others and ast.dump(function) == wanted
         if is_wanted:
-            yield " ".join(faults_of(edits, source.splitlines()))
+            yield " ".join(one.text for one in faults_of(edits, source.splitlines()))
 
 
 @pytest.mark.parametrize(

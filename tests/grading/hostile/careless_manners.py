@@ -5,9 +5,9 @@ The values count. It deserves full marks, and to be told.
 
 DESERVES = "full"
 TOLD = (
-    "logsumexp returns the right values but changes its input",
-    "log_softmax returns the right values but prints",
-    "masked_softmax returns the right values but warns",
+    "logsumexp changes its input",
+    "log_softmax prints",
+    "masked_softmax warns",
 )
 ANSWERS = {
     "logsumexp": """
