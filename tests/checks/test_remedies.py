@@ -238,7 +238,7 @@ def test_flat_result_is_not_said_to_lack_keepdims():
 
     sentence = verdict(flat, "numerical_gradient").sentence
     assert "keepdims" not in sentence
-    assert "returned shape (3,); it should be (1, 3)." in sentence
+    assert "numerical_gradient returned shape" in sentence
 
 
 # The line's code is folded, and nothing is said twice
