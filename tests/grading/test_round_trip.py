@@ -49,15 +49,16 @@ def test_a_class_gets_the_points_it_deserves_and_is_told_why(
     assert [line.split()[0] for line in lines[2:]] == sorted(room.deserved)
 
 
-def names_are_not_missing(notebook, ran, misses_a_name=execution._misses_a_name):
-    assert not misses_a_name(notebook, ran)
+def names_are_not_missing(cells, ran, misses_a_name=execution._misses_a_name):
+    assert not misses_a_name(cells, ran)
     return False
 
 
 def mistaken(room, number):
     """Return a notebook with mistakes in every other exercise, and what it deserves.
 
-    Below its check each mistake is mended, so that later answers may use what they are meant to.
+    Below its check each mistake is mended, so that later answers may use what they are meant to. That
+    is done where nobody sees the definition: a second one below a check counts if the first is wrong.
     """
     notebook, deserved = room.key(), room.most
     for place, exercise in enumerate(room.exercises):
@@ -66,7 +67,7 @@ def mistaken(room, number):
             continue
         answer = cell_of(notebook, name)
         below = notebook.cells.index(cell_of(notebook, f"check_{name}")) + 1
-        notebook.cells.insert(below, new_code_cell(answer.source))
+        notebook.cells.insert(below, new_code_cell(f"get_ipython().run_cell({answer.source!r});"))
         if name in EDITED:  # compiled from its text
             assert EDITED[name][0] in answer.source
             answer.source = answer.source.replace(*EDITED[name])
