@@ -255,7 +255,7 @@ def test_edition_has_notebooks_of_its_range_and_nothing_of_later_lessons(edition
     packed = importlib.import_module("attention_lib.edition").PackedFinder(
         edition / "attention_lib" / "packed.bin"
     )
-    assert "exercises/parts/softmax.py" in packed._sources
+    assert "exercises/parts/choices.py" in packed._sources
     assert (edition / "attention_lib" / "exercises" / "ids.txt").is_file()
     assert not [name for name in packed._sources if re.search("/(attention|heads)", name)]
 
