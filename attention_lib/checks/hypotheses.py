@@ -70,9 +70,10 @@ def called_once(exercise: Exercise, variant: Any, case: Case) -> Observation:
 
 def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
     """Call a function of this library."""
-    function = variant.function if isinstance(variant, Patch) else variant
+    if isinstance(variant, Patch):
+        _ = variant.function  # outside of the try, so that an error of its author is raised
     try:
-        return Observation(value=exercise.on_cases(function)(*case.args, **case.kwargs))
+        return Observation(value=exercise.on_cases(variant)(*case.args, **case.kwargs))
     except Exception as error:
         return Observation(error=error)
 

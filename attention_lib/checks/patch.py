@@ -167,8 +167,8 @@ class Source(NamedTuple):
 
 @functools.cache
 def _source_of(answer: Callable[..., Any]) -> Source:
-    code = inspect.unwrap(answer).__code__
-    module = sys.modules.get(answer.__module__)
+    function = inspect.unwrap(answer)
+    code, module = function.__code__, sys.modules.get(function.__module__)
     packed_source = getattr(getattr(module, "__loader__", None), "packed_source", None)
     if packed_source and code.co_filename not in linecache.cache:
         lines = packed_source(code.co_filename).splitlines(keepends=True)

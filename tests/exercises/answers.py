@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attention_lib.checks.patch import Patch, patches
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.parts.tensors import LazyReference
 from attention_lib.lessons import module_of
 
 Kind = Literal["RIGHT", "WRONG"]
@@ -55,6 +57,12 @@ def as_a_learner_writes_it(variant):
     """Give the mistake as a learner would make it: in code of their own, warnings and all."""
     if not callable(variant):
         return np.asarray(variant).tolist()
-    if hasattr(variant, "kernel"):  # Triton compiles a kernel's text, and no function around it
-        return variant.kernel
+    if isinstance(variant, Patch) and isinstance(variant.answer, LazyReference):
+        return variant.function  # Triton compiles a kernel's text, and no function around it
     return lambda *args, **kwargs: variant(*args, **kwargs)
+
+
+def patched(name: str, written: str) -> Patch:
+    """Return a patch of the library's function of this name, such as a Triton kernel."""
+    (patch,) = patches(LazyReference(name), written)
+    return patch

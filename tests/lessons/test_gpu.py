@@ -472,12 +472,12 @@ driver.set_active(Driver())
 
 REFUSED_BY_THE_COMPILER = """
 from attention_lib.checks.calls import staging
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu.launch import forward
+from tests.exercises.answers import patched
 
 tensor = torch.empty(1, 2, 64, 64, dtype=torch.bfloat16)
-for change in (("tl.trans(key)", "key"), ("output, total, maximum\\n", "output, total\\n")):
-    inner = Edited("flash_kernel", change).kernel
+for change in ("tl.trans(key) => key", "return output, total, maximum => return output, total"):
+    inner = patched("flash_kernel", change).function
     try:
         forward.fn.warmup(
             *[tensor] * 5, *[tensor.stride()] * 4, 2, 64, 64, 0.18, 7, INNER=inner, HEAD=64, WIDTH=64,
@@ -492,9 +492,8 @@ from attention_lib import flash_kernel, flash_program
 from attention_lib.lessons.gpu.backward import (
     OF_KEYS, OF_QUERIES, grad_key_value_kernel, grad_query_kernel,
 )
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu.launch import forward, time_or_lose
-from tests.exercises.answers import answers_of
+from tests.exercises.answers import answers_of, patched
 
 for kernel in forward, grad_query_kernel, grad_key_value_kernel:
     assert kernel.do_bench is time_or_lose
@@ -546,7 +545,7 @@ for kernel, inputs, results, configs in (
 if {capability} == 90:
     # A length of 1 as a constant, and quotes in the name of a file, are more than ptxas can take.
     tensor = torch.empty(1, 2, 1, 32, dtype=torch.bfloat16)
-    inner = Edited("flash_kernel", ('float("-inf")', '-float("inf")')).kernel
+    inner = patched("flash_kernel", 'float("-inf") => -float("inf")').function
     forward.fn.warmup(
         *[tensor] * 5, *[tensor.stride()] * 4, 2, 1, 1, 0.18, 1, INNER=inner, HEAD=32, WIDTH=32,
         PACKED=True, IS_CAUSAL=True, KEEPS_LOGSUMEXP=False, ROWS=64, BLOCK=32, num_warps=4,

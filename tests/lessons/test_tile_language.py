@@ -14,12 +14,12 @@ import torch
 
 import attention_lib
 from attention_lib.checks.calls import staging
+from attention_lib.checks.patch import Patch
 from attention_lib.exercises import find
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu import kernel as ours
 from attention_lib.lessons.gpu import tile_language as tl
 from attention_lib.lessons.gpu.programs import in_numpy, jit
-from tests.exercises.answers import answers_of
+from tests.exercises.answers import answers_of, patched
 from tests.exercises.gpu.test_flash_kernel import TOLD
 
 ROOT = Path(attention_lib.__file__).parent.parent
@@ -30,10 +30,12 @@ def kernels():
     """Yield every right and wrong kernel of the tests, by exercise and name."""
     for name in RUN:
         variants = [one for mistake in find(name).mistakes for one in mistake.variants]
-        variants += [Edited(name, change[1:3]) for change in TOLD if change[0] == name]
+        variants += [
+            patched(name, " => ".join(change[1:3])) for change in TOLD if change[0] == name
+        ]
         answers = [*answers_of(name, "RIGHT"), *answers_of(name, "WRONG").values(), *variants]
         for number, one in enumerate(answers):
-            yield name, number, one.kernel if isinstance(one, Edited) else one
+            yield name, number, one.function if isinstance(one, Patch) else one
 
 
 def outcomes():
@@ -71,17 +73,18 @@ room.Config, room.autotune = triton.Config, triton.autotune
 room.readable = lambda function: contextlib.nullcontext(False)
 import torch
 from attention_lib.checks.calls import staging
-from attention_lib.exercises.parts.kernels import Edited, as_kernel
+from attention_lib.exercises.parts.kernels import as_kernel
 from attention_lib.lessons.gpu import launch
+from tests.exercises.answers import patched
 from tests.lessons import test_tile_language
 staging._on_device, staging._cause = lambda *given: given, test_tile_language.innermost
 launch._require = lambda *given: None
 for name, run in test_tile_language.RUN.items():  # known mistakes: in NumPy, also on CUDA
-    edited = Edited(name, ("tl.dot(", "2.0 * tl.dot(") if name == "flash_kernel" else ("= tile *", "= 0 *"))
+    edited = patched(name, "= tl.dot( => = 2.0 * tl.dot(" if name == "flash_kernel" else "= tile * => = 0 *")
     inputs = torch.randn(3, 2, 40, 32)
     twin = as_kernel(edited)
     assert type(twin).__module__ == "attention_lib.lessons.gpu.programs"
-    assert torch.allclose(run(twin)(*inputs), run(edited.kernel)(*inputs), 1e-4, 1e-4), name
+    assert torch.allclose(run(twin)(*inputs), run(edited.function)(*inputs), 1e-4, 1e-4), name
 with open(sys.argv[1], "wb") as file:
     pickle.dump(test_tile_language.outcomes(), file)
 """

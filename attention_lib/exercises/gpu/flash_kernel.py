@@ -12,7 +12,6 @@ It is compiled on CUDA, and run in NumPy elsewhere. float32, float16 and bfloat1
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts import kernels
-from attention_lib.exercises.parts.kernels import calls_the_library, changed
+from attention_lib.exercises.parts.kernels import calls_the_library
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -116,129 +115,95 @@ def mask_without_need(answer: Any, rng: Generator) -> str | None:
 
 
 # Text of attention_lib/lessons/gpu/kernel.py that the mistakes replace; a comment there says so.
-START_OF_KEYS = "key_pointers += start * key_stride"
-START_OF_VALUES = "value_pointers += start * value_stride"
-LOOP = "    for first in range(start, stop, BLOCK):"
-GUARD = ", mask=there, other=0.0"
-MASK = 'columns[None, :] < limit[:, None], scores, float("-inf")'
-LARGER = "larger = tl.maximum(maximum, tl.max(scores, axis=1) * scale)"
-WEIGHTS = "weights = tl.exp2(scores * scale - larger[:, None])"
-SHRINK = "shrink = tl.exp2(maximum - larger)"
-TOTAL = "total = total * shrink + tl.sum(weights, axis=1)"
-OUTPUT = "output = output * shrink[:, None] + tl.dot(weights.to(value.dtype), value)"
-NEW_MAXIMUM = "        maximum = larger\n"
-NEXT_KEYS = "        key_pointers += BLOCK * key_stride\n"
-NEXT_VALUES = "        value_pointers += BLOCK * value_stride\n"
-RESULTS = "return output, total, maximum"
-
-
-Edited = functools.partial(kernels.Edited, "flash_kernel")
-SAME_TOTAL = changed(TOTAL, " * shrink", "")
-SAME_OUTPUT = changed(OUTPUT, " * shrink[:, None]", "")
-MIXED_TOTAL = TOTAL, "total = (total + tl.sum(weights, axis=1)) * shrink"
-MIXED_OUTPUT = (
-    OUTPUT,
-    "output = (output + tl.dot(weights.to(value.dtype), value)) * shrink[:, None]",
+LARGER = "tl.maximum(maximum, tl.max(scores, axis=1) * scale)"
+OUTPUT = "output * shrink[:, None] + tl.dot(weights.to(value.dtype), value)"
+MIXED_OUTPUT = f"{OUTPUT} => (output + tl.dot(weights.to(value.dtype), value)) * shrink[:, None]"
+MIXED_TOTAL = (
+    "total * shrink + tl.sum(weights, axis=1) => (total + tl.sum(weights, axis=1)) * shrink"
 )
-UNSCALED_MAXIMUM = changed(LARGER, " * scale", "")
+NOT_FROM_START = "+= start * key_stride => += 0 && += start * value_stride => += 0"
+REFERENCE = LazyReference("flash_kernel", truth=exact_attention)
 
 MISTAKES = known_mistakes(
+    REFERENCE,
     "nothing-rescaled: What earlier blocks left is not brought to the new maximum: multiply total "
     "and output by tl.exp2(old maximum - new one), while maximum is the old one.",
-    Edited(SAME_TOTAL, SAME_OUTPUT),
+    "total * shrink => total && output * shrink[:, None] => output",
     "output-not-rescaled: total is rescaled to the new maximum, and output is not: multiply output by "
     "the same factor, as a column, [:, None].",
-    Edited(SAME_OUTPUT),
+    "output * shrink[:, None] => output",
     "total-not-rescaled: output is rescaled to the new maximum, and total is not: multiply total by the "
     "same factor.",
-    Edited(SAME_TOTAL),
+    "total * shrink => total",
     "new-part-rescaled: What the present block adds is multiplied by the factor as well, which belongs "
     "to what earlier blocks left: multiply first, then add.",
-    Edited(MIXED_TOTAL, MIXED_OUTPUT),
-    Edited(MIXED_OUTPUT),
-    Edited(MIXED_TOTAL),
+    f"{MIXED_TOTAL} && {MIXED_OUTPUT}",
+    MIXED_OUTPUT,
+    MIXED_TOTAL,
     "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
     "the exponent.",
-    Edited((LARGER, "larger = tl.zeros_like(maximum)")),
+    f"{LARGER} => tl.zeros_like(maximum)",
     "block-maximum: The new maximum is that of this block alone: take the larger of it and the one so far.",
-    Edited((LARGER, "larger = tl.max(scores, axis=1) * scale")),
+    f"{LARGER} => tl.max(scores, axis=1) * scale",
     "maximum-never-updated: maximum is never updated, so every block forgets the ones before: end "
     "the turn with the new one in maximum.",
-    Edited((NEW_MAXIMUM, "")),
+    "        maximum = larger\n => ",
     "factor-upside-down: NaN: total stays 0, or the factor for what is there is upside down. It "
     "is tl.exp2(old maximum - new one), at most 1.",
-    Edited(changed(SHRINK, "maximum - larger", "larger - maximum")),
+    "maximum - larger => larger - maximum",
     "mask-missing: Masked keys keep their scores: if MASKED, row i gets -inf from key limit[i] on.",
-    Edited((f"tl.where({MASK})", "scores")),
-    Edited(changed(MASK, "limit[:, None]", "stop")),
+    'tl.where(columns[None, :] < limit[:, None], scores, float("-inf")) => scores',
+    "limit[:, None] => stop",
     "masked-scores-zero: Masked keys get the score 0, a score like any other: put -inf there.",
-    Edited(changed(MASK, 'float("-inf")', "0.0")),
+    'float("-inf") => 0.0',
     "one-key-too-many: One key too many is seen: row i may see the keys below limit[i], limit[i] "
     "not among them.",
-    Edited(changed(MASK, "<", "<=")),
+    "columns[None, :] < => columns[None, :] <=",
     "mask-reversed: The mask is reversed: what is kept are the keys below limit, columns[None, :] "
     "< limit[:, None].",
-    Edited(changed(MASK, "<", ">=")),
+    "columns[None, :] < => columns[None, :] >=",
     "block-numbered-from-zero: The keys of every block are numbered from 0 where they meet limit: "
     "the first of them is key number first.",
-    Edited(changed(MASK, "columns", "tl.arange(0, BLOCK)")),
+    "columns[None, :] => tl.arange(0, BLOCK)[None, :]",
     "never-scaled: The scores are not scaled: multiply them by scale.",
-    Edited(UNSCALED_MAXIMUM, changed(WEIGHTS, "scores * scale", "scores")),
+    "tl.max(scores, axis=1) * scale => tl.max(scores, axis=1) && scores * scale => scores",
     "maximum-before-scale: The maximum is taken before the scores are scaled, and subtracted "
     "after: multiply it by scale as well.",
-    Edited(UNSCALED_MAXIMUM),
+    "tl.max(scores, axis=1) * scale => tl.max(scores, axis=1)",
     "log2-e-twice: log2 e counts double: scale holds it already, so take tl.exp2 of what scale "
     "makes, tl.exp nowhere, and multiply by nothing else.",
-    Edited(changed(WEIGHTS, "exp2", "exp"), changed(SHRINK, "exp2", "exp")),
-    Edited(changed(WEIGHTS, "exp2", "exp")),
+    "tl.exp2(scores => tl.exp(scores && tl.exp2(maximum => tl.exp(maximum",
+    "tl.exp2(scores => tl.exp(scores",
     "first-block-every-turn: Every turn loads the first block: move the pointers on by first * "
     "key_stride and first * value_stride.",
-    Edited(
-        (START_OF_KEYS, "pass"),
-        (START_OF_VALUES, "pass"),
-        (NEXT_KEYS, ""),
-        (NEXT_VALUES, ""),
-    ),
+    f"{NOT_FROM_START} && += BLOCK * key_stride => += 0 && += BLOCK * value_stride => += 0",
     "start-ignored: The keys are read from number 0 on, whatever start is: before the loop, move "
     "the pointers on by start * key_stride and start * value_stride.",
-    Edited((START_OF_KEYS, "pass"), (START_OF_VALUES, "pass")),
+    NOT_FROM_START,
     "loads-past-end: NaN: the loads read past the last key. Give tl.load mask=there, other=0.0.",
-    Edited((GUARD, "")),
+    "key_pointers, mask=there, other=0.0 => key_pointers"
+    " && value_pointers, mask=there, other=0.0 => value_pointers",
     "divided-too-early: output is divided by total: the launch does that, once, at the end.",
-    Edited(changed(RESULTS, "output,", "output / total[:, None],")),
-    Edited((OUTPUT, f"{OUTPUT.replace('= ', '= (')}) / total[:, None]")),
+    "return output => return output / total[:, None]",
+    f"{OUTPUT} => ({OUTPUT}) / total[:, None]",
     "begins-anew: The loop begins anew: go on from the output, total and maximum handed in.",
-    Edited(
-        (
-            LOOP,
-            '    maximum = tl.full(maximum.shape, float("-inf"), tl.float32)\n'
-            f"    total = total * 0.0\n    output = output * 0.0\n{LOOP}",
-        )
-    ),
+    'for first in => maximum = tl.full(maximum.shape, float("-inf"), tl.float32)\n'
+    "    total = total * 0.0\n    output = output * 0.0\n    for first in",
     "one-block-alone: Only the first block is taken: go from start to stop in steps of BLOCK.",
-    Edited(changed(LOOP, "stop", "tl.minimum(stop, start + BLOCK)")),
-    Edited(changed(LOOP, "stop", "start + BLOCK")),
+    "range(start, stop => range(start, {tl.minimum(stop, start + BLOCK)|start + BLOCK}",
     "value-stride-of-keys: The values are taken to lie as far apart as the keys: their distance "
     "is value_stride.",
-    Edited(
-        changed(START_OF_VALUES, "value_stride", "key_stride"),
-        changed(NEXT_VALUES, "value_stride", "key_stride"),
-    ),
+    "start * value_stride => start * key_stride && BLOCK * value_stride => BLOCK * key_stride",
     "moved-by-places: The pointers are moved by places, and a key has many: from one key to the "
     "next it is key_stride, from one value to the next value_stride.",
-    Edited(
-        changed(START_OF_KEYS, " * key_stride", ""),
-        changed(START_OF_VALUES, " * value_stride", ""),
-        changed(NEXT_KEYS, " * key_stride", ""),
-        changed(NEXT_VALUES, " * value_stride", ""),
-    ),
+    "start * key_stride => start && start * value_stride => start"
+    " && BLOCK * key_stride => BLOCK && BLOCK * value_stride => BLOCK",
     "results-reordered: What is returned is in another order: output, total, maximum.",
-    Edited((RESULTS, "return output, maximum, total")),
+    "return output, total, maximum => return output, maximum, total",
     f"finite-mask: {FINITE_MASK}",
-    Edited(changed(MASK, 'float("-inf")', "-1.0e9")),
-    Edited(changed(MASK, 'float("-inf")', "-1.0e6")),
+    'float("-inf") => {-1.0e9|-1.0e6}',
     f"masked-always: {MASKED_ALWAYS}",
-    Edited(("if MASKED:", "if True:")),
+    "if MASKED:  # => if True:  # && if MASKED:\n => if True:\n",
     measured=("finite-mask", "masked-always"),
 )
 
@@ -246,7 +211,7 @@ EXERCISE = Exercise(
     name="flash_kernel",
     points=5,
     minutes=22,
-    reference=LazyReference("flash_kernel", truth=exact_attention),
+    reference=REFERENCE,
     signature="flash_kernel(query, key_pointers, value_pointers, key_stride, value_stride, start, stop, "
     "limit, scale, output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)",
     accelerated=True,

@@ -12,7 +12,6 @@ least 1. It is compiled on CUDA, and run in NumPy elsewhere; the check hands in 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,8 +26,7 @@ from attention_lib.exercises.gpu.flash_kernel import (
     exact_attention,
     magnitude,
 )
-from attention_lib.exercises.parts import kernels
-from attention_lib.exercises.parts.kernels import as_kernel, calls_the_library, changed
+from attention_lib.exercises.parts.kernels import as_kernel, calls_the_library
 from attention_lib.exercises.parts.tensors import LazyReference
 
 HINTS = (
@@ -112,22 +110,8 @@ def right_counts(
     return seen_by_all // block * block, np.minimum(keys, -(-stop // block) * block)
 
 
-Edited = functools.partial(kernels.Edited, "flash_program")
-
 # Text of flash_program in attention_lib/lessons/gpu/kernel.py that the mistakes replace.
-TILE = "tile = tl.program_id(0)"
-HEAD = "head = tl.program_id(1)"
-ROWS = "rows = tile * ROWS + tl.arange(0, ROWS)"
-PLACES = "places = (head * query_length + rows)[:, None] * HEAD + components[None, :]"
-KEYS = "keys = head * key_length + tl.arange(0, BLOCK)"
-KEY_PLACES = "key_places = keys[:, None] * HEAD + components[None, :]"
-CAUSAL = "    if IS_CAUSAL:"
-LIMIT = "limit = tl.minimum(key_length, rows + 1)"
-SEEN = "seen_by_all = tl.minimum(key_length, tile * ROWS + 1)"
-STOP = "stop = tl.minimum(key_length, tile * ROWS + ROWS)"
-UNMASKED = "unmasked = seen_by_all // BLOCK * BLOCK"
-TOTAL = "total = tl.zeros([ROWS], tl.float32)"
-MAXIMUM = 'maximum = tl.full([ROWS], float("-inf"), tl.float32)'
+STOP = "tl.minimum(key_length, tile * ROWS + ROWS)"
 CALL = "    result, total, maximum = INNER(\n        block, key + key_places, value + key_places, HEAD, HEAD, "
 FIRST_CALL = f"""{CALL}0, unmasked, limit, scale,
         result, total, maximum, BLOCK, False,
@@ -137,123 +121,112 @@ SECOND_CALL = f"""{CALL}unmasked, stop, limit, scale,
         result, total, maximum, BLOCK, True,
     )  # fmt: skip
 """
-STORE = "tl.store(output + places, result / total[:, None], mask=inside)"
-
-
-def both_calls(old: str, new: str) -> kernels.Edited:
-    return Edited(changed(FIRST_CALL, old, new), changed(SECOND_CALL, old, new))
-
+REFERENCE = LazyReference("flash_program", truth=exact_attention)
 
 MISTAKES = known_mistakes(
+    REFERENCE,
     "tile-and-head-exchanged: tile and head are exchanged: the grid is (tiles, heads), so "
     "tl.program_id(0) is the tile and tl.program_id(1) the head.",
-    Edited(changed(TILE, "(0)", "(1)"), changed(HEAD, "(1)", "(0)")),
+    "program_id(0) => program_id(1) && program_id(1) => program_id(0)",
     "first-rows-always: All tiles take the first rows: tile number t begins at row t * ROWS.",
-    Edited(changed(ROWS, "tile * ROWS + ", "")),
+    "rows = tile * ROWS + => rows =",
     "tiles-overlap: Tiles overlap: tile number t begins at row t * ROWS, and at t it would share "
     "all but one row with the next.",
-    Edited(changed(ROWS, "tile * ROWS", "tile")),
+    "rows = tile * ROWS => rows = tile",
     "head-missing: The head is left out: head h begins query_length rows further in query and "
     "output, and key_length rows further in key and value, for each head before it.",
-    Edited(changed(HEAD, "tl.program_id(1)", "0")),
+    "tl.program_id(1) => 0",
     "keys-of-first-head: All heads take the keys and values of the first one: those of head h "
     "begin at row h * key_length.",
-    Edited(changed(KEYS, "head * key_length + ", "")),
+    "keys = head * key_length + => keys =",
     "queries-of-first-head: All programs take the queries of the first head, and store there: "
     "those of head h begin at row h * query_length.",
-    Edited(changed(PLACES, "head * query_length + ", "")),
+    "(head * query_length + rows) => rows",
     "output-of-first-head: All heads store where the first one does: rows of head h begin at row "
     "h * query_length in output, too.",
-    Edited(changed(STORE, "places", "places - head * query_length * HEAD")),
+    "output + places => output + places - head * query_length * HEAD",
     "keys-at-query-length: Keys and values of head h are looked for at row h * query_length: they "
     "begin at h * key_length.",
-    Edited(changed(KEYS, "key_length", "query_length")),
+    "head * key_length => head * query_length",
     "queries-at-key-length: Queries and output of head h are looked for at row h * key_length: "
     "they begin at h * query_length.",
-    Edited(changed(PLACES, "query_length", "key_length")),
+    "head * query_length => head * key_length",
     "rows-one-number-long: Rows are taken to be one number long: row r begins at r * HEAD, so "
     "multiply the row's number by HEAD.",
-    Edited(changed(PLACES, " * HEAD", "")),
-    Edited(changed(KEY_PLACES, " * HEAD", "")),
-    Edited(changed(PLACES, " * HEAD", ""), changed(KEY_PLACES, " * HEAD", "")),
+    "rows)[:, None] * HEAD => rows)[:, None]",
+    "keys[:, None] * HEAD => keys[:, None]",
+    "rows)[:, None] * HEAD => rows)[:, None] && keys[:, None] * HEAD => keys[:, None]",
     "wrong-strides: The strides handed to INNER are not the distance from one key to the next: "
     "that is HEAD, for keys and for values.",
-    both_calls("HEAD, HEAD", "1, 1"),
+    "HEAD, HEAD, 0 => 1, 1, 0 && HEAD, HEAD, unmasked => 1, 1, unmasked",
     "causal-ignored: IS_CAUSAL changes nothing: with it row i sees keys below limit[i] = i + 1.",
-    Edited((CAUSAL, "    if False:")),
+    "if IS_CAUSAL => if False",
     "own-key-missed: Each row misses its own key: limit is the first key that a row does not see, "
     "so it is rows + 1.",
-    Edited(changed(LIMIT, "rows + 1", "rows")),
+    "rows + 1 => rows",
     "one-key-ahead: Each row sees one key of the future: limit is the first key that a row does "
     "not see, rows + 1.",
-    Edited(changed(LIMIT, "rows + 1", "rows + 2")),
+    "rows + 1 => rows + 2",
     "limit-from-tile: limit counts the rows of a tile from 0: they are numbered from tile * ROWS.",
-    Edited(changed(LIMIT, "rows + 1", "tl.arange(0, ROWS) + 1")),
+    "rows + 1 => tl.arange(0, ROWS) + 1",
     "limit-past-end: limit goes beyond the last key, whose successors are loaded as 0 and get a "
     "weight: it is at most key_length.",
-    Edited(changed(LIMIT, "tl.minimum(key_length, rows + 1)", "rows + 1")),
+    "tl.minimum(key_length, rows + 1) => rows + 1",
     "future-unmasked: Blocks that reach into the future of some rows go without a mask: every row "
     "of the tile sees the keys up to its first row's own, tile * ROWS, and no more.",
-    Edited(changed(SEEN, "tile * ROWS + 1", "tile * ROWS + ROWS")),
-    Edited(changed(SEEN, "tile * ROWS + 1", "tl.minimum(query_length, tile * ROWS + ROWS)")),
+    "tile * ROWS + 1 => {tile * ROWS + ROWS|tl.minimum(query_length, tile * ROWS + ROWS)}",
     "whole-past-end: With more queries than keys the blocks without a mask go beyond the last key: the "
     "keys that every row of the tile sees are at most key_length.",
-    Edited(changed(SEEN, "tl.minimum(key_length, tile * ROWS + 1)", "tile * ROWS + 1")),
+    "tl.minimum(key_length, tile * ROWS + 1) => tile * ROWS + 1",
     "stops-too-early: The keys stop too early: the last row of the tile sees the keys up to tile "
     "* ROWS + ROWS - 1.",
-    Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS")),
-    Edited(changed(STOP, "tile * ROWS + ROWS", "tile * ROWS + 1")),
+    f"{STOP} => tl.minimum(key_length, {{tile * ROWS|tile * ROWS + 1}})",
     "short-block-unmasked: The short block at the end is taken without a mask, and the places "
     "behind the last key get a weight: round down, seen_by_all // BLOCK * BLOCK.",
-    Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "seen_by_all")),
-    Edited(changed(UNMASKED, "seen_by_all // BLOCK", "tl.cdiv(seen_by_all, BLOCK)")),
+    "seen_by_all // BLOCK * BLOCK => seen_by_all",
+    "seen_by_all // BLOCK => tl.cdiv(seen_by_all, BLOCK)",
     "only-unmasked-blocks: Only the blocks without a mask are taken: call INNER once more, from "
     "unmasked to stop, with True.",
-    Edited((SECOND_CALL, "")),
+    f"{SECOND_CALL} => ",
     "only-masked-blocks: Only the blocks with a mask count: call INNER before that from 0 to "
     "unmasked, with False, and hand what it returned to the second call.",
-    Edited((FIRST_CALL, "")),
-    Edited(
-        changed(SECOND_CALL, "result, total, maximum, B", "0.0 * result, 0.0 * total, maximum, B")
-    ),
+    f"{FIRST_CALL} => ",
+    "result, total, maximum, BLOCK, True => 0.0 * result, 0.0 * total, maximum, BLOCK, True",
     "keys-taken-twice: Keys come twice: the second call begins where the first ended, at unmasked.",
-    Edited(changed(SECOND_CALL, "unmasked, stop", "0, stop")),
+    "unmasked, stop => 0, stop",
     "last-call-unmasked: The last call has MASKED False, so that limit is not looked at: its last "
     "argument is True.",
-    Edited(changed(SECOND_CALL, "True", "False")),
+    "BLOCK, True => BLOCK, False",
     "maximum-from-zero: maximum begins at 0, as if a score of 0 had been seen: it begins at -inf, "
     "no score at all.",
-    Edited(changed(MAXIMUM, 'float("-inf")', "0.0")),
+    'float("-inf") => 0.0',
     "maximum-not-handed-on: The second call begins with a maximum of its own, as if no score had been "
     "seen: hand it the one that the first call returned.",
-    Edited(
-        changed(SECOND_CALL, "maximum, BLOCK", "tl.full([ROWS], float('-inf'), tl.float32), BLOCK")
-    ),
+    "maximum, BLOCK, True => tl.full([ROWS], float('-inf'), tl.float32), BLOCK, True",
     "total-from-one: total begins at 1, as if a key had been seen: it begins at 0.",
-    Edited(changed(TOTAL, "tl.zeros([ROWS], tl.float32)", "tl.full([ROWS], 1.0, tl.float32)")),
+    "tl.zeros([ROWS], tl.float32) => tl.full([ROWS], 1.0, tl.float32)",
     "not-divided: What is stored is not divided by total: store result / total[:, None].",
-    Edited(changed(STORE, " / total[:, None]", "")),
+    "result / total[:, None] => result",
     "scale-left-out: scale is left out: hand it to INNER, which multiplies the scores by it.",
-    both_calls("scale", "1.0"),
+    "unmasked, limit, scale => unmasked, limit, 1.0 && stop, limit, scale => stop, limit, 1.0",
     "scale-twice: scale counts double: INNER multiplies by it, so leave the queries as they are.",
-    Edited(("other=0.0)\n", "other=0.0)\n    block = (block * scale).to(block.dtype)\n")),
+    "other=0.0)\n => other=0.0)\n    block = (block * scale).to(block.dtype)\n",
     "keys-values-exchanged: Keys and values are exchanged: INNER takes the keys' pointers first.",
-    both_calls("key + key_places, value", "value + key_places, key"),
+    "key + key_places, value + key_places, HEAD, HEAD, 0 => value + key_places, key + key_places, HEAD, HEAD, 0"
+    " && key + key_places, value + key_places, HEAD, HEAD, unmasked"
+    " => value + key_places, key + key_places, HEAD, HEAD, unmasked",
     f"all-blocks-masked: {ALL_MASKED}",
-    Edited(changed(UNMASKED, "seen_by_all // BLOCK * BLOCK", "0")),
+    "seen_by_all // BLOCK * BLOCK => 0",
     f"future-computed: {FUTURE}",
-    Edited(changed(STOP, "tl.minimum(key_length, tile * ROWS + ROWS)", "key_length")),
-    measured=(
-        "all-blocks-masked",
-        "future-computed",
-    ),
+    f"{STOP} => key_length",
+    measured=("all-blocks-masked", "future-computed"),
 )
 
 EXERCISE = Exercise(
     name="flash_program",
     points=4,
     minutes=18,
-    reference=LazyReference("flash_program", truth=exact_attention),
+    reference=REFERENCE,
     signature="flash_program(query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr, "
     "HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr)",
     accelerated=True,

@@ -10,8 +10,9 @@ from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.staging import on_strided_arrays
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu import launch, torch_attention
+from attention_lib.lessons.gpu.kernel import flash_kernel
+from tests.exercises.answers import patched
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (4, 1, 2)])
@@ -40,17 +41,18 @@ class TestLaunchOnADevice:
     @pytest.mark.parametrize(
         "change",
         [
-            (", mask=there, other=0.0", ""),
-            ("value_pointers += start * value_stride", "value_pointers += start * key_stride"),
+            "key_pointers, mask=there, other=0.0 => key_pointers"
+            " && value_pointers, mask=there, other=0.0 => value_pointers",
+            "start * value_stride => start * key_stride",
         ],
     )
     def test_traps_are_laid_where_the_kernel_runs(self, change, monkeypatch):
         monkeypatch.setattr(staging, "_on_device", moved)
         inputs = torch.randn(3, 1, 40, 32)
         right = torch_attention(*inputs)
-        run = staging.launched(Edited("flash_kernel").kernel)
+        run = staging.launched(flash_kernel)
         assert torch.allclose(run(*inputs), right, atol=1e-5)
-        run = staging.launched(Edited("flash_kernel", change).kernel)
+        run = staging.launched(patched("flash_kernel", change).function)
         assert not torch.allclose(run(*inputs), right, atol=1e-2)
 
     def launched(self, monkeypatch, attend):

@@ -1,7 +1,7 @@
 """Right and wrong answers to `flash_program`."""
 
-from attention_lib.exercises.parts.kernels import Edited
 from attention_lib.lessons.gpu import launch
+from tests.exercises.answers import patched
 
 jit, tl = launch.jit, launch.tl
 
@@ -111,10 +111,10 @@ def right_with_mask_first(
 
 
 WRONG = {
-    "every head takes the first head's keys": Edited(
-        "flash_program", ("keys = head * key_length + ", "keys = ")
+    "every head takes the first head's keys": patched(
+        "flash_program", "keys = head * key_length + => keys ="
     ),
-    "the total divides twice": Edited(
-        "flash_program", ("result / total[:, None]", "result / total[:, None] / total[:, None]")
+    "the total divides twice": patched(
+        "flash_program", "result / total[:, None] => result / total[:, None] / total[:, None]"
     ),
 }

@@ -5,15 +5,14 @@ import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import find
-from attention_lib.exercises.gpu.flash_kernel import RESULTS, Edited
-from attention_lib.exercises.gpu.flash_program import PLACES, STOP
-from attention_lib.exercises.parts import kernels
-from attention_lib.lessons.gpu import kernel, launch
+from attention_lib.exercises.gpu.flash_program import CALL
+from attention_lib.lessons.gpu import launch
+from tests.exercises.answers import patched
 
 
 @pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
 def test_results_of_another_shape_are_explained_without_a_line_of_triton():
-    edited = Edited((RESULTS, "return total, output, maximum")).kernel
+    edited = patched("flash_kernel", "return output, total => return total, output").function
     report = judge(find("flash_kernel"), edited, seed=0)
     assert report.outcome == "error"
     assert report.sentence == (
@@ -37,11 +36,16 @@ TOLD = [
     ("flash_program", "tl.zeros([ROWS], tl.float32)", "0.0", "total must begin as a block"),
     (
         "flash_program",
-        PLACES,
-        PLACES.replace("[:, None]", "").replace("[None, :]", ""),
+        "rows)[:, None] * HEAD + components[None, :]",
+        "rows) * HEAD + components",
         "Pointers and mask",
     ),
-    ("flash_program", "    result, total, maximum = I", "    result = I", "returns three blocks"),
+    (
+        "flash_program",
+        f"{CALL}0",
+        f"{CALL}0".replace(", total, maximum", ""),
+        "returns three blocks",
+    ),
 ]
 
 
@@ -49,7 +53,7 @@ TOLD = [
 @pytest.mark.skipif(not launch.INTERPRETED, reason="a compiler has other words")
 @pytest.mark.parametrize(("name", "old", "new", "advice"), TOLD)
 def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, old, new, advice):
-    edited = kernels.Edited(name, (old, new)).kernel
+    edited = patched(name, f"{old} => {new}").function
     edited.fn.__globals__.update(np=np)
     report = judge(find(name), edited, seed=0)
     assert report.outcome == "error"
@@ -59,23 +63,24 @@ def test_triton_error_comes_with_advice_and_with_the_line_of_the_answer(name, ol
 
 @pytest.mark.slow
 def test_store_behind_the_last_row_is_noticed_and_a_future_that_is_computed():
-    edited = kernels.Edited(
+    edited = patched(
         "flash_program",
-        ("total[:, None], mask=inside", "total[:, None]"),
-        (STOP, "stop = key_length"),
-    ).kernel
+        "total[:, None], mask=inside => total[:, None]"
+        " && tl.minimum(key_length, tile * ROWS + ROWS) => key_length",
+    ).function
     report = judge(find("flash_program"), edited, seed=0)
     assert "it stores outside of output" in report.sentence
     assert "Besides: blocks wholly in a tile's future are handed to INNER" in report.sentence
 
 
 def test_mistake_that_replaces_missing_text_names_the_text_and_its_file():
-    with pytest.raises(ValueError, match="replaces 'no such line'") as caught:
-        _ = Edited(("no such line", "")).kernel
-    assert kernel.__file__ in str(caught.value)
+    with pytest.raises(ValueError, match=r"gpu/kernel.py: .* replaces 'no such line'"):
+        _ = patched("flash_kernel", "no such line => ").function
 
 
 def test_file_name_of_an_edited_kernel_can_stand_in_quotes():
-    edited = Edited((RESULTS, 'return output, total, maximum + float("-inf")'))
-    code = getattr(edited.kernel, "fn", edited.kernel).__code__
+    edited = patched(
+        "flash_kernel", 'total, maximum\n => total, maximum + float("-inf")\n'
+    ).function
+    code = getattr(edited, "fn", edited).__code__
     assert not set(code.co_filename) & set("\"'\\\n")
