@@ -9,6 +9,8 @@ import contextlib
 import errno
 import functools
 import glob
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -38,7 +40,7 @@ from attention_lib.grading.intake.folder import (
     status,
     walk,
 )
-from attention_lib.grading.intake.submission import SECRET_FILE, read_submission
+from attention_lib.grading.intake.submission import SECRET_FILE
 from attention_lib.grading.intake.timestamps import (
     TIMESTAMP,
     Record,
@@ -116,51 +118,56 @@ class CollectFiles(ExchangeCollect):
         course.note_not_collected(lesson, reasons)
 
     def _collect(self, record: Record) -> None:
-        """Copy a student's folder if it is new, or newer than what was collected."""
+        """Copy a student's folder if it is new, newer than what was collected, or not the same any more."""
         lesson = self.coursedir.assignment_id
         dest = Path(
             self.coursedir.format_path(self.coursedir.submitted_directory, record.student, lesson)
         )
-        time = record.handed_in
-        if dest.is_dir():
-            with opened(dest, dest.parent) as place:
-                stamp, _ = read_time(place)
-            if (
-                stamp
-                and stamp != time
-                and record.stamped(stamp) == stamp
-                and self._has(dest, record)
-            ):
-                time = stamp  # touched since, and not changed
-            if not (
-                (self.update and (stamp is None or time > stamp))
-                or (self.before_duedate and time != stamp)
-            ):
-                self.log.info("There is nothing newer to collect for %r", record.student)
-                return
+        note = dest.with_name(f".{lesson}.collected")
+        is_new = not dest.is_dir()
+        before = {} if is_new else _read_note(note)
+        said = {"folder": record.folder.name, "changed": str(record.changed)}
+        is_same_folder = before.get("folder") == said["folder"]
+        if not is_new and not self._may_replace(dest, record, before if is_same_folder else {}):
+            self.log.info("There is nothing newer to collect for %r", record.student)
+            return
         dest.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory() as folder:
+            copy = Path(folder, "copy")
+            said["digest"] = self._copy(record, copy)
+            # The folder may only have been touched, and the instructor have corrected what was collected.
+            if not is_same_folder or before.get("digest") != said["digest"]:
+                stamp = write_time(record.handed_in)
+                (copy / TIMESTAMP).write_text(stamp, encoding="utf-8")
+                self._put(copy, dest)
+        note.write_text(json.dumps(said), encoding="utf-8")
+
+    def _may_replace(self, dest: Path, record: Record, before: Mapping[str, str]) -> bool:
+        """Tell whether there may be more than was collected; `before` is the note of the same folder."""
+        if before:
+            return self.update and before.get("changed") != str(record.changed)
+        with opened(dest, dest.parent) as place:
+            stamp, _ = read_time(place)
+        is_newer = self.update and (stamp is None or record.handed_in > stamp)
+        return is_newer or (self.before_duedate and record.handed_in != stamp)
+
+    def _put(self, copy: Path, dest: Path) -> None:
+        """Put a copy in the place of what was collected, once it is whole."""
         new = dest.with_name(f".{dest.name}.collecting")
         if new.exists():
             rmtree(str(new))
-        with TemporaryDirectory() as folder:
-            copy = Path(folder, "copy")
-            self._copy(record, copy)
-            (copy / TIMESTAMP).write_text(write_time(time), encoding="utf-8")
-            self.do_copy(str(copy), str(new))
+        self.do_copy(str(copy), str(new))
         if dest.exists():
             rmtree(str(dest))
         new.rename(dest)
-        self.log.info("Collected for %r", record.student)
+        self.log.info("Collected: %s", dest)
 
-    def _has(self, dest: Path, record: Record) -> bool:
-        lesson = self.coursedir.assignment_id
-        collected, handed_in = (read_submission(at, lesson) for at in (dest, record.folder))
-        return collected.is_copy_of(handed_in)
-
-    def _copy(self, record: Record, dest: Path) -> None:
+    def _copy(self, record: Record, dest: Path) -> str:
+        """Copy the student's own files, and return a digest of them."""
         dest.mkdir()
         src = record.folder
         room = limits.ARCHIVE_UNPACKED_BYTES
+        digests = []
         with opened(src.parent, src.parent) as inbound:
             owner = status(inbound, src.name).st_uid
         for folder, path, reason in walk(
@@ -178,6 +185,17 @@ class CollectFiles(ExchangeCollect):
                 room -= len(content)
             except NotTaken as refusal:
                 self.log.warning("Left out of %s as %s: %r", src.name, refusal, str(path))
+                continue
+            digests.append(f"{str(path)!r} {hashlib.sha256(content).hexdigest()}")
+        return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def _read_note(path: Path) -> dict[str, str]:
+    """Return what is known about the folder that was collected: its name, last change, and digest."""
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):  # collected by other means
+        return {}
 
 
 def _read_own(folder: Folder, name: str, owner: int, most: int) -> bytes:

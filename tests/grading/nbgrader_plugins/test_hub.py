@@ -290,6 +290,32 @@ def test_folder_that_is_only_touched_later_keeps_its_time(one_account, monkeypat
     assert not one_account.read("news").time_doubt
 
 
+def test_work_that_the_instructor_corrected_is_not_replaced(one_account, monkeypatch):
+    """Not even when the exchange is moved."""
+    folder = one_account.put("news", hours_ago=48)
+    when = {folder: NOW - timedelta(hours=48)}
+    changed(monkeypatch, when)
+    one_account.collect()
+    one_account.collected("news").write_text("corrected")
+    assert one_account.collect() == {"news": "corrected"}
+    when[folder] = NOW
+    assert one_account.collect() == {"news": "corrected"}
+    assert one_account.read("news").time == NOW - timedelta(hours=48)
+
+
+def test_folder_collected_while_it_is_written_is_collected_again(one_account):
+    folder = one_account.put("news", text='{"cells": [')
+    assert one_account.collect() == {"news": '{"cells": ['}
+    (folder / NOTEBOOK).write_text("all of it")
+    (folder / "data.csv").write_text("1")
+    assert one_account.collect(update=False) == {"news": '{"cells": ['}
+    assert one_account.collect() == {"news": "all of it"}
+    assert one_account.collected("news", "data.csv").exists()
+    assert one_account.read("news").time == NOW
+    (one_account.collected("news").parents[1] / f".{LESSON}.collected").write_text("{")
+    assert one_account.collect() == {"news": "all of it"}
+
+
 def test_work_that_is_changed_after_it_was_collected_is_collected_as_late(one_account, monkeypatch):
     folder = one_account.put("news", hours_ago=48)
     when = {folder: NOW - timedelta(hours=48)}
