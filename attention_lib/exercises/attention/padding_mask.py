@@ -33,35 +33,39 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.permutation([0, 9, *rng.integers(1, 9, size=4)]), 9)
 
 
+def plain(lengths, max_length):
+    positions = np.arange(max_length)
+    real = positions < lengths[:, None]
+    return real
+
+
 MISTAKES = known_mistakes(
+    plain,
     "inverted: The mask is inverted: True is where a real token stands, False on padding.",
-    lambda lengths, max_length: np.arange(max_length) >= lengths[:, None],
+    "< => >=",
     "one-token-too-many: One token too many is True: positions count from 0, so the last real one "
     "is length − 1.",
-    lambda lengths, max_length: np.arange(max_length) <= lengths[:, None],
+    "< => <=",
     "one-token-too-few: One token too few is True: position length − 1 is still a real token.",
-    lambda lengths, max_length: np.arange(max_length) < lengths[:, None] - 1,
-    lambda lengths, max_length: np.arange(max_length) < (lengths[:, None] - 1) % max_length,
+    "lengths[:, None] => {lengths[:, None] - 1|(lengths[:, None] - 1) % max_length}",
     "padding-in-front: The padding stands in front: the real tokens come first.",
-    lambda lengths, max_length: np.arange(max_length) >= max_length - lengths[:, None],
+    "< => >= max_length -",
     "along-one-axis: Positions and lengths meet along one axis: give lengths an axis of its own "
     "for the positions, lengths[:, None].",
-    lambda lengths, max_length: np.arange(max_length) < lengths,
+    "lengths[:, None] => lengths",
     "width-of-longest: The mask is as wide as the longest sequence here: its width is max_length.",
-    lambda lengths, max_length: np.arange(lengths.max()) < lengths[:, None],
+    "np.arange(max_length) => np.arange(lengths.max())",
     "transposed: The mask is transposed: one row for each sequence, one column for each position.",
-    lambda lengths, max_length: (np.arange(max_length) < lengths[:, None]).T,
+    "return real => return real.T",
     "one-position: Only one position a row is marked: each position before the length is real.",
-    lambda lengths, max_length: np.arange(max_length) == lengths[:, None],
-    lambda lengths, max_length: np.arange(max_length) == lengths[:, None] - 1,
+    "< => ==",
+    "< lengths[:, None] => == lengths[:, None] - 1",
     "mask-per-query: This is a mask for the scores of every query: here one row for each sequence "
     "is asked for, (B, max_length).",
-    lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, :],
-    lambda lengths, max_length: padding_mask(lengths, max_length)[:, None, None, :],
+    "return real => return real[:, {None|None, None}, :]",
     "float-mask: This is a float mask, to be added to scores. Here booleans are asked for: True "
     "on real tokens.",
-    lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -np.inf),
-    lambda lengths, max_length: np.where(np.arange(max_length) < lengths[:, None], 0.0, -1e9),
+    "return real => return np.where(real, 0.0, {-np.inf|-1e9})",
 )
 
 EXERCISE = Exercise(
