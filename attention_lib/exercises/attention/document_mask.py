@@ -36,7 +36,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     first, second, third = rng.permutation(np.arange(10, 20))[:3]
     yield Case(np.repeat([first, second, third, first], rng.integers(1, 4, 4)))  # one comes again
     yield Case(rng.integers(0, 3, int(rng.integers(7, 13))))
-    yield Case(np.repeat(rng.permutation([0, 1, 4, 8]), rng.integers(1, 5, 4)))
+    yield Case(np.repeat(rng.permutation([-3, 0, 4, 8]), rng.integers(1, 5, 4)))
 
 
 @composable
