@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.masks import as_float_masks
+from attention_lib.exercises.parts.masks import FLOAT_MASK
 from attention_lib.lessons.attention import causal_mask
 
 HINTS = (
@@ -33,22 +33,29 @@ def cases(rng: Generator) -> Iterator[Case]:
         yield Case(int(length))
 
 
+def plain(length):
+    positions = np.arange(length)
+    allowed = positions <= positions[:, None]
+    return allowed
+
+
 MISTAKES = known_mistakes(
+    plain,
     "transposed: Rows and columns are exchanged: queries are the rows, so True belongs on and "
     "below the diagonal.",
-    lambda length: np.tri(length, dtype=bool).T,
+    "<= => >=",
     "inverted: The mask is inverted: True allows attention, and the future is forbidden.",
-    lambda length: ~np.tri(length, dtype=bool),
+    "<= => >",
     "no-diagonal: The diagonal is missing: a position may attend to itself, so the key may be "
     "equal to the query.",
-    lambda length: np.tri(length, k=-1, dtype=bool),
+    "<= => <",
     "one-step-ahead: Each position sees one step ahead: the last key it may see is its own.",
-    lambda length: np.tri(length, k=1, dtype=bool),
+    "<= positions[:, None] => <= positions[:, None] + 1",
     "nothing-forbidden: Nothing is forbidden: keys after the query must be False.",
-    lambda length: np.ones((length, length), bool),
+    "positions <= positions[:, None] => np.ones((length, length), bool)",
     "only-diagonal: Only the diagonal is True: the keys before the query are allowed as well.",
-    lambda length: np.eye(length, dtype=bool),
-    *as_float_masks(causal_mask),
+    "<= => ==",
+    *FLOAT_MASK,
 )
 
 EXERCISE = Exercise(

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.masks import as_float_masks, distances
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.masks import FLOAT_MASK
 from attention_lib.lessons.attention import document_mask
 
 HINTS = (
@@ -39,51 +38,43 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(np.repeat(rng.permutation([-3, 0, 4, 8]), rng.integers(1, 5, 4)))
 
 
-@composable
-def joined(*, same: Answer = document_mask, allowed: Answer = np.isfinite) -> Answer:
-    """Make a mask from who shares a document, and the distances that are allowed."""
-    return lambda documents: same(documents) & allowed(distances(documents.size))
+def plain(documents):
+    key = np.arange(documents.size)
+    query = key[:, None]
+    allowed = documents[query] == documents[key]
+    return allowed
 
 
-def numbered(count: Answer) -> Answer:
-    """Take the documents' numbers to run from 0 to a count."""
-    return lambda given: document_mask(given) & np.isin(given, np.arange(count(given)))
-
-
-def stretches(documents: NDArray) -> NDArray:
-    stretch = np.cumsum(np.diff(documents, prepend=documents[:1]) != 0)
-    return stretch[:, None] == stretch
-
+SAME = "documents[query] == documents[key]"
 
 MISTAKES = known_mistakes(
+    plain,
     "causal: The future is forbidden as well: here the document alone decides, before or after. "
     "causal_mask is joined later.",
-    joined(allowed=lambda distance: distance >= 0),
+    "return allowed => return allowed & (key <= query)",
     "numbered-from-0: The documents are taken to be numbered 0, 1, 2, ...: their numbers may be any. "
     "Compare the numbers themselves, documents[:, None] == documents.",
-    joined(same=numbered(lambda documents: np.unique(documents).size)),
-    joined(same=numbered(lambda documents: documents.max() + 1)),
+    f"{SAME} => ({SAME}) & np.isin(documents, np.arange({{np.unique(documents).size|documents.max() + 1}}))",
     "inverted: The mask is inverted: True is where query and key are of one document.",
-    lambda documents: ~document_mask(documents),
+    "== => !=",
     "neighbors-alone: Only neighbors are compared: each position is compared with every other.",
-    joined(allowed=lambda distance: np.abs(distance) <= 1),
+    "return allowed => return allowed & (np.abs(query - key) <= 1)",
     "diagonal-alone: Each position sees itself alone: all positions of its document are allowed.",
-    lambda documents: np.eye(documents.size, dtype=bool),
+    f"{SAME} => query == key",
     "diagonal-missing: The diagonal is missing: a position is of its own document.",
-    joined(allowed=lambda distance: distance != 0),
+    "return allowed => return allowed & (query != key)",
     "earlier-documents-allowed: Documents with smaller numbers are allowed as well: the numbers only "
     "tell documents apart, so compare with ==.",
-    joined(same=lambda documents: documents[:, None] >= documents),
-    joined(same=lambda documents: documents[:, None] <= documents),
+    "== => {>=|<=}",
     "nothing-forbidden: Nothing is forbidden: keys of other documents must be False.",
-    lambda documents: np.ones((documents.size,) * 2, bool),
+    f"{SAME} => np.isfinite(query - key)",
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
-    lambda documents: documents == documents[0],
-    lambda documents: documents == documents,
+    "documents[query] => {documents[0]|documents}",
     "stretches: Each stretch is taken alone, so a document that comes again counts as a new one: compare "
     "the numbers themselves, documents[:, None] == documents.",
-    joined(same=stretches),
-    *as_float_masks(document_mask),
+    f"allowed = {SAME} => stretch = np.cumsum(np.diff(documents, prepend=documents[:1]) != 0)\n"
+    "    allowed = stretch[query] == stretch[key]",
+    *FLOAT_MASK,
 )
 
 EXERCISE = Exercise(

@@ -7,16 +7,15 @@ causal mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.masks import as_float_masks, distances
-from attention_lib.lessons.attention import causal_mask, sliding_window_mask
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.masks import FLOAT_MASK
+from attention_lib.lessons.attention import sliding_window_mask
 
 HINTS = (
     "With a window of 2, row 3 is True in the columns 2 and 3: the position itself, and one before.",
@@ -40,65 +39,48 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(int(rng.integers(16, 40)), int(rng.integers(5, 16)))
 
 
-def from_index(length: int, first: NDArray) -> NDArray:
-    """Allow the keys from an index to the query; a negative one counts from the end of the row."""
-    first = np.where(first < 0, np.maximum(first + length, 0), first)
-    return (np.arange(length) >= first[:, None]) & (distances(length) >= 0)
+def plain(length, window):
+    positions = np.arange(length)
+    distance = positions[:, None] - positions
+    start = positions - window + 1
+    allowed = (positions >= start[:, None]) & (distance >= 0)
+    return allowed
 
 
-@composable
-def between(
-    low: Callable[..., NDArray] = lambda distance, window: distance >= 0,
-    high: Callable[..., NDArray] = np.less,
-    counts_back: bool = False,
-) -> Answer:
-    """Allow the distances between two ends; a start below 0 may count from the end of the row."""
-
-    def answer(length: int, window: int) -> NDArray:
-        if counts_back:
-            seen = np.count_nonzero(high(np.arange(length + window + 1), window))
-            return from_index(length, np.arange(length) - seen + 1)
-        return low(distances(length), window) & high(distances(length), window)
-
-    return answer
-
+ALLOWED = "(positions >= start[:, None]) & (distance >= 0)"
 
 MISTAKES = known_mistakes(
+    plain,
     "one-too-many: Each position sees one position too many: the window counts the position itself, "
     "so the distance stays below window.",
-    between(high=np.less_equal),
+    "window + 1 => window",
     "one-too-few: Each position sees one position too few: the window counts the position itself and "
     "window − 1 before it.",
-    between(high=lambda distance, window: distance < window - 1),
+    "window + 1 => window + 2",
     "diagonal-missing: The diagonal is missing: a position sees itself, at the distance 0.",
-    between(low=lambda distance, window: distance > 0),
-    lambda length, window: (distances(length) > 0) & (distances(length) <= window),
+    "distance >= 0 => distance > 0",
+    "distance >= 0 => distance > 0 && window + 1 => window",
     "future-allowed: The window reaches into the future as well: a key after the query is forbidden.",
-    between(low=lambda distance, window: distance > -window),
-    between(low=lambda distance, window: distance >= -window),
-    between(low=lambda distance, window: distance == distance),
+    "distance >= 0 => distance {> -window|>= -window|== distance}",
     "window-ignored: This is the causal mask: keys window or more places back are forbidden too.",
-    between(high=lambda distance, window: distance == distance),
+    "positions - window + 1 => 0 * positions",
     "only-far-keys: The window is inverted: these are the keys of the past that lie outside it.",
-    lambda length, window: distances(length) >= window,
+    f"{ALLOWED} => distance >= window",
     "inverted: The mask is inverted: True is where attention is allowed.",
-    lambda length, window: ~sliding_window_mask(length, window),
+    "return allowed => return ~allowed",
     "transposed: Rows and columns are exchanged: queries are the rows, and a query sees keys before it.",
-    lambda length, window: sliding_window_mask(length, window).T,
+    "return allowed => return allowed.T",
     "one-diagonal: Only the window's farthest key is allowed: all from there to the query are.",
-    lambda length, window: distances(length) == window - 1,
-    lambda length, window: distances(length) == window,
+    f"{ALLOWED} => distance == {{window - 1|window}}",
     "blocks: These are blocks of window positions: the window moves on with each query.",
-    lambda length, window: (
-        causal_mask(length) & (np.arange(length)[:, None] // window == np.arange(length) // window)
-    ),
+    "positions - window + 1 => positions // window * window",
     "negative-start: A negative start counts from the end of the row, so the first queries see too "
     "little: begin at max(0, query − window + 1).",
-    between(counts_back=True),
+    "allowed = => start = np.where(start < 0, np.maximum(start + length, 0), start)\n    allowed =",
     "wraps-around: The window of the first queries goes on at the end of the row, as a negative index "
     "does: there are no keys before key 0.",
-    lambda length, window: distances(length) % length < window,
-    *as_float_masks(sliding_window_mask),
+    f"{ALLOWED} => distance % length < window",
+    *FLOAT_MASK,
 )
 
 EXERCISE = Exercise(
