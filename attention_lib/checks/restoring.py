@@ -26,12 +26,13 @@ def restored() -> Iterator[None]:
     hooks, streams = (sys.gettrace(), sys.getprofile()), (sys.stdout, sys.stderr)
     is_tracing = tracemalloc.is_tracing()
     is_main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "setitimer") and is_main else None
+    if hasattr(signal, "setitimer"):
+        handler = signal.getsignal(signal.SIGALRM)
     with warnings.catch_warnings(), np.errstate():
         try:
             yield
         finally:
-            if handler is not None:
+            if hasattr(signal, "setitimer") and is_main:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, handler)
             sys.settrace(hooks[0])
