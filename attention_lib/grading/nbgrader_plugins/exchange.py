@@ -140,6 +140,7 @@ class CollectFiles(ExchangeCollect):
                 stamp = write_time(record.handed_in)
                 (copy / TIMESTAMP).write_text(stamp, encoding="utf-8")
                 self._put(copy, dest)
+        note.unlink(missing_ok=True)  # another instructor's, where a group shares the course
         note.write_text(json.dumps(said), encoding="utf-8")
 
     def _may_replace(self, dest: Path, record: Record, before: Mapping[str, str]) -> bool:
