@@ -13,8 +13,7 @@ are right for large scores too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -22,37 +21,11 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.attention import (
-    Masked,
-    as_booleans,
-    as_numbers,
-    attention_magnitude,
-    attention_with,
-    filled_by,
-    inverse_root,
-    inverted,
-    is_boolean,
-    masked_by,
-    masked_scores,
-    only_floats,
-    softmax_or_zeros,
-    zero_scores,
-    zeroed,
-)
-from attention_lib.exercises.parts.by_name import by_name
+from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import in_float32
+from attention_lib.exercises.parts.choices import EPSILONS
 from attention_lib.exercises.parts.hidden_nan import remark_on_hidden_nan
-from attention_lib.exercises.parts.softmax import (
-    EPSILONS,
-    divided_by_sum,
-    plain_softmax,
-    plain_softmax_or_zeros,
-    softmax_with_epsilon,
-    softmax_with_one_maximum,
-)
 from attention_lib.lessons.attention import attention
-from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
     "Four steps: scaled scores (..., L, S), the mask, weights along the last axis, and the "
@@ -154,277 +127,198 @@ def remark(answer: Answer) -> str | None:
     return remark_on_weights(lambda *args: answer(*args)[1])
 
 
-def scaled_by(number: float) -> Answer:
-    """Make attention with the same default scale whatever the shapes."""
-    return attention_with(default_scale=lambda query, key, value: number)
+def plain(query, key, value, mask=None, scale=None):
+    default = 1 / math.sqrt(query.shape[-1])
+    factor = default if scale is None else scale
+    scores = query @ key.mT * factor
+    if mask is None:
+        pass
+    elif mask.dtype == bool:
+        scores = np.where(mask, scores, -np.inf)
+    else:
+        scores = scores + mask.astype(scores.dtype)
+    maximum = np.max(scores, axis=-1, keepdims=True)
+    maximum = np.where(np.isneginf(maximum), 0.0, maximum)
+    powers = np.exp(scores - maximum)
+    total = np.sum(powers, axis=-1, keepdims=True)
+    weights = powers / np.where(total == 0, 1.0, total)
+    output = weights @ value
+    return output, weights
 
 
-@by_name(attention)
-def weights_scaled(query, key, value, mask, scale):
-    _, weights = attention(query, key, value, mask, 1.0)
-    weights = weights * (inverse_root(query, key, value) if scale is None else scale)
-    return weights @ value, weights
-
-
-def added_in_its_dtype(scores: NDArray, mask: NDArray | None) -> NDArray:
-    is_alike = mask is None or mask.dtype == scores.dtype
-    return masked_scores(scores, mask if is_alike else as_booleans(mask))
-
-
-def scaled_if_allowed(scores: NDArray, by: float) -> NDArray:
-    return np.where(scores == -np.inf, scores, np.where(scores == -np.inf, 0, scores) * by)
-
-
-def multiplied(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Multiply a float mask into the scores."""
-    return masked_scores(scores, mask) if mask is None or is_boolean(mask) else scores * mask
-
-
-def allowed(mask: NDArray) -> NDArray:
-    """Reduce a float mask to booleans: False where it is -inf."""
-    return mask if is_boolean(mask) else mask > -np.inf
-
-
-def uniform_where_empty(scores: NDArray) -> NDArray:
-    empty = (scores == -np.inf).all(axis=-1, keepdims=True)
-    return np.where(empty, 1 / scores.shape[-1], softmax_or_zeros(scores))
-
-
-def fill_added(fill: float) -> Masked:
-    """Add a large negative number where a boolean mask is False."""
-    return lambda scores, mask: (
-        scores + np.where(mask, 0.0, fill) if is_boolean(mask) else masked_scores(scores, mask)
-    )
-
-
-def clipped_at(fill: float) -> Masked:
-    """Use a large negative number in place of -inf in float masks as well."""
-    return lambda scores, mask: (
-        filled_by(fill)(scores, mask)
-        if mask is None or is_boolean(mask)
-        else scores + mask.clip(fill)
-    )
-
-
-def zeroed_by_either(weights: NDArray, mask: NDArray | None) -> NDArray:
-    """Put 0 in place of the weights that a mask forbids, boolean or float."""
-    return weights if mask is None else np.where(allowed(mask), weights, 0.0)
-
-
-def renormalized(weights: NDArray, mask: NDArray | None) -> NDArray:
-    """Put 0 in place of the weights that a boolean mask forbids, and divide by the sum again."""
-    return divided_by_sum(zeroed(weights, mask)) if is_boolean(mask) else weights
-
-
-def shifted_before_mask(scores: NDArray, mask: NDArray | None) -> NDArray:
-    return masked_scores(scores - scores.max(axis=-1, keepdims=True), mask)
-
-
-def one_hot(scores: NDArray) -> NDArray:
-    return softmax_or_zeros(scores) * 0 + (
-        np.arange(scores.shape[-1]) == scores.argmax(-1)[..., None]
-    )
-
-
-def mixing(choose: Callable[[NDArray, NDArray], NDArray]) -> Answer:
-    """Mix the queries or the keys in place of the values."""
-
-    def answer(query: NDArray, key: NDArray, *others: Any, **keywords: Any) -> Any:
-        _, weights = attention(query, key, *others, **keywords)
-        return weights @ choose(query, key), weights
-
-    return answer
-
+FACTOR = "default if scale is None else scale"
+FILLS = "{-1e9|-1e4|-1e5|-1e6|-1e8|-1e10|-1e12|-1e20|-1e30}"
+NOT_MASKED = "np.where(mask, scores, -np.inf) => scores"
+ADDED = "scores + mask.astype(scores.dtype)"
+SCALED_LAST = " * factor =>  && maximum = np.max => scores = scores * factor\n    maximum = np.max"
+MAXIMUM_FIRST = (
+    "if mask is None: => first = np.max(scores, axis=-1, keepdims=True)\n    if mask is None: && "
+    "scores - maximum => scores - first"
+)
+TOTAL = "np.where(total == 0, 1.0, total)"
+WEIGHTS = f"powers / {TOTAL}"
+OUTPUT, RESULT = "output =", "return output, weights => return"
+IF_BOOLEAN = "if mask is not None and mask.dtype == bool"
+IF_ALLOWED = f"(True if mask is None else mask {IF_BOOLEAN} else mask > -np.inf)"
+MASKED_AGAIN = f"{IF_BOOLEAN}:\n        weights = weights * mask"
+DIVIDED_AGAIN = "weights = weights / np.sum(weights, axis=-1, keepdims=True)"
+EMPTY = "np.isneginf(scores).all(axis=-1, keepdims=True)"
+EQUAL = f"np.where({EMPTY}, 1 / scores.shape[-1], {WEIGHTS})"
 
 MISTAKES = known_mistakes(
+    plain,
     "default-scale-missing: The scores are not scaled when scale is None: multiply them by 1/√d_k.",
-    scaled_by(1.0),
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
     "never-scaled: The scores are never scaled: multiply by scale, or by 1/√d_k when it is None.",
-    attention_with(choose_scale=lambda default, scale: 1.0),
+    f"{FACTOR} => 1.0",
     "scaled-twice: The scale is taken twice: multiply by it once.",
-    attention_with(choose_scale=lambda default, scale: (default if scale is None else scale) ** 2),
+    f"{FACTOR} => ({FACTOR}) ** 2",
     "root-of-d-v: The scores are divided by √d_v: d_k, the length of a query, is query.shape[-1].",
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+    "query.shape[-1] => value.shape[-1]",
     "root-of-keys: The scores are divided by √S, the number of keys: d_k, the length of a query, "
     "is query.shape[-1].",
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(key))),
+    "query.shape[-1] => {key.shape[-2]|len(key)}",
     "root-of-queries: The scores are divided by √L, the number of queries: d_k, the length of a "
     "query, is query.shape[-1].",
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(len(query))),
+    "query.shape[-1] => {query.shape[-2]|len(query)}",
     "d-k-from-axis-1: d_k is taken from axis 1, which is right without a batch only: it is the "
     "last axis, query.shape[-1].",
-    attention_with(default_scale=lambda query, key, value: 1 / math.sqrt(query.shape[1])),
+    "query.shape[-1] => query.shape[1]",
     "divided-by-d-k: The scores are divided by d_k: divide by its square root.",
-    attention_with(default_scale=lambda query, key, value: 1 / query.shape[-1]),
+    "math.sqrt(query.shape[-1]) => query.shape[-1]",
     "multiplied-by-root: The scores are multiplied by √d_k: the default scale is 1/√d_k.",
-    attention_with(default_scale=lambda query, key, value: math.sqrt(query.shape[-1])),
+    "1 / math.sqrt => math.sqrt",
     "constant-scale: The default scale is the same number for every d_k: it is 1/√d_k.",
-    *map(scaled_by, (1 / 2, 1 / 4, 1 / 8, 1 / 64, 2.0, 1 / math.sqrt(2), 512**-0.5)),
+    "1 / math.sqrt(query.shape[-1]) => {1 / 2|1 / 4|1 / 8|1 / 64|2.0|1 / math.sqrt(2)|512**-0.5}",
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
-    attention_with(choose_scale=lambda default, scale: default),
+    "else scale => else default",
     "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
     "counts as false.",
-    attention_with(is_given=bool),
+    "scale is None => not scale",
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
-    attention_with(choose_scale=lambda default, scale: default * (1.0 if scale is None else scale)),
+    "else scale => else default * scale",
     "divided-by-scale: You divide by scale: multiply by it. The default is 1/√d_k, not √d_k.",
-    attention_with(
-        choose_scale=lambda default, scale: default if scale is None else 1 / np.float64(scale)
-    ),
+    "else scale => else 1 / np.float64(scale)",
     "scaled-after-softmax: The weights are scaled after softmax: scale the scores before it.",
-    weights_scaled,
+    f" * factor =>  && {OUTPUT} => weights = weights * factor\n    {OUTPUT}",
     "float-mask-scaled: A float mask is scaled with the scores: scale them first, then add it.",
-    attention_with(scaled_last=np.multiply),
-    attention_with(scaled_last=scaled_if_allowed),
-    attention_with(
-        scaled_last=np.multiply, weigh=lambda scores: np.nan_to_num(stable_softmax(scores))
-    ),
+    SCALED_LAST,
+    " * factor =>  && maximum = np.max => scores = np.where(np.isneginf(scores), scores, "
+    "np.where(np.isneginf(scores), 0, scores) * factor)\n    maximum = np.max",
+    f"{SCALED_LAST} && {WEIGHTS} => np.nan_to_num(softmax(scores))",
     "mask-ignored: The mask is ignored: forbidden keys get weight.",
-    attention_with(masked=lambda scores, mask: scores),
+    "mask is None => True",
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
-    attention_with(masked=masked_by(inverted)),
+    "np.where(mask => np.where(~mask",
     "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
-    attention_with(masked=lambda s, mask: masked_scores(s, mask) if is_boolean(mask) else s),
+    f"{ADDED} => scores",
     "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
-    attention_with(masked=only_floats),
+    NOT_MASKED,
     "float-mask-as-boolean: A float mask is treated as one of yes and no, by which of its numbers are 0: "
     "ask for mask.dtype == bool, and add the others to the scores.",
-    attention_with(masked=masked_by(as_booleans)),
-    attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else ~as_booleans(mask))),
+    f"{ADDED} => np.where(mask, scores, -np.inf)",
+    f"{ADDED} => np.where(mask, -np.inf, scores)",
     "only-float64-added: Only a mask of one dtype is added: ask for mask.dtype == bool, and add every "
     "other mask.",
-    attention_with(
-        masked=masked_by(lambda mask: mask if mask.dtype == float else as_booleans(mask))
-    ),
-    attention_with(masked=added_in_its_dtype),
+    "mask.dtype == bool => mask.dtype != {float|scores.dtype}",
     "only-inf-of-float-mask: Of a float mask only the -inf is used: its other numbers are added "
     "to the scaled scores.",
-    attention_with(masked=masked_by(allowed)),
-    attention_with(masked=masked_by(lambda mask: mask if is_boolean(mask) else mask >= 0)),
+    f"{ADDED} => np.where(mask > -np.inf, scores, -np.inf)",
+    f"{ADDED} => np.where(mask >= 0, scores, -np.inf)",
     "float-mask-multiplied: A float mask is multiplied into the scores: add it.",
-    attention_with(masked=multiplied),
+    f"{ADDED} => {{scores * mask|np.where(np.isnan(scores * mask), -np.inf, scores * mask)}}",
     "boolean-mask-added: A boolean mask is added to the scores as 0 and 1: where it is False, the "
     "score becomes -inf.",
-    attention_with(masked=masked_by(as_numbers)),
+    f"{NOT_MASKED} + mask",
     "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
-    attention_with(masked=zero_scores),
+    "-np.inf => 0.0",
     "empty-row-nan: A row with nothing allowed gives NaN, of -inf - (-inf) or of 0 / 0: its weights and "
     "its output should be zeros.",
-    attention_with(weigh=stable_softmax),
+    f"{WEIGHTS} => softmax(scores)",
     "empty-row-weights-nan: In a row with nothing allowed the weights are still NaN: they are "
     "zeros, like the output.",
-    attention_with(
-        weigh=stable_softmax,
-        result=lambda output, weights, scores: (np.nan_to_num(output), weights),
-    ),
+    f"{WEIGHTS} => softmax(scores) && {RESULT} np.nan_to_num(output), weights",
     "empty-row-equal-weights: A row with nothing allowed gets equal weights: it gets zeros, and "
     "so does its output.",
-    attention_with(weigh=uniform_where_empty),
-    attention_with(
-        weigh=uniform_where_empty,
-        result=lambda output, weights, scores: (
-            output,
-            np.where(scores > -np.inf, weights, 0.0),
-        ),
-    ),
-    attention_with(
-        weigh=uniform_where_empty,
-        result=lambda output, weights, scores: (
-            np.where((scores > -np.inf).any(axis=-1, keepdims=True), output, 0.0),
-            weights,
-        ),
-    ),
+    f"{WEIGHTS} => {EQUAL}",
+    f"{WEIGHTS} => {EQUAL} && {RESULT} output, np.where({EMPTY}, 0.0, weights)",
+    f"{WEIGHTS} => {EQUAL} && {RESULT} np.where({EMPTY}, 0.0, output), weights",
     "large-number-for-inf: A large negative number is not -inf: a row with nothing allowed gives "
     "weight to forbidden keys. Use -inf, and give such a row zeros.",
-    *(
-        attention_with(masked=masked)
-        for fill in (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12, -1e20, -1e30)
-        for masked in (filled_by(fill), fill_added(fill), clipped_at(fill))
-    ),
-    attention_with(masked=lambda s, mask: filled_by(np.finfo(s.dtype).min)(s, mask)),
+    f"-np.inf => {FILLS}",
+    f"{NOT_MASKED} + np.where(mask, 0.0, {FILLS})",
+    f"-np.inf => {FILLS} && + mask => + np.maximum(mask, {FILLS})",
+    "-np.inf => np.finfo(scores.dtype).min",
     "masked-after-softmax: The mask is applied after softmax: forbidden keys still took their "
     "share of the sum. Mask the scores.",
-    attention_with(masked=only_floats, after_softmax=zeroed),
-    attention_with(masked=lambda scores, mask: scores, after_softmax=zeroed_by_either),
+    f"{NOT_MASKED} && {OUTPUT} => {MASKED_AGAIN}\n    {OUTPUT}",
+    f"mask is None => True && {OUTPUT} => weights = weights * {IF_ALLOWED}\n    {OUTPUT}",
     "masked-and-divided-again: Forbidden scores still take part in the maximum: under a far larger one, "
     "all that the mask leaves underflows to 0. Mask the scores first; where nothing is allowed, subtract "
     "0 and divide by 1.",
-    attention_with(masked=only_floats, after_softmax=renormalized),
-    attention_with(
-        masked=lambda s, mask: (
-            s if mask is None or is_boolean(mask) else s + np.where(allowed(mask), mask, 0.0)
-        ),
-        after_softmax=lambda weights, mask: np.nan_to_num(
-            divided_by_sum(zeroed_by_either(weights, mask))
-        ),
-    ),
-    attention_with(
-        masked=only_floats,
-        after_softmax=lambda weights, mask: np.nan_to_num(renormalized(weights, mask)),
-    ),
+    f"{NOT_MASKED} && {OUTPUT} => {MASKED_AGAIN}\n        {DIVIDED_AGAIN}\n    {OUTPUT}",
+    f"{NOT_MASKED} && + mask => + np.where(np.isneginf(mask), 0.0, mask) && {OUTPUT} => weights = "
+    f"weights * {IF_ALLOWED}\n    {DIVIDED_AGAIN}\n    weights = np.nan_to_num(weights)\n    {OUTPUT}",
+    f"{NOT_MASKED} && {OUTPUT} => {MASKED_AGAIN}\n        {DIVIDED_AGAIN}\n"
+    f"    weights = np.nan_to_num(weights)\n    {OUTPUT}",
     "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
-    attention_with(weigh=lambda scores: stable_softmax(scores, -2)),
-    attention_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    f"{WEIGHTS} => softmax(scores, -2)",
+    "np.max(scores, axis=-1 => np.max(scores, axis=-2 && np.sum(powers, axis=-1 => np.sum(powers, axis=-2",
     "softmax-over-everything: All weights together sum to 1: every query needs weights that sum "
     "to 1, along the last axis.",
-    attention_with(weigh=lambda scores: softmax(scores, None)),
-    attention_with(weigh=lambda scores: plain_softmax(scores, None)),
+    f"{WEIGHTS} => softmax(scores, None)",
+    f"scores - maximum => scores && {WEIGHTS} => powers / np.sum(powers)",
     "exp-overflows: exp overflows for large scores: subtract the row's maximum first.",
-    attention_with(weigh=plain_softmax),
-    attention_with(weigh=lambda scores: np.nan_to_num(plain_softmax(scores))),
-    attention_with(weigh=plain_softmax_or_zeros),
+    f"scores - maximum => scores && {TOTAL} => total",
+    f"scores - maximum => scores && {WEIGHTS} => np.nan_to_num(powers / total)",
+    "scores - maximum => scores",
     "one-maximum: One maximum is subtracted from all rows: a row far below it underflows to 0. Every "
     "row needs its own.",
-    attention_with(weigh=softmax_with_one_maximum),
-    attention_with(weigh=lambda scores: plain_softmax_or_zeros(scores - max(scores.max(), -1e30))),
+    f"scores - maximum => scores - np.max(scores) && {TOTAL} => total",
+    "scores - maximum => scores - max(np.max(scores), -1e30)",
     "maximum-before-mask: The maximum is taken before the mask: under a far larger forbidden "
     "score every allowed exponential underflows to 0. Mask the scores first; where nothing is allowed, "
     "subtract 0 and divide by 1.",
-    attention_with(masked=shifted_before_mask, weigh=plain_softmax_or_zeros),
-    attention_with(masked=shifted_before_mask, weigh=plain_softmax),
+    MAXIMUM_FIRST,
+    f"{MAXIMUM_FIRST} && {TOTAL} => total",
     "constant-in-sum: A small constant is added to every sum, so the weights do not sum to 1. "
     "Treat rows with nothing allowed apart.",
-    *map(lambda e: attention_with(weigh=lambda s: softmax_with_epsilon(s, e)), EPSILONS[1:]),
+    f"{TOTAL} => (total + {EPSILONS})",
     "softmax-twice: Softmax is applied twice: the weights are the softmax of the scores, once.",
-    attention_with(weigh=lambda scores: stable_softmax(softmax_or_zeros(scores))),
+    f"{WEIGHTS} => softmax({WEIGHTS})",
     "no-softmax: There is no softmax: weights are the softmax of the scores, along the last axis.",
-    attention_with(weigh=lambda scores: scores),
-    attention_with(weigh=divided_by_sum),
+    f"{WEIGHTS} => scores",
+    f"{WEIGHTS} => scores / np.sum(scores, axis=-1, keepdims=True)",
     "only-largest: The key with the largest score takes all the weight: softmax gives every "
     "allowed key its share.",
-    attention_with(weigh=one_hot),
+    f"{WEIGHTS} => np.eye(scores.shape[-1])[np.argmax(scores, axis=-1)]",
     "output-alone: Only the output is returned: return the pair (output, weights).",
-    attention_with(result=lambda output, weights, scores: output),
+    f"{RESULT} output",
     "weights-alone: Only the weights are returned: return the pair (output, weights).",
-    attention_with(result=lambda output, weights, scores: weights),
+    f"{RESULT} weights",
     "pair-reversed: The pair is reversed: return (output, weights).",
-    attention_with(result=lambda output, weights, scores: (weights, output)),
+    f"{RESULT} weights, output",
     "scores-for-weights: The second result is the scores: return their softmax, the weights.",
-    attention_with(result=lambda output, weights, scores: (output, scores)),
+    f"{RESULT} output, scores",
     "product-reversed: The product is reversed: use weights @ value.",
-    attention_with(mix=lambda weights, value: value @ weights),
+    "weights @ value => value @ weights",
     "entry-by-entry: Values are multiplied entry by entry: weights @ value sums over the keys.",
-    attention_with(mix=lambda weights, value: weights * value),
+    "weights @ value => weights * value",
     "query-or-key-mixed: The queries or the keys are mixed, not the values: use weights @ value.",
-    mixing(lambda query, key: key),
-    mixing(lambda query, key: query),
+    "weights @ value => weights @ {key|query}",
     "keys-not-transposed: The keys are not transposed: row i of query meets row j of key, so use "
     "query @ np.swapaxes(key, -1, -2).",
-    attention_with(dot=lambda query, key: query @ key),
+    "key.mT => key",
     "keys-reshaped: The keys are reshaped, which tears their rows apart: swap their last two "
     "axes, with key.mT or np.swapaxes(key, -1, -2).",
-    attention_with(dot=lambda query, key: query @ key.reshape(key.mT.shape)),
+    "key.mT => key.reshape(key.mT.shape)",
     "key-t-reverses-batch: key.T reverses the batch dimensions as well: swap the last two axes "
     "only, with key.mT or np.swapaxes(key, -1, -2).",
-    attention_with(dot=lambda query, key: query @ key.T),
+    "key.mT => key.T",
     "scores-transposed: The scores are transposed: queries are their rows, keys their columns.",
-    attention_with(dot=lambda query, key: key @ query.mT),
+    "query @ key.mT => key @ query.mT",
     "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
-    lambda query, key, value, mask=None, scale=None: attention(
-        *(x[(0,) * (x.ndim - 2)] for x in (query, key, value)), mask, scale
-    ),
+    "default = => query, key, value = (x[(0,) * (x.ndim - 2)] for x in (query, key, value))\n    default =",
 )
 
 EXERCISE = Exercise(
