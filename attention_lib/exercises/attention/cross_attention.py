@@ -7,6 +7,7 @@ alone, `(..., L, d_v)`. Mask, scale and rows with nothing allowed are those of `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,16 +16,16 @@ from numpy.random import Generator
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
+    MISTAKES_BESIDE_PROJECTIONS,
     cross_attention_magnitude,
-    cross_attention_with,
-    mistakes_beside_projections,
 )
 from attention_lib.exercises.parts.cases import (
     draw_projections,
     in_float32,
     other_arrays,
 )
-from attention_lib.lessons.attention import attention, cross_attention
+from attention_lib.lessons.attention import cross_attention
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "One word has changed since self_attention: who makes the queries, and who makes the keys "
@@ -68,27 +69,36 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield other_arrays(rng, large)
 
 
-magnitude = cross_attention_magnitude
+def plain(x, context, w_q, w_k, w_v, mask=None):
+    query = x @ w_q
+    key = context @ w_k
+    value = context @ w_v
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.mT * scale
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = masked_softmax(scores, scores > -np.inf)
+    output = weights @ value
+    return output
 
 
 MISTAKES = known_mistakes(
+    plain,
     "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
-    lambda x, context, w_q, w_k, w_v, mask=None: attention(
-        x @ w_q, context @ w_k, context @ w_v, mask
-    ),
+    "return output => return output, weights",
     "context-ignored: context is ignored: keys and values come from it, queries from x.",
-    cross_attention_with(take=lambda x, context: (x, x, x)),
+    "key = context => key = x && value = context => value = x",
     "x-ignored: x is ignored: this is the self-attention of context. Queries come from x.",
-    cross_attention_with(take=lambda x, context: (context, context, context)),
+    "query = x => query = context",
     "sequences-exchanged: The sequences are exchanged: x makes queries, context keys and values.",
-    cross_attention_with(take=lambda x, context: (context, x, x)),
+    "query = x => query = context && key = context => key = x && value = context => value = x",
     "values-from-x: The values come from x: keys and values both come from context.",
-    cross_attention_with(take=lambda x, context: (x, context, x)),
+    "value = context => value = x",
     "keys-from-x: The keys come from x: keys and values both come from context.",
-    cross_attention_with(take=lambda x, context: (x, x, context)),
+    "key = context => key = x",
     "projections-exchanged: w_q and w_k are exchanged: queries are x @ w_q, keys context @ w_k.",
-    lambda x, context, w_q, w_k, w_v, mask=None: cross_attention(x, context, w_k, w_q, w_v, mask),
-    *mistakes_beside_projections(cross_attention_with),
+    "@ w_q => @ w_k && @ w_k => @ w_q",
+    *MISTAKES_BESIDE_PROJECTIONS,
 )
 
 EXERCISE = Exercise(
@@ -97,7 +107,7 @@ EXERCISE = Exercise(
     minutes=3,
     reference=cross_attention,
     cases=cases,
-    magnitude=magnitude,
+    magnitude=cross_attention_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
     built_on=("attention", "self_attention"),

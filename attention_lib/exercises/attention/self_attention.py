@@ -7,18 +7,17 @@ rows with nothing allowed are those of `attention`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
+    MISTAKES_BESIDE_PROJECTIONS,
     cross_attention_magnitude,
-    cross_attention_with,
-    mistakes_beside_projections,
     within_one_sequence,
 )
 from attention_lib.exercises.parts.cases import (
@@ -26,7 +25,8 @@ from attention_lib.exercises.parts.cases import (
     in_float32,
     other_arrays,
 )
-from attention_lib.lessons.attention import attention, self_attention
+from attention_lib.lessons.attention import self_attention
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "Three projections come first: the queries are x @ w_q. Keys and values are made in the "
@@ -69,32 +69,40 @@ def cases(rng: Generator) -> Iterator[Case]:
 magnitude = within_one_sequence(cross_attention_magnitude)
 
 
-@composable
-def self_attention_with(**parts: Callable[..., Any]) -> Answer:
-    """Make self-attention of an attention made from parts."""
-    return within_one_sequence(cross_attention_with(**parts))
+def plain(x, w_q, w_k, w_v, mask=None):
+    query = x @ w_q
+    key = x @ w_k
+    value = x @ w_v
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.mT * scale
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = masked_softmax(scores, scores > -np.inf)
+    output = weights @ value
+    return output
 
 
 MISTAKES = known_mistakes(
+    plain,
     "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask),
+    "return output => return output, weights",
     "weights-alone: The weights are returned: return the output.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x @ w_v, mask)[1],
+    "return output => return weights",
     "x-not-projected: x is not projected: queries are x @ w_q, keys x @ w_k and values x @ w_v.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(x, x, x, mask)[0],
+    "x @ w_q => x && x @ w_k => x && x @ w_v => x",
     "values-not-projected: The values are not projected: mix x @ w_v, not x.",
-    lambda x, w_q, w_k, w_v, mask=None: attention(x @ w_q, x @ w_k, x, mask)[0],
+    "x @ w_v => x",
     "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_q, w_v, mask),
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_k, w_k, w_v, mask),
+    "@ w_k => @ w_q",
+    "@ w_q => @ w_k",
     "projections-exchanged: The scores are transposed: a row of them belongs to a query, x @ w_q, a "
     "column to a key, x @ w_k.",
-    self_attention_with(dot=lambda query, key: key @ query.mT),
+    "query @ key.mT => key @ query.mT",
     "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
-    lambda x, w_q, w_k, w_v, mask=None: self_attention(x, w_q, w_k, w_k, mask),
+    "@ w_v => @ w_k",
     "residual-added: x is added to the output (a residual connection): return the output alone.",
-    lambda x, w_q, w_k, w_v, mask=None: x + self_attention(x, w_q, w_k, w_v, mask),
-    *mistakes_beside_projections(self_attention_with),
+    "return output => return x + output",
+    *MISTAKES_BESIDE_PROJECTIONS,
 )
 
 EXERCISE = Exercise(

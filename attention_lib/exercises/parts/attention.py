@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.exercise import Table, composable
 from attention_lib.exercises.parts.by_name import by_name
-from attention_lib.exercises.parts.softmax import filled, plain_softmax, plain_softmax_or_zeros
+from attention_lib.exercises.parts.softmax import filled
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.stability import masked_softmax, stable_softmax
 
@@ -174,6 +174,49 @@ def mask_mistakes(
     )
 
 
+# Mistakes that patch lines which the plain answers of several exercises share:
+#
+#     scores = query @ key.mT * scale
+#     if mask is not None:
+#         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+#     weights = masked_softmax(scores, scores > -np.inf)
+#     output = weights @ value
+
+NOT_MASKED = "np.where(mask, scores, -np.inf) => scores"
+WEIGHTS = "masked_softmax(scores, scores > -np.inf)"
+OVERFLOW = (
+    f"weights = {WEIGHTS} => powers = np.exp(scores)\n"
+    "    total = np.sum(powers, axis=-1, keepdims=True)\n"
+    "    weights = powers / {total|np.where(total == 0, 1.0, total)}"
+)
+
+
+def masking_mistakes(remedy: str = "it belongs to the scores, before softmax.") -> tuple[str, ...]:
+    """List the mistakes with a mask, as patches."""
+    return (
+        f"mask-ignored: The mask is ignored: {remedy}",
+        "if mask is not None => if False",
+        "mask-inverted: The mask is inverted: True means that attention is allowed.",
+        f"np.where(mask => np.where(~mask && {WEIGHTS} => softmax(scores)",
+        "np.where(mask => np.where(~mask",
+        "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
+        "False the score becomes -inf.",
+        f"{NOT_MASKED} + mask",
+        "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
+        "(mask, scores, -np.inf) => (mask, scores, 0.0)",
+        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
+        "scaled scores.",
+        "scores + mask => np.where(mask, scores, -np.inf)",
+        "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "
+        "1. Mask the scores.",
+        f"{NOT_MASKED} && output = => if mask is not None and mask.dtype == bool:\n"
+        "        weights = weights * mask\n    output =",
+        "large-number-for-inf: A large negative number is not -inf: where no score of a row lies above "
+        "it, forbidden keys take weight. Use -inf, and give zeros to a row of nothing else.",
+        "(mask, scores, -np.inf) => (mask, scores, {-1e4|-1e5|-1e6|-1e8|-1e9|-1e10|-1e12})",
+    )
+
+
 # Projections
 
 
@@ -199,28 +242,24 @@ def within_one_sequence(cross_attention: Answer) -> Answer:
     return lambda x, w_q, w_k, w_v, mask=None: cross_attention(x, x, w_q, w_k, w_v, mask)
 
 
-def mistakes_beside_projections(answer_with: Callable[..., Answer]) -> Table:
-    """List the mistakes of attention from x that an answer makes through parts of attention."""
-    return (
-        "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
-        answer_with(scale=lambda x, w_v: 1 / math.sqrt(x.shape[-1])),
-        "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-        answer_with(scale=lambda x, w_v: 1 / math.sqrt(w_v.shape[-1])),
-        "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
-        answer_with(scale=lambda x, w_v: 1.0),
-        "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
-        answer_with(project=lambda x, matrix: x @ matrix.T),
-        "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
-        "lib.masked_softmax, can see to that.",
-        answer_with(weigh=stable_softmax),
-        "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
-        answer_with(weigh=plain_softmax),
-        answer_with(weigh=plain_softmax_or_zeros),
-        "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
-        answer_with(weigh=lambda scores: stable_softmax(scores, -2)),
-        answer_with(weigh=lambda scores: softmax_or_zeros(scores, -2)),
-        *mask_mistakes(answer_with, "pass it on to attention."),
-    )
+MISTAKES_BESIDE_PROJECTIONS = (
+    "root-of-d: The scores are divided by √d, the width of x: divide by √d_k, that of the queries.",
+    "query.shape[-1] => x.shape[-1]",
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
+    "query.shape[-1] => value.shape[-1]",
+    "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
+    "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
+    "@ w_q => @ w_q.T && @ w_k => @ w_k.T && @ w_v => @ w_v.T",
+    "empty-row-nan: A row with nothing allowed gives NaN: its output is zeros. Your attention, or "
+    "lib.masked_softmax, can see to that.",
+    f"{WEIGHTS} => softmax(scores)",
+    "exp-overflows: exp overflows: subtract each row's maximum first, or use your attention.",
+    OVERFLOW,
+    "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
+    f"{WEIGHTS} => {{softmax(scores, -2)|masked_softmax(scores, scores > -np.inf, -2)}}",
+    *masking_mistakes("pass it on to attention."),
+)
 
 
 # Magnitudes
