@@ -34,7 +34,8 @@ CHOICES = re.compile(rf"\{{([^{{}}]*{BAR}[^{{}}]*)\}}")
 class Patch:
     """An answer with parts of its text replaced, compiled when it is first called.
 
-    The new text may use the names of the answer's module, those of `attention_lib`, np and math.
+    The new text may use the names of the answer's module, those of `attention_lib`, np and math. The
+    answer's own name stands for the answer without the patch.
 
     Parameters
     ----------
@@ -88,18 +89,19 @@ class Patch:
             If the patched text is not valid Python.
         """
         text, source = self.text, _source_of(self.answer)
-        names = {**vars(attention_lib), "np": np, "math": math, **_globals_of(self.answer)}
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         name = f"<patched {self.answer.__name__} {digest}>"  # no code: Triton puts it in quotes
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        defined: dict[str, Any] = {}
         try:
-            exec(compile(text, name, "exec", source.flags, dont_inherit=True), names)
+            code = compile(text, name, "exec", source.flags, dont_inherit=True)
+            exec(code, source.names, defined)
         except (SyntaxError, NameError) as error:
             raise ValueError(f"{self._where} makes no function: {error}.\n{text}") from error
         finally:
-            if source.is_packed:  # the text must not stay where tracebacks find it
+            if source.is_packed or AND in self.mistake:  # must not be shown, or is one of thousands
                 del linecache.cache[name]
-        return names[self.answer.__name__]
+        return defined[self.answer.__name__]
 
     def __repr__(self) -> str:
         """Return the mistake's id alone: in a class's edition nothing prints an answer."""
@@ -161,6 +163,7 @@ class Source(NamedTuple):
 
     text: str
     file: str
+    names: dict[str, Any]  # that the text may use, one dictionary for all patches
     flags: int  # for the compiler
     is_packed: bool  # in a class's edition, which shows no source
 
@@ -175,13 +178,10 @@ def _source_of(answer: Callable[..., Any]) -> Source:
     else:
         lines = linecache.getlines(code.co_filename)
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
-    flags = code.co_flags & __future__.annotations.compiler_flag
     text = textwrap.dedent("".join(block))
-    return Source(text, _file_of(answer), flags, packed_source is not None)
-
-
-def _globals_of(answer: Callable[..., Any]) -> dict[str, Any]:
-    return inspect.unwrap(answer).__globals__
+    names = {**vars(attention_lib), "np": np, "math": math, **function.__globals__}
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    return Source(text, _file_of(answer), names, flags, packed_source is not None)
 
 
 def _file_of(answer: Callable[..., Any]) -> str:
