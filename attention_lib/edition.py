@@ -83,7 +83,7 @@ class PackedFinder(MetaPathFinder, Loader):
         exec(compile(self.packed_source(file), file, "exec", dont_inherit=True), vars(module))
 
     def packed_source(self, file: str) -> str:
-        """Return a module's source, for those that compile it: see `lessons.gpu.triton.readable`."""
+        """Return a module's source, for those that compile parts of it: `checks.patch`, `lessons.gpu.triton`."""
         return self._sources[Path(file).relative_to(LIBRARY).as_posix()]
 
     def define(self, name: str, namespace: dict[str, Any]) -> None:

@@ -64,13 +64,12 @@ def innermost(error, _):
 
 # In a process of its own: Triton is told before it is imported that it is to interpret.
 THROUGH_TRITON = """
-import contextlib, pickle, sys, types
+import pickle, sys, types
 import triton, triton.language
 name = "attention_lib.lessons.gpu.triton"
 sys.modules[name] = room = types.ModuleType(name)
 room.INTERPRETED, room.triton, room.tl, room.jit = False, triton, triton.language, triton.jit
 room.Config, room.autotune = triton.Config, triton.autotune
-room.readable = lambda function: contextlib.nullcontext(False)
 import torch
 from attention_lib.checks.calls import staging
 from attention_lib.exercises.parts.kernels import as_kernel

@@ -11,24 +11,21 @@ from typing import Any
 
 import torch
 
-__all__ = ["INTERPRETED", "Config", "autotune", "jit", "readable", "tl", "triton"]
+__all__ = ["INTERPRETED", "Config", "autotune", "jit", "tl", "triton"]
 
 
 @contextlib.contextmanager
-def readable(function: Callable[..., Any]) -> Iterator[bool]:
-    """Let `inspect` read a function's source in the body, also where an edition has it packed.
-
-    Yields whether it is packed, so that it cannot be read later.
-    """
+def readable(function: Callable[..., Any]) -> Iterator[None]:
+    """Let `inspect` read a function's source in the body, also where an edition has it packed."""
     loader = getattr(sys.modules.get(function.__module__), "__loader__", None)
     file = function.__code__.co_filename
     if not hasattr(loader, "packed_source") or file in linecache.cache:
-        yield False
+        yield
         return
     lines = loader.packed_source(file).splitlines(keepends=True)
     linecache.cache[file] = (0, None, lines, file)
     try:
-        yield True
+        yield
     finally:
         del linecache.cache[file]
 
