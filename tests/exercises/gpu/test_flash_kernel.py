@@ -70,7 +70,7 @@ def test_store_behind_the_last_row_is_noticed_and_a_future_that_is_computed():
     ).function
     report = judge(find("flash_program"), edited, seed=0)
     assert "it stores outside of output" in report.sentence
-    assert "Besides: blocks wholly in a tile's future are handed to INNER" in report.sentence
+    assert "Besides: Blocks wholly in a tile's future are handed to INNER" in report.sentence
 
 
 def test_mistake_that_replaces_missing_text_names_the_text_and_its_file():
