@@ -17,7 +17,7 @@ from attention_lib.grading.classroom.course import Course
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.journal import Journal
 from attention_lib.grading.classroom.marks import read_answers, settle, still_settled
-from attention_lib.grading.intake.rebuild import too_many_characters
+from attention_lib.grading.intake.cells import too_many_characters
 from attention_lib.grading.intake.submission import OTHER_NOTEBOOKS, Prepared
 from attention_lib.grading.judge.task import Ran
 from attention_lib.grading.nbgrader_plugins.autograde import AutogradeSubmissions

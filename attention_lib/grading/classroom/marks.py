@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attention_lib.grading.classroom.gradebook import Standing
-from attention_lib.grading.intake.rebuild import ADDED, ELSEWHERE
+from attention_lib.grading.intake.elsewhere import ELSEWHERE
+from attention_lib.grading.intake.rebuild import ADDED
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
