@@ -16,9 +16,6 @@ from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.heads import (
     HEADS_IN_TURNS,
     SPLIT_WITHOUT_SWAP,
-    split,
-    split_by_reshape,
-    split_interleaved,
 )
 from attention_lib.lessons.multihead import split_heads
 
@@ -45,27 +42,39 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(3, 4, 5)), 2, raises=ValueError)
 
 
+def plain(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError("D is not a multiple of num_heads")
+    pieces = x.reshape(*x.shape[:-1], num_heads, -1)
+    heads = np.swapaxes(pieces, -2, -3)
+    return heads
+
+
+CUT = "x.reshape(*x.shape[:-1], num_heads, -1)"
+SWAPPED = "np.swapaxes(pieces, -2, -3)"
+
 MISTAKES = known_mistakes(
+    plain,
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
-    split_by_reshape,
+    f"{CUT} => x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1) && {SWAPPED} => pieces",
     "swap-missing: The axes of positions and heads are still to be swapped: (..., L, H, D/H) "
     "becomes (..., H, L, D/H).",
-    lambda x, num_heads: np.swapaxes(split(x, num_heads), -2, -3),
+    f"{SWAPPED} => pieces",
     f"heads-take-turns: {HEADS_IN_TURNS}",
-    split_interleaved,
+    f"{CUT} => x.reshape(*x.shape[:-1], -1, num_heads) && {SWAPPED} => np.moveaxis(pieces, -1, -3)",
     "size-for-count: num_heads is taken for the size of a head: there are num_heads heads, each "
     "of D / num_heads columns.",
-    lambda x, num_heads: split(x, x.shape[-1] // num_heads),
+    "if x.shape => num_heads = x.shape[-1] // num_heads\n    if x.shape",
     "last-axes-exchanged: The result's last two axes are exchanged: it has shape (..., H, L, D/H).",
-    lambda x, num_heads: np.swapaxes(split(x, num_heads), -1, -2),
+    f"{SWAPPED} => np.moveaxis(pieces, -3, -1)",
     "heads-before-batch: The heads stand before the batch: their axis comes right before the "
     "positions, (..., H, L, D/H).",
-    lambda x, num_heads: np.moveaxis(split(x, num_heads), -3, 0),
+    f"{SWAPPED} => np.moveaxis(pieces, -2, 0)",
     "all-axes-reversed: All axes are reversed: swap the two axes of positions and heads only.",
-    lambda x, num_heads: split_by_reshape(x.T, num_heads),
-    lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).T,
+    f"{CUT} => x.T.reshape(*x.T.shape[:-2], num_heads, x.T.shape[-2], -1) && {SWAPPED} => pieces",
+    f"{SWAPPED} => pieces.T",
     "columns-left-out: Columns are lost where D is not a multiple of H: raise ValueError there.",
-    lambda x, num_heads: split(x[..., : x.shape[-1] // num_heads * num_heads], num_heads),
+    'raise ValueError("D is not a multiple of num_heads") => x = x[..., : -(x.shape[-1] % num_heads)]',
 )
 
 EXERCISE = Exercise(
