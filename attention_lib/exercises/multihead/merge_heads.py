@@ -13,7 +13,6 @@ from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.heads import merge, merge_by_reshape, merge_interleaved
 from attention_lib.lessons.multihead import merge_heads
 
 HINTS = (
@@ -37,28 +36,39 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(4, 3, 1)))
 
 
+def plain(x):
+    *leading, heads, length, size = x.shape
+    swapped = np.swapaxes(x, -2, -3)
+    merged = swapped.reshape(*leading, length, heads * size)
+    return merged
+
+
+SWAPPED = "np.swapaxes(x, -2, -3)"
+MERGED = "swapped.reshape(*leading, length, heads * size)"
+
 MISTAKES = known_mistakes(
+    plain,
     "no-swap: One reshape straight to (..., L, D) mixes up the positions: swap the axes of heads "
     "and positions first.",
-    merge_by_reshape,
+    f"{SWAPPED} => x",
     "columns-take-turns: The columns of the heads take turns: all columns of head 0 come first, "
     "then those of head 1.",
-    merge_interleaved,
+    f"{SWAPPED} => np.moveaxis(x, -3, -1)",
     "heads-added: The heads are added up: put their columns side by side.",
-    lambda x: x.sum(axis=-3),
+    f"{MERGED} => swapped.sum(axis=-2)",
     "heads-averaged: The heads are averaged: put their columns side by side.",
-    lambda x: x.mean(axis=-3),
+    f"{MERGED} => swapped.mean(axis=-2)",
     "heads-stacked: The heads lie below one another: put their columns side by side, (..., L, D).",
-    lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1]),
+    f"{MERGED} => x.reshape(*leading, heads * length, size)",
     "not-joined: The last two axes are yet to be joined: reshape (..., L, H, D/H) to (..., L, D).",
-    lambda x: np.swapaxes(x, -2, -3),
+    f"{MERGED} => swapped",
     "heads-reversed: The heads stand in reverse order: head 0 gives the first columns.",
-    lambda x: merge(x[..., ::-1, :, :]),
+    f"{SWAPPED} => np.swapaxes(x[..., ::-1, :, :], -2, -3)",
     "first-axis-as-heads: The first axis is taken for the heads, and with a batch it is the "
     "batch: the heads are axis -3. Swap it with the positions, then reshape.",
-    lambda x: np.concatenate(list(x), axis=-1),
+    f"{MERGED} => np.concatenate(list(x), axis=-1)",
     "all-axes-reversed: All axes are reversed: swap the two axes of heads and positions only.",
-    lambda x: x.T.reshape(*x.shape[:-3], x.shape[-2], -1),
+    f"{SWAPPED} => x.T",
 )
 
 EXERCISE = Exercise(
