@@ -9,29 +9,23 @@ is boolean or float and broadcast to `(..., H, L, S)`. The result is the output 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.attention import (
-    attend,
-    attention_magnitude,
-    mask_mistakes,
-    masked_by,
-    output_with,
-)
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.attention import attention_magnitude, masking_mistakes
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
     BEYOND_LARGE_NEGATIVES,
-    axis_mistakes,
-    overflow_mistake,
+    EXP_OVERFLOWS,
+    SOFTMAX_OVER_WRONG_AXIS,
 )
-from attention_lib.lessons.attention import attention
 from attention_lib.lessons.multihead import grouped_query_attention
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "With H query heads and G groups, H // G consecutive query heads share a group. For "
@@ -110,89 +104,67 @@ def magnitude(query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None
     return attention_magnitude(query, *shared, mask)[0]
 
 
-Share = Callable[[NDArray, int], NDArray]
+def plain(query, key, value, mask=None):
+    groups = key.shape[-3]
+    head = np.arange(query.shape[-3])
+    group = head // (head.size // groups)
+    keys = key[..., group, :, :]
+    values = value[..., group, :, :]
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ keys.mT * scale
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = masked_softmax(scores, scores > -np.inf)
+    output = weights @ values
+    return output
 
 
-@composable
-def groups_with(
-    share: Share = repeated,
-    share_values: Share | None = None,
-    scale: Callable[[NDArray, NDArray, NDArray], float | None] = lambda query, key, value: None,
-    attend: Answer = attend,
-) -> Answer:
-    """Make grouped attention from parts; a mistake replaces some of them.
-
-    `share` gives every query head keys and values of its own; `share_values` replaces it for the
-    values.
-    """
-
-    def answer(
-        query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None
-    ) -> NDArray:
-        heads = query.shape[-3]
-        shared = share(key, heads), (share_values or share)(value, heads)
-        return attend(query, *shared, mask, scale(query, key, value))
-
-    return answer
-
-
-def of_first_head(mask: NDArray) -> NDArray:
-    return mask[..., :1, :, :] if mask.ndim > 2 else mask
-
-
-def mask_without_groups(
-    query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None
-) -> NDArray:
-    """Give the scores an axis for the groups, and the mask none."""
-    *leading, heads, length, size = query.shape
-    query = query.reshape(*leading, key.shape[-3], -1, length, size)
-    output = attend(query, key[..., None, :, :], value[..., None, :, :], mask)
-    return output.reshape(*leading, heads, length, value.shape[-1])
-
+GROUP = "head // (head.size // groups)"
 
 MISTAKES = known_mistakes(
+    plain,
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
     "heads share one (0, 0, 1, 1).",
-    groups_with(tiled),
+    f"{GROUP} => head % groups",
     "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
     "h // (H // G).",
-    groups_with(divided_by_groups),
+    f"{GROUP} => head // groups",
     "values-not-shared: The keys are shared rightly, the values are not: value head h // (H / G) "
     "belongs to query head h, as for the keys.",
-    groups_with(repeated, tiled),
+    "value[..., group => value[..., head % groups",
     "keys-not-shared: The values are shared rightly, the keys are not: key head h // (H / G) "
     "belongs to query head h, as for the values.",
-    groups_with(tiled, repeated),
+    "key[..., group => key[..., head % groups",
     "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
-    groups_with(lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
+    f"{GROUP} => head * 0",
     "groups-averaged: The groups are averaged: query head h uses group h // (H / G) alone.",
-    groups_with(lambda array, heads: np.repeat(array.mean(axis=-3, keepdims=True), heads, axis=-3)),
+    "key[..., group, :, :] => key.mean(axis=-3, keepdims=True) && "
+    "value[..., group, :, :] => value.mean(axis=-3, keepdims=True)",
     "groups-reversed: The groups are used in reverse order: query head 0 uses group 0.",
-    groups_with(lambda array, heads: repeated(array[..., ::-1, :, :], heads)),
+    f"{GROUP} => groups - 1 - {GROUP}",
     "never-scaled: The scores are not scaled: divide them by √d.",
-    groups_with(scale=lambda query, key, value: 1.0),
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
     "root-of-another-size: You scale by the root of another size than d, query.shape[-1].",
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-2])),
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-2])),
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3])),
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(key.shape[-3])),
-    groups_with(scale=lambda query, key, value: 1 / math.sqrt(query.shape[-3] * query.shape[-1])),
+    "query.shape[-1] => {value.shape[-1]|key.shape[-2]|query.shape[-2]|query.shape[-3]|key.shape[-3]}",
+    "query.shape[-1] => (query.shape[-3] * query.shape[-1])",
     "divided-by-d: The scores are divided by d: it is the root, √d.",
-    groups_with(scale=lambda query, key, value: 1 / query.shape[-1]),
+    "math.sqrt(query.shape[-1]) => query.shape[-1]",
     "pair-returned: Output and weights come back: return the output alone.",
-    groups_with(attend=attention),
+    "return output => return output, weights",
     "weights-returned: These are the weights: return the output, the weights times the values.",
-    groups_with(attend=lambda *args: attention(*args)[1]),
-    *mask_mistakes(lambda **parts: groups_with(attend=output_with(**parts))),
+    "return output => return weights",
+    *masking_mistakes(),
     "mask-of-first-head: All query heads get the mask of the first one: where the mask has an axis for "
     "the heads, head h has its own, mask[..., h, :, :].",
-    groups_with(attend=output_with(masked=masked_by(of_first_head))),
+    "mask is not None: => mask is not None:\n"
+    "        mask = mask[..., :1, :, :] if mask.ndim > 2 else mask",
     "mask-without-groups: The mask does not follow the scores into groups: broadcast it to (..., "
     "H, L, S), then reshape it as you reshape the query.",
-    mask_without_groups,
-    *axis_mistakes(groups_with),
-    *overflow_mistake(groups_with),
+    "mask is not None: => mask is not None:\n"
+    "        by_group = (*scores.shape[:-3], groups, -1, *scores.shape[-2:])\n"
+    "        mask = np.broadcast_to(mask, scores.reshape(by_group).shape).reshape(scores.shape)",
+    *SOFTMAX_OVER_WRONG_AXIS,
+    *EXP_OVERFLOWS,
 )
 
 EXERCISE = Exercise(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.exercise import Table
-from attention_lib.exercises.parts.attention import output_with, softmax_or_zeros
+from attention_lib.exercises.parts.attention import OVERFLOW, WEIGHTS, output_with, softmax_or_zeros
 from attention_lib.exercises.parts.softmax import plain_softmax, plain_softmax_or_zeros
 from attention_lib.lessons.stability import stable_softmax
 
@@ -86,3 +86,18 @@ def overflow_mistake(answer_with: Callable[..., Answer]) -> Table:
         answer_with(attend=output_with(weigh=plain_softmax)),
         answer_with(attend=output_with(weigh=plain_softmax_or_zeros)),
     )
+
+
+SOFTMAX_OVER_WRONG_AXIS = tuple(
+    text
+    for name, axis in (("queries", -2), ("heads", -3))
+    for text in (
+        f"softmax-over-{name}: Softmax runs over the {name}: it must run over the keys, the last axis.",
+        f"{WEIGHTS} => {{softmax(scores, {axis})|masked_softmax(scores, scores > -np.inf, {axis})}}",
+    )
+)
+EXP_OVERFLOWS = (
+    "exp-overflows: The exponentials overflow for large scores: use the stable softmax of "
+    "lesson 02, or attention.",
+    OVERFLOW,
+)
