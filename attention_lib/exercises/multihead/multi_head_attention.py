@@ -10,37 +10,29 @@ by `w_o`. The result has shape `(..., L, D)`. The mask is boolean or float, `(L,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
-    attend,
-    attend_by_library,
+    WEIGHTS,
     attention_magnitude,
-    mask_mistakes,
-    output_with,
+    masking_mistakes,
 )
-from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import draw_mask, in_float32
 from attention_lib.exercises.parts.heads import (
     BEYOND_LARGE_NEGATIVES,
+    EXP_OVERFLOWS,
     HEADS_IN_TURNS,
+    SOFTMAX_OVER_WRONG_AXIS,
     SPLIT_WITHOUT_SWAP,
-    axis_mistakes,
-    merge,
-    merge_by_reshape,
-    merge_interleaved,
-    overflow_mistake,
-    split,
-    split_by_reshape,
-    split_interleaved,
 )
-from attention_lib.lessons.multihead import multi_head_attention
+from attention_lib.lessons.multihead import merge_heads, multi_head_attention, split_heads
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "Four steps: project x with w_q, w_k and w_v; split each of the three into heads; attend; "
@@ -97,113 +89,94 @@ def draw_layer(
     return Case(rng.normal(size=(*leading, length, width)), *weights, heads, **keywords)
 
 
-@by_name(multi_head_attention)
-def magnitude(x, w_q, w_k, w_v, w_o, num_heads, mask):
+def magnitude(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     projections = (w_q, w_k, w_v)
-    heads = [split(x @ weight, num_heads) for weight in projections]
-    sizes = tuple(split(np.abs(x) @ np.abs(weight), num_heads) for weight in projections)
-    mask = None if mask is None else for_all_heads(mask)
-    return merge(attention_magnitude(*heads, mask, sizes=sizes)[0]) @ np.abs(w_o)
+    heads = [split_heads(x @ weight, num_heads) for weight in projections]
+    sizes = tuple(split_heads(np.abs(x) @ np.abs(weight), num_heads) for weight in projections)
+    mask = None if mask is None else mask[..., None, :, :]
+    return merge_heads(attention_magnitude(*heads, mask, sizes=sizes)[0]) @ np.abs(w_o)
 
 
-def for_all_heads(mask: NDArray) -> NDArray:
-    return mask[..., None, :, :]
+def plain(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    size = x.shape[-1] // num_heads
+    projected = [x @ weight for weight in (w_q, w_k, w_v)]
+    pieces = [part.reshape(*x.shape[:-1], num_heads, size) for part in projected]
+    query, key, value = [np.swapaxes(part, -2, -3) for part in pieces]
+    scale = 1 / math.sqrt(size)
+    scores = query @ key.mT * scale
+    if mask is not None:
+        mask = mask[..., None, :, :]
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    weights = masked_softmax(scores, scores > -np.inf)
+    output = weights @ value
+    merged = np.swapaxes(output, -2, -3).reshape(x.shape)
+    return merged @ w_o
 
 
-@composable
-def layer_with(
-    *,
-    order: tuple[int, int, int] = (0, 1, 2),
-    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-    split: Callable[[NDArray, int], NDArray] = split,
-    place: Callable[[NDArray], NDArray] = for_all_heads,
-    scale: Callable[[NDArray, int], float | None] = lambda x, num_heads: None,
-    attend: Answer = attend,
-    merge: Callable[[NDArray], NDArray] = merge,
-    finish: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-) -> Answer:
-    """Make multi-head attention from parts; a mistake replaces some of them.
-
-    `order` says which of w_q, w_k and w_v makes queries, keys and values.
-    """
-
-    @by_name(multi_head_attention)
-    def answer(x, w_q, w_k, w_v, w_o, num_heads, mask):
-        weights = [(w_q, w_k, w_v)[i] for i in order]
-        heads = [split(project(x, weight), num_heads) for weight in weights]
-        mask = None if mask is None else place(mask)
-        mixed = attend(*heads, mask, scale(x, num_heads))
-        return finish(merge(mixed), w_o)
-
-    return answer
-
+SPLIT_BY_RESHAPE = (
+    "(*x.shape[:-1], num_heads, size) => (*x.shape[:-2], num_heads, x.shape[-2], size) && "
+    "np.swapaxes(part, -2, -3) => part"
+)
+SPLIT_INTERLEAVED = "num_heads, size) for => size, num_heads) for && np.swapaxes(part, -2, -3) => np.moveaxis(part, -1, -3)"
+MERGED = "np.swapaxes(output, -2, -3)"
 
 MISTAKES = known_mistakes(
+    plain,
     "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
-    layer_with(finish=lambda merged, w_o: merged),
+    "merged @ w_o => merged",
     "root-of-width: The scores are divided by √D: each head has d = D/H, and 1/√d is its scale.",
-    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-1])),
+    "math.sqrt(size) => math.sqrt(x.shape[-1])",
     "never-scaled: The scores are not scaled: each head divides them by √(D/H).",
-    layer_with(scale=lambda x, num_heads: 1.0),
+    "1 / math.sqrt(size) => 1.0",
     "root-of-another-size: You divide the scores by the root of the number of heads or of "
     "positions: it is the root of the size of a head, D/H.",
-    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(num_heads)),
-    layer_with(scale=lambda x, num_heads: 1 / math.sqrt(x.shape[-2])),
+    "math.sqrt(size) => math.sqrt({num_heads|x.shape[-2]})",
     "divided-by-size: The scores are divided by D/H: it is the root, √(D/H), and once is enough; "
     "attention does it already.",
-    layer_with(scale=lambda x, num_heads: num_heads / x.shape[-1]),
+    "math.sqrt(size) => size",
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
-    layer_with(split=split_by_reshape, merge=merge_by_reshape),
-    layer_with(split=split_by_reshape),
+    f"{SPLIT_BY_RESHAPE} && {MERGED} => output",
+    SPLIT_BY_RESHAPE,
     "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
     "swap the axes of heads and positions first.",
-    layer_with(merge=merge_by_reshape),
+    f"{MERGED} => output",
     f"heads-take-turns: {HEADS_IN_TURNS}",
-    layer_with(split=split_interleaved, merge=merge_interleaved),
-    layer_with(split=split_interleaved),
+    f"{SPLIT_INTERLEAVED} && {MERGED} => np.moveaxis(output, -3, -1)",
+    SPLIT_INTERLEAVED,
     "merged-columns-take-turns: The columns of the heads take turns in the merged array: all "
     "columns of head 0 come first, then those of head 1.",
-    layer_with(merge=merge_interleaved),
+    f"{MERGED} => np.moveaxis(output, -3, -1)",
     "heads-attend-to-heads: The heads of one position attend to each other: swap the axes to "
     "(..., H, L, D/H), so that the positions do.",
-    layer_with(
-        split=lambda x, num_heads: x.reshape(*x.shape[:-1], num_heads, -1),
-        merge=lambda x: x.reshape(*x.shape[:-2], -1),
-        attend=attend_by_library,
-    ),
+    f"np.swapaxes(part, -2, -3) => part && {MERGED} => output",
     "one-head: This is one head of size D: split query, key and value into num_heads heads.",
-    layer_with(split=lambda x, num_heads: split(x, 1)),
+    "size = x => num_heads = 1\n    size = x",
     "not-projected: Query, key and value are split without their projections: multiply x by w_q, "
     "w_k and w_v first.",
-    layer_with(project=lambda x, weight: x),
+    "x @ weight => x",
     "matrices-transposed: The matrices are transposed: multiply by them as they are, x @ w_q.",
-    layer_with(project=lambda x, weight: x @ weight.T),
-    layer_with(
-        project=lambda x, weight: x @ weight.T,
-        finish=lambda merged, w_o: merged @ w_o.T,
-    ),
+    "x @ weight => x @ weight.T",
+    "x @ weight => x @ weight.T && merged @ w_o => merged @ w_o.T",
     "w-o-transposed: w_o is transposed: it stands on the right as it is, merged @ w_o.",
-    layer_with(finish=lambda merged, w_o: merged @ w_o.T),
+    "merged @ w_o => merged @ w_o.T",
     "projections-exchanged: Projections are exchanged: w_q makes queries, w_k keys, w_v values.",
-    *(layer_with(order=order) for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))),
+    "(w_q, w_k, w_v)] => {(w_k, w_q, w_v)|(w_q, w_v, w_k)|(w_v, w_k, w_q)|(w_k, w_v, w_q)|(w_v, w_q, w_k)}]",
     "keys-as-values: Keys and values are projected alike: keys come from w_k, values from w_v.",
-    layer_with(order=(0, 1, 1)),
-    layer_with(order=(0, 2, 2)),
+    "(w_q, w_k, w_v)] => (w_q, {w_k, w_k|w_v, w_v})]",
     "residual-added: x is added to the result: here the output of the heads alone is asked for.",
-    lambda x, *others, **keywords: x + layer_with()(x, *others, **keywords),
+    "return => return x +",
     "mask-against-heads: The mask lies along the wrong axes: sentence 2's mask meets head 2. Its last "
     "two axes need one for the heads before them, of length 1: mask[..., None, :, :].",
-    layer_with(place=lambda mask: mask),
+    "mask[..., None, :, :] => mask",
     "mask-head-axis-misplaced: The axis of the heads is put after the first one of the mask, "
     "where it belongs with one batch dimension only: mask[..., None, :, :] puts it before the "
     "last two.",
-    layer_with(place=lambda mask: mask if mask.ndim < 3 else mask[:, None]),
-    layer_with(place=lambda mask: mask[:, None]),
-    *mask_mistakes(lambda **parts: layer_with(attend=output_with(**parts))),
-    *axis_mistakes(layer_with),
+    "mask[..., None, :, :] => {mask if mask.ndim < 3 else mask[:, None]|mask[:, None]}",
+    *masking_mistakes(),
+    *SOFTMAX_OVER_WRONG_AXIS,
     "no-softmax: The scores are mixed without softmax: turn each row into weights first.",
-    layer_with(attend=output_with(weigh=lambda scores: scores)),
-    *overflow_mistake(layer_with),
+    f"{WEIGHTS} => scores",
+    *EXP_OVERFLOWS,
 )
 
 EXERCISE = Exercise(
