@@ -25,7 +25,7 @@ from pathlib import Path
 import torch
 
 from attention_lib import pick_device
-from attention_lib.lessons.gpu import backward, launch
+from attention_lib.lessons.gpu import backward, forward
 from attention_lib.lessons.gpu.variants import (
     FORWARD,
     GRAD_KEY_VALUE,
@@ -173,7 +173,7 @@ def drawn(device: torch.device, heads: int, length: int) -> list[torch.Tensor]:
 
 def rows_of_tuning(row: Row) -> Iterator[Row]:
     """Give a row to each tile that Triton's tuning has timed for a row of our kernels."""
-    kernels = {FORWARD: launch.forward}
+    kernels = {FORWARD: forward.forward}
     if row.is_backward:
         kernels = {
             GRAD_QUERY: backward.grad_query_kernel,

@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 import attention_lib
 from attention_lib.exercises.parts.tensors import output_magnitude
 from attention_lib.lessons import gpu
-from attention_lib.lessons.gpu import backward, launch, variants
+from attention_lib.lessons.gpu import backward, forward, launch, tuning, variants
 from attention_lib.lessons.gpu.backward import (
     flash_attention_backward,
     flash_attention_with_gradients,
@@ -373,7 +373,7 @@ class TestBackwardInNumPy:
         monkeypatch.setattr(launch, "TUNED_ON", 8)
         monkeypatch.setattr(launch, "_tuned_for", set())
         monkeypatch.setattr(launch, "_require", lambda *_: None)
-        monkeypatch.setattr(launch, "forward", Recorded())
+        monkeypatch.setattr(forward, "forward", Recorded())
         long = torch.ones(2, 20, 16, dtype=torch.float16)
         for _ in range(2):
             attend(long, long, long)
@@ -390,8 +390,8 @@ class TestBackwardInNumPy:
             raise RuntimeError("PassManager::run failed")
 
         testing = types.SimpleNamespace(do_bench=lambda call, **_: call())
-        monkeypatch.setattr(launch, "triton", types.SimpleNamespace(testing=testing))
-        assert launch.time_or_lose(fail, (0.5, 0.2, 0.8)) == [math.inf] * 3
+        monkeypatch.setattr(tuning, "triton", types.SimpleNamespace(testing=testing))
+        assert tuning.time_or_lose(fail, (0.5, 0.2, 0.8)) == [math.inf] * 3
 
     def test_no_keys_or_no_queries_give_zeros(self):
         some, none = torch.ones(2, 3, 16), torch.ones(2, 0, 16)
@@ -472,7 +472,7 @@ driver.set_active(Driver())
 
 REFUSED_BY_THE_COMPILER = """
 from attention_lib.checks.calls import staging
-from attention_lib.lessons.gpu.launch import forward
+from attention_lib.lessons.gpu.forward import forward
 from tests.exercises.answers import patched
 
 tensor = torch.empty(1, 2, 64, 64, dtype=torch.bfloat16)
@@ -492,7 +492,8 @@ from attention_lib import flash_kernel, flash_program
 from attention_lib.lessons.gpu.backward import (
     OF_KEYS, OF_QUERIES, grad_key_value_kernel, grad_query_kernel,
 )
-from attention_lib.lessons.gpu.launch import forward, time_or_lose
+from attention_lib.lessons.gpu.forward import forward
+from attention_lib.lessons.gpu.tuning import time_or_lose
 from tests.exercises.answers import answers_of, patched
 
 for kernel in forward, grad_query_kernel, grad_key_value_kernel:

@@ -12,7 +12,7 @@ import torch
 
 import attention_lib
 from attention_lib import plots
-from attention_lib.lessons.gpu import launch, variants
+from attention_lib.lessons.gpu import forward, tuning, variants
 from benchmarks import gpu as benchmark
 from benchmarks import lesson as lesson_benchmark
 
@@ -211,11 +211,11 @@ class TestRowsOfTheBenchmark:
 
     def test_tiles_that_the_tuning_timed_stand_beside_the_row(self, monkeypatch):
         configs = [
-            launch.Config({"ROWS": 128, "BLOCK": 64}, num_warps=warps, maxnreg=128)
+            tuning.Config({"ROWS": 128, "BLOCK": 64}, num_warps=warps, maxnreg=128)
             for warps in (8, 4)
         ]
         timings = dict(zip(configs, ([2.0, 1.0, 3.0], [math.inf] * 3), strict=True))
-        monkeypatch.setattr(launch, "forward", SimpleNamespace(configs_timings=timings))
+        monkeypatch.setattr(forward, "forward", SimpleNamespace(configs_timings=timings))
         row = variants.Row(variants.KERNEL, 1, 16, 4096, 64, False, "bfloat16", [5.0])
         fast, failed = benchmark.rows_of_tuning(row)
         assert (fast.median, fast.variant, fast.problem) == (2.0, variants.FORWARD, "")

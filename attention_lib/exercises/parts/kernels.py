@@ -22,19 +22,29 @@ def calls_the_library(name: str, advice: str) -> Probe:
     """Return a probe that refuses a kernel which hands its work to the library's kernel `name`."""
 
     def probe(answer: Any, _rng: Generator) -> str | None:
-        from attention_lib.lessons.gpu import kernel, launch
+        from attention_lib.lessons.gpu import kernel
+        from attention_lib.lessons.gpu.forward import forward
 
-        function = getattr(answer, "fn", answer)
-        code = getattr(function, "__code__", None)
-        names = code.co_names if code else ()
-        reached = [getattr(function, "__globals__", {}).get(name) for name in names]
-        reached += [getattr(module, n, None) for module in reached for n in names]
-        reached += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
         solutions = [getattr(kernel, name)]
         if name == "flash_program":  # and the tuned one of the launch, in its wrappers
-            solutions += [launch.forward, getattr(launch.forward, "fn", None)]
-        if any(one is solution for one in (answer, *reached) for solution in solutions if solution):
+            solutions += [forward, getattr(forward, "fn", None)]
+        if any(one is solution for one in _reached(answer) for solution in solutions if solution):
             return f"{name} calls {LIBRARY}.{name}, the course's own solution: {advice}"
         return None
 
     return probe
+
+
+def _reached(answer: Any) -> list[Any]:
+    """Return an answer and all that its code names, and that of helpers from the same notebook."""
+    reached = [answer]
+    for one in reached:  # which grows
+        function = getattr(one, "fn", one)
+        code, known = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+        if code is None or known is not getattr(getattr(answer, "fn", answer), "__globals__", None):
+            continue
+        found = [known.get(name) for name in code.co_names]
+        found += [getattr(module, name, None) for module in found for name in code.co_names]
+        found += [cell.cell_contents for cell in function.__closure__ or ()]
+        reached += [new for new in found if not any(new is old for old in reached)]
+    return reached

@@ -15,18 +15,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attention_lib.lessons.gpu.launch import (
-    NUMBER_BY_NUMBER,
     TUNED_ON,
     attend_with_logsumexp,
-    configurations,
-    fused,
     on_device_of,
     require_grid,
     scale_of,
-    tuned_over,
     width_of,
 )
 from attention_lib.lessons.gpu.triton import INTERPRETED, jit, tl
+from attention_lib.lessons.gpu.tuning import NUMBER_BY_NUMBER, configurations, fused, tuned_over
 
 __all__ = ["flash_attention_backward", "flash_attention_with_gradients"]
 

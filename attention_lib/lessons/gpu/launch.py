@@ -7,7 +7,6 @@ same numbers, for small inputs.
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 import types
 from collections.abc import Callable
@@ -17,168 +16,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attention_lib.lessons.gpu.programs import Kernel, in_numpy
-from attention_lib.lessons.gpu.triton import INTERPRETED, Config, autotune, jit, tl, triton
+import attention_lib.lessons.gpu.tile_language as tile_language  # its package is a stub in the sandbox
+from attention_lib.lessons.gpu.programs import Kernel, block_of, in_numpy, one_program, pointer
+from attention_lib.lessons.gpu.tile_language import as_block
+from attention_lib.lessons.gpu.triton import INTERPRETED
+from attention_lib.lessons.gpu.triton import jit as jit  # for kernels, as is tl
+from attention_lib.lessons.gpu.triton import tl as tl
 
 __all__ = ["flash_attention"]
 
 LARGEST_HEAD = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
-TOGETHER = tl.constexpr(32)  # heads
+IN_NUMPY = (16, 16)  # rows and keys of a tile: small, to reach every edge
 TUNED_ON = 8192  # rows, at most: what is fast there is fast for longer ones too
-
-
-def uses_tensor_cores(query: Tensor) -> bool:
-    """Tell whether products run on tensor cores: in 16 bits, and Triton wants Ampere."""
-    modern = torch.cuda.get_device_capability(query.device) >= (8, 0)
-    return modern and query.dtype != torch.float32
-
-
-def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[float]:
-    """Time a configuration for Triton's tuning; one that fails, in any way, is the slowest.
-
-    If all fail, the launch itself fails, and says why.
-    """
-    try:
-        return triton.testing.do_bench(call, quantiles=quantiles)
-    except Exception:
-        return [math.inf] * len(quantiles)
-
-
-def configurations(*listed: tuple[int, int, int, int, int | None]) -> list[Any]:
-    """List what Triton compiles a kernel for: rows, keys, warps, stages, registers of a thread."""
-    return [
-        Config({"ROWS": rows, "BLOCK": keys}, warps, stages, maxnreg=registers)
-        for rows, keys, warps, stages, registers in listed
-    ]
-
-
-# None of these spills on Hopper. Of a tile a warp takes 16 rows: with more warps than that, all is
-# done twice. With 128 registers at most, two programs share a multiprocessor: one multiplies while
-# the other exponentiates.
-TUNED = configurations(
-    (128, 128, 8, 3, None),
-    (128, 64, 8, 3, 128),
-    (128, 64, 4, 3, None),
-    (64, 128, 4, 2, None),
-    (64, 64, 4, 3, None),
-    (64, 32, 4, 3, None),
-)
-WIDE = configurations((128, 128, 8, 3, None), (64, 64, 4, 3, None), (64, 32, 4, 3, None))
-NUMBER_BY_NUMBER = configurations(  # without tensor cores large tiles compile for minutes
-    (64, 32, 4, 2, None), (32, 32, 4, 2, None), (32, 32, 4, 1, None)
-)
-IN_NUMPY = configurations((16, 16, 4, 3, None))  # small, to reach every edge
-
-
-def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[Any]) -> Any:
-    """Return Triton's tuning over some configurations; `wide` are those for heads of more than 64."""
-
-    def worth_trying(_: Any, arguments: dict[str, Any], HEAD: int, **__: Any) -> list[Any]:
-        fitting = wide if HEAD > 64 else configs
-        if not uses_tensor_cores(arguments["query"]):
-            fitting = without_tensor_cores
-        is_short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any tile will do
-        return fitting[-1:] if is_short else fitting
-
-    return autotune(
-        IN_NUMPY if INTERPRETED else configs,
-        key=["HEAD", "IS_CAUSAL", "length_class"],
-        prune_configs_by={} if INTERPRETED else {"early_config_prune": worth_trying},
-        do_bench=time_or_lose,
-    )
-
-
-# No length is made a constant: one of 1 would be, and for such a kernel ptxas 12.8 crashes.
-LENGTHS = ["query_length", "key_length", "length_class"]
-fused = functools.partial(jit, do_not_specialize=LENGTHS)
-
-
-@tuned_over(TUNED, WIDE, NUMBER_BY_NUMBER)
-@fused
-def forward(
-    query,
-    key,
-    value,
-    output,
-    logsumexp,  # (batch, heads, row), without gaps; in powers of 2
-    query_strides,  # of each array: batch, head, row, component
-    key_strides,
-    value_strides,
-    output_strides,
-    heads,
-    query_length,
-    key_length,
-    scale,
-    length_class,  # only what the tuning depends on, the length's binary digits
-    INNER: tl.constexpr,
-    HEAD: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PACKED: tl.constexpr,  # whether keys, and values, follow each other without a gap
-    IS_CAUSAL: tl.constexpr,
-    KEEPS_LOGSUMEXP: tl.constexpr,
-    ROWS: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Compute ROWS rows of one head's output; INNER goes through the keys."""
-    # Under a causal mask the last tiles take longest: those of TOGETHER heads go first, and short
-    # ones fill the gaps at the end. Still more heads at a time would crowd the cache.
-    tiles = tl.cdiv(query_length, ROWS)
-    group = tl.program_id(0) // (tiles * TOGETHER) * TOGETHER
-    members = tl.minimum(tl.num_programs(0) // tiles - group, TOGETHER)
-    place = tl.program_id(0) % (tiles * TOGETHER)
-    tile = tiles - 1 - place // members
-    batch = ((group + place % members) // heads).to(tl.int64)
-    head = ((group + place % members) % heads).to(tl.int64)
-    rows = tile * ROWS + tl.arange(0, ROWS)
-    keys = tl.arange(0, BLOCK)
-    components = tl.arange(0, WIDTH)
-    inside = rows[:, None] < query_length
-    if HEAD < WIDTH:  # the query is 0 there, so that any number will do for key and value
-        inside = inside & (components[None, :] < HEAD)
-        components = tl.where(components < HEAD, components, 0)
-
-    query += batch * query_strides[0] + head * query_strides[1]
-    key += batch * key_strides[0] + head * key_strides[1]
-    value += batch * value_strides[0] + head * value_strides[1]
-    output += batch * output_strides[0] + head * output_strides[1]
-    # Rows times stride may pass 2^31. A stride that is a constant leaves more registers free.
-    key_stride = tl.cast(HEAD if PACKED else key_strides[2], tl.int64)
-    value_stride = tl.cast(HEAD if PACKED else value_strides[2], tl.int64)
-    far_rows = rows[:, None].to(tl.int64)
-    query_pointers = query + far_rows * query_strides[2] + components[None, :] * query_strides[3]
-    output_pointers = output + far_rows * output_strides[2]
-    output_pointers += components[None, :] * output_strides[3]
-    key_pointers = key + keys[:, None] * key_stride + components[None, :] * key_strides[3]
-    value_pointers = value + keys[:, None] * value_stride + components[None, :] * value_strides[3]
-
-    limit = tl.zeros([ROWS], tl.int32) + key_length  # row i may see the keys below limit[i]
-    seen_by_all = key_length
-    stop = key_length
-    if IS_CAUSAL:
-        limit = tl.minimum(limit, rows + 1)
-        seen_by_all = tl.minimum(key_length, tile * ROWS + 1)
-        stop = tl.minimum(key_length, tile * ROWS + ROWS)  # no block wholly in the future
-    unmasked = seen_by_all // BLOCK * BLOCK
-
-    block = tl.load(query_pointers, mask=inside, other=0.0)
-    result = tl.zeros([ROWS, WIDTH], tl.float32)
-    total = tl.zeros([ROWS], tl.float32)
-    maximum = tl.full([ROWS], float("-inf"), tl.float32)
-    result, total, maximum = INNER(
-        block, key_pointers, value_pointers, key_stride, value_stride, 0, unmasked, limit, scale,
-        result, total, maximum, BLOCK, False,
-    )  # fmt: skip
-    if unmasked < stop:  # ptxas may run the products of two bare loops one by one
-        result, total, maximum = INNER(
-            block, key_pointers, value_pointers, key_stride, value_stride, unmasked, stop, limit,
-            scale, result, total, maximum, BLOCK, True,
-        )  # fmt: skip
-    if KEEPS_LOGSUMEXP:
-        of_rows = (batch * heads + head) * query_length + rows
-        tl.store(logsumexp + of_rows, maximum + tl.log2(total), mask=rows < query_length)
-    result = result / total[:, None]
-    tl.store(output_pointers, result.to(output.dtype.element_ty), mask=inside)
 
 
 def flash_attention(
@@ -279,10 +129,15 @@ def launch_forward(
     logsumexp: Tensor | None = None,
     **options: Any,
 ) -> Any:
-    """Launch `forward`; with a tile, without tuning, and with such options as num_warps.
+    """Launch the outer kernel; with a tile, without tuning, and with such options as num_warps.
 
-    What Triton compiled is returned, or None where it runs in NumPy.
+    What Triton compiled is returned, or None where the inner loop runs in NumPy.
     """
+    if runs_in_numpy(kernel):
+        return attend_in_numpy(query, key, value, output, is_causal, kernel, tile, logsumexp)
+    # An answer to this lesson's flash_program, but for its strides: a submission does not have it.
+    from attention_lib.lessons.gpu.forward import forward
+
     batch, heads, query_length, head = query.shape
     key_length = key.shape[-2]
 
@@ -290,11 +145,10 @@ def launch_forward(
         return (-(-query_length // chosen["ROWS"]) * heads * batch,)
 
     tuned = forward.fn if tile else forward
-    launched = in_numpy(forward) if runs_in_numpy(kernel) else tuned
     sizes = dict(zip(("ROWS", "BLOCK"), tile or (), strict=False))
     arrays = (query, key, value, output)
     with on_device_of(query):
-        return launched[grid](
+        return tuned[grid](
             *arrays,
             output if logsumexp is None else logsumexp,
             *(tensor.stride() for tensor in arrays),
@@ -313,6 +167,86 @@ def launch_forward(
             **options,
             allowed_dot_input_precisions=("ieee",),  # no float32 is cut to 19 bits
         )
+
+
+def attend_in_numpy(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    is_causal: bool,
+    kernel: Any,
+    tile: tuple[int, int] | None,
+    logsumexp: Tensor | None,
+) -> None:
+    """Hand one tile after the other to an inner loop that runs in NumPy.
+
+    What a tile's rows see together is read from the mask of all their keys, as no kernel could.
+    """
+    inner = in_numpy(kernel) if not isinstance(kernel, types.FunctionType) else kernel
+    length, keys = output.shape[-2], np.arange(key.shape[-2])
+    rows, block = tile or IN_NUMPY
+    scale = as_block(scale_of(output.shape[-1]))
+    for place in np.ndindex(*output.shape[:2]):
+        arrays = [tensor[place] for tensor in (query, key, value, output)]
+        for first in range(0, length, rows):
+            last_seen = np.arange(first, first + rows) if is_causal else np.full(rows, len(keys))
+            stats = (
+                None
+                if logsumexp is None
+                else logsumexp.view(output.shape[:3])[place][first : first + rows]
+            )
+            with one_program():
+                seen = keys <= last_seen[:, None]
+                _attend_tile(*arrays, first, seen, scale, inner, block, stats)
+
+
+def _attend_tile(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    first: int,
+    seen: Any,
+    scale: Any,
+    inner: Any,
+    block: int,
+    stats: Tensor | None,
+) -> None:
+    """Compute the rows of one head from `first` on, of which `seen` says who sees which key."""
+    rows, head = len(seen), query.shape[-1]
+    width = width_of(head)
+    components = np.arange(width)
+    inside = block_of((np.arange(first, first + rows) < len(query))[:, None] & (components < head))
+    components = np.where(components < head, components, 0)
+
+    def pointers(name: str, tensor: Tensor, places: Any) -> Any:
+        steps = places[:, None] * tensor.stride(0) + components * tensor.stride(1)
+        return pointer(name, tensor) + block_of(steps)
+
+    whole = int(seen.all(axis=0).sum()) // block * block
+    stop = int(seen.any(axis=0).sum())
+    limit = block_of(seen.sum(axis=1, dtype=np.int32))
+    own, of_block = np.arange(first, first + rows), np.arange(block)
+    queries = tile_language.load(pointers("query", query, own), mask=inside, other=0.0)
+    keys, values = pointers("key", key, of_block), pointers("value", value, of_block)
+    strides = [tile_language.cast(tensor.stride(0), tile_language.int64) for tensor in (key, value)]
+    result = tile_language.zeros([rows, width], tile_language.float32)
+    total = tile_language.zeros([rows], tile_language.float32)
+    maximum = tile_language.full([rows], -math.inf, tile_language.float32)
+    for masked, start, end in ((False, 0, whole), (True, whole, stop)):
+        if not masked or start < end:
+            result, total, maximum = inner(
+                queries, keys, values, *strides, as_block(start), as_block(end), limit, scale,
+                result, total, maximum, block, masked,
+            )  # fmt: skip
+    result = result / total[:, None]
+    kind = pointer("output", output)
+    tile_language.store(
+        pointers("output", output, own), result.to(kind.dtype.element_ty), mask=inside
+    )
+    if stats is not None:
+        stats.copy_(torch.from_numpy((maximum + tile_language.log2(total)).data[: len(stats)]))
 
 
 def run_program(

@@ -6,12 +6,13 @@ the line that whoever wrote the kernel knows.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +50,10 @@ class Kernel:
         if not isinstance(grid, (tuple, list)):
             raise TypeError(f"A grid is a tuple of one to three numbers, such as (3,), not {grid}.")
         function = _in_numpy(self.fn)
-        try:
-            running.grid = (*map(operator.index, grid), 1, 1)[:3]
-            with np.errstate(all="ignore"):
-                for place in itertools.product(*map(range, running.grid)):
-                    running.place = place
-                    function(**values)
-        finally:
-            running.grid = ()
+        with _launch_on((*map(operator.index, grid), 1, 1)[:3]):
+            for place in itertools.product(*map(range, running.grid)):
+                running.place = place
+                function(**values)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
@@ -65,6 +62,24 @@ class Kernel:
             name: _constant(value) if name in self._constant_names else _argument(name, value)
             for name, value in bound.arguments.items()
         }
+
+
+@contextlib.contextmanager
+def _launch_on(grid: tuple[int, ...]) -> Iterator[None]:
+    try:
+        running.grid = grid
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        running.grid = ()
+
+
+@contextlib.contextmanager
+def one_program() -> Iterator[None]:
+    """Let kernels be called in the body, as the only program of a launch calls them."""
+    with _launch_on((1, 1, 1)):
+        running.place = (0, 0, 0)
+        yield
 
 
 @dataclass(eq=False)
@@ -117,17 +132,24 @@ def _constant(value: Any) -> Any:
 def _argument(name: str, value: Any) -> Any:
     """Return what a kernel gets for an argument: a pointer for a tensor, a block for a number."""
     if isinstance(value, torch.Tensor):
-        return _pointer(name, value)
+        return pointer(name, value)
     if isinstance(value, (tuple, list)):
         return tuple(_argument(name, one) for one in value)
     return as_block(value) if isinstance(value, (bool, int, float)) else _constant(value)
 
 
-def _pointer(name: str, tensor: torch.Tensor) -> Block:
+def block_of(array: np.ndarray) -> Block:
+    """Return a block of an array of integers or booleans."""
+    types_of = {np.bool_: tile_language.int1, np.int32: tile_language.int32}
+    return Block(array, types_of.get(array.dtype.type, tile_language.int64))
+
+
+def pointer(name: str, tensor: torch.Tensor) -> Block:
+    """Return a pointer to a tensor's first number, in the memory that it is part of."""
     kind = getattr(tile_language, str(tensor.dtype).removeprefix("torch."))
     storage = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
     if tensor.dtype == torch.bfloat16:
         storage = storage.view(torch.uint16)
     memory = Memory(name, storage.numpy(), tensor.storage_offset())
-    pointer = pointer_type(f"pointer<{kind}>", np.int64, 64, "p", kind)
-    return Block(memory.first, pointer, memory)
+    dtype = pointer_type(f"pointer<{kind}>", np.int64, 64, "p", kind)
+    return Block(memory.first, dtype, memory)
