@@ -321,8 +321,7 @@ MISTAKES = known_mistakes(
     layer_with(turn_query=rotated_by_halves, turn_key=rotated_by_halves),
     "base-fixed: The base is always 10,000: rotate with the base that is given.",
     layer_with(turn_query=rotated_by_base_10000, turn_key=rotated_by_base_10000),
-    "wrong-way: The rotation goes the wrong way. The scores are right, the cached keys are not: "
-    "(a, b) becomes (a cos − b sin, a sin + b cos).",
+    "wrong-way: The rotation goes the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
     layer_with(place=lambda positions, cached: -positions),
     "positions-restart: The positions restart at 0 with every call: rotate by the positions given.",
     layer_with(place=lambda positions, cached: np.arange(len(positions))),
