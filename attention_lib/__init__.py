@@ -16,6 +16,7 @@ from attention_lib.lessons.attention import *
 from attention_lib.lessons.flash import *
 from attention_lib.lessons.gradients import *
 from attention_lib.lessons.learning import *
+from attention_lib.lessons.model import *
 from attention_lib.lessons.multihead import *
 from attention_lib.lessons.scaling import *
 from attention_lib.lessons.softmax import *
@@ -45,6 +46,7 @@ __all__ = sorted(
         *lessons.flash.__all__,
         *lessons.gradients.__all__,
         *lessons.learning.__all__,
+        *lessons.model.__all__,
         *lessons.multihead.__all__,
         *lessons.scaling.__all__,
         *lessons.softmax.__all__,

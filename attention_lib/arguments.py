@@ -54,6 +54,23 @@ def widened(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
     return [array.astype(working_dtype(dtype), copy=False) for array in floating], dtype
 
 
+def in_own_dtype(**arrays: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype]:
+    """Return all arrays in their common dtype, at least float32, and the dtype for the result.
+
+    For the weights of a language model: copying them to float64 for each word would take longer
+    than the word.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers; the message has its name.
+    """
+    floating = [as_floating(array, name) for name, array in arrays.items()]
+    dtype = np.result_type(*floating)
+    working = np.promote_types(dtype, np.float32)
+    return [array.astype(working, copy=False) for array in floating], dtype
+
+
 def as_integer(value: int, name: str, lowest: int) -> int:
     """Return `value` as a Python integer; refuse other types, and numbers below `lowest`."""
     try:

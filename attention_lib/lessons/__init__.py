@@ -14,6 +14,7 @@ LESSONS = (
     "06_multihead",
     "07_flash",
     "08_learning",
+    "09_model",
     "10_gpu",
 )
 

@@ -10,6 +10,7 @@ from attention_lib.arguments import (
     as_integer,
     as_positive,
     broadcast_as,
+    in_own_dtype,
     require_matrices,
     round_to,
     widened,
@@ -445,12 +446,7 @@ def decoder_attention(
     >>> output, cache[0].shape
     (array([[5., 0.]]), (1, 3, 2))
     """
-    named = {"x": x, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
-    floating = [as_floating(array, name) for name, array in named.items()]
-    dtype = np.result_type(*floating)
-    # Not float64: copying the weights of a language model for every word takes longer than the word.
-    working = np.promote_types(dtype, np.float32)
-    x, w_q, w_k, w_v, w_o = (array.astype(working, copy=False) for array in floating)
+    (x, w_q, w_k, w_v, w_o), dtype = in_own_dtype(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
     _require_square(x, w_q=w_q, w_o=w_o)
     query = split_heads(x @ w_q, num_heads)
     _require_groups(w_k, w_v, (x.shape[-1], num_groups * query.shape[-1]))

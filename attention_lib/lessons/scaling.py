@@ -26,7 +26,6 @@ __all__ = [
     "softcap",
     "softmax_with_temperature",
     "temperature_for_entropy",
-    "top_p",
 ]
 
 
@@ -317,55 +316,6 @@ def temperature_for_entropy(scores: ArrayLike, target: float) -> float:
             break
         low, high = (middle, high) if reached < target else (low, middle)
     return math.exp(middle) * spread
-
-
-def top_p(weights: ArrayLike, p: float) -> NDArray[np.floating]:
-    """Keep of each row the fewest largest weights whose sum is at least p, and divide by that sum.
-
-    Parameters
-    ----------
-    weights : array_like, shape (..., n)
-        Rows of weights that are not negative and sum to 1.
-    p : float
-        How much of the weight to keep, above 0 and at most 1. A p of 1 keeps the whole row.
-
-    Returns
-    -------
-    ndarray, shape (..., n)
-        The weights kept, each row with the sum 1, and zeros elsewhere; in the dtype of `weights`
-        (float64 for integers).
-
-    Raises
-    ------
-    TypeError
-        If `weights` does not hold real numbers or `p` is not a number.
-    ValueError
-        If `p` is not above 0 and at most 1, or there is no entry in a row.
-
-    Notes
-    -----
-    Nucleus sampling: Holtzman et al., "The Curious Case of Neural Text Degeneration",
-    arXiv:1904.09751 (2019). Of equal weights those that stand first are kept first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attention_lib import top_p
-    >>> top_p(np.array([0.125, 0.5, 0.0625, 0.3125]), 0.75).round(3)
-    array([0.   , 0.615, 0.   , 0.385])
-    """
-    weights = as_floating(weights, "weights")
-    p = as_positive(p, "p")
-    if p > 1:
-        raise ValueError(f"p must be above 0 and at most 1; it is {p}.")
-    require_entries(weights, -1, "weights")
-    order = np.argsort(-weights, axis=-1, kind="stable")
-    ranked = np.take_along_axis(weights.astype(working_dtype(weights.dtype)), order, axis=-1)
-    larger = np.cumsum(ranked, axis=-1) - ranked  # the sum of all that are larger
-    ranked = np.where((larger < p) | (p == 1), ranked, 0.0)
-    kept = np.zeros_like(ranked)
-    np.put_along_axis(kept, order, ranked / ranked.sum(axis=-1, keepdims=True), axis=-1)
-    return round_to(kept, weights.dtype)
 
 
 def softcap(scores: ArrayLike, cap: float) -> NDArray[np.floating]:

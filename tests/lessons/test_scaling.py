@@ -19,7 +19,6 @@ from attention_lib import (
     softmax,
     softmax_with_temperature,
     temperature_for_entropy,
-    top_p,
 )
 
 DTYPES = (np.float16, np.float32, np.float64)
@@ -256,29 +255,6 @@ class TestTemperatureForEntropy:
             temperature_for_entropy(scores, 0.5)
 
 
-class TestTopP:
-    @given(st.integers(0, 99), st.integers(1, 9), st.floats(0.01, 0.99))
-    def test_keeps_the_fewest_largest_that_reach_p(self, seed, size, p):
-        weights = softmax(2 * drawn(np.float64, 3, size, seed=seed))
-        for row, got in zip(weights, top_p(weights, p), strict=True):
-            ranked = np.sort(row)[::-1]
-            count = next(n for n in range(1, size + 1) if n == size or ranked[:n].sum() >= p)
-            assert set(np.flatnonzero(got)) == set(np.argsort(-row)[:count])
-            np.testing.assert_allclose(got[got > 0], row[got > 0] / ranked[:count].sum())
-
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_p_of_1_keeps_the_row(self, dtype):
-        weights = softmax(drawn(dtype, 4, 50) * dtype(8))
-        kept = top_p(weights, 1)
-        assert kept.dtype == dtype
-        np.testing.assert_array_equal(kept > 0, weights > 0)
-
-    @pytest.mark.parametrize("p", [0, -0.5, 1.5, np.nan])
-    def test_p_outside_is_refused(self, p):
-        with pytest.raises(ValueError, match="p must be"):
-            top_p(np.array([0.5, 0.5]), p)
-
-
 class TestSoftcap:
     @given(
         hnp.arrays(np.float64, hnp.array_shapes(), elements=st.floats(-1e6, 1e6)),
@@ -319,5 +295,4 @@ def test_arguments_stay_as_they_were(dtype):
     softmax_with_temperature(scores, 0.5)
     temperature_for_entropy(scores[0], 1.0)
     softcap(scores, 2.0)
-    top_p(np.abs(scores), 0.5)
     np.testing.assert_array_equal(scores, before)

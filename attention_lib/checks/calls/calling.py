@@ -111,6 +111,10 @@ def _same(before: Any, after: Any) -> bool:
         return _same(before.items, after.items)
     if isinstance(before, (tuple, list)):
         return len(before) == len(after) and all(map(_same, before, after))
+    if isinstance(before, dict):
+        return before.keys() == after.keys() and all(
+            _same(before[key], after[key]) for key in before
+        )
     if hasattr(before, "detach"):  # a torch tensor
         return before.shape == after.shape and (before.is_meta or bool((before == after).all()))
     return True  # numbers are immutable; functions and iterators cannot be compared

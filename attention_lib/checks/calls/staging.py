@@ -7,6 +7,7 @@ autograd. Nothing here contains the answer of a lesson. torch is imported when i
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import operator
@@ -38,6 +39,20 @@ def with_devices(answer: Answer) -> Answer:
             return answer()
 
     return pick_device_where
+
+
+@remote_staging
+def returning_an_array(answer: Answer) -> Answer:
+    """Make an array of the list, tuple or array that `answer` returns."""
+
+    @functools.wraps(answer)
+    def answer_as_an_array(*args: Any, **kwargs: Any) -> Any:
+        result = answer(*args, **kwargs)
+        if not isinstance(result, (list, tuple)):
+            return result
+        return np.array(result, dtype=None if result else int)
+
+    return answer_as_an_array
 
 
 @remote_staging

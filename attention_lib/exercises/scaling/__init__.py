@@ -8,5 +8,4 @@ EXERCISES = (
     "entropy",
     "softmax_with_temperature",
     "temperature_for_entropy",
-    "top_p",
 )

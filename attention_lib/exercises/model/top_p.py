@@ -2,7 +2,8 @@
 
 `(..., n)` weights and 0 < p ≤ 1 → the weights kept, divided by their sum, and zeros elsewhere, in the
 weights' shape and dtype. p = 1 keeps the whole row. Any other p raises `ValueError`. No two weights of a
-row are equal, and for a p below 1 no sum of the largest weights lies within 1e-6 of p.
+row are equal, and for a p below 1 no sum of the largest weights lies within 1e-6 of p. A tiny p keeps the
+largest weight only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.lessons.scaling import top_p
+from attention_lib.lessons.model import top_p
 from attention_lib.lessons.softmax import softmax
 
 HINTS = (
@@ -47,6 +48,8 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield between(rng, drawn(rng, 5, 8), 0.97, 1.0)
     yield between(rng, drawn(rng, 2, 40, 0.3))
     yield Case(np.array([[1.0]]), 0.3)
+    yield Case(drawn(rng, 3, 6), 10.0 ** -float(rng.uniform(8.0, 15.0)))
+    yield Case(drawn(rng, 2, 5).astype(np.float32), 1e-30)
     yield Case(drawn(rng, 1, 4)[0], float(rng.uniform(1.01, 1.2)), raises=ValueError)
     yield Case(drawn(rng, 1, 4)[0], -float(rng.uniform(0.1, 0.9)), raises=ValueError)
     yield Case(drawn(rng, 1, 4)[0], 0.0, raises=ValueError)
@@ -134,6 +137,10 @@ MISTAKES = known_mistakes(
     "return result => return result[result > 0]",
     "mask-returned: This says which weights are kept: return the weights, divided by their sum.",
     "return result => return result > 0",
+    "small-p-lost: For a tiny p nothing is kept: the largest weight always stays.",
+    "before >= p => before >= p - {1e-6|1e-8|1e-9|1e-10|1e-12}",
+    "before >= p => before >= p - {1e-6|1e-8|1e-9|1e-10|1e-12} && return result => return "
+    "np.nan_to_num(result)",
     "never-raises: A p of 0 or below, or above 1, must raise ValueError.",
     f"{ALL_REFUSED} => False && {LARGEST_AT_LEAST}",
     "above-1-accepted: A p above 1 must raise ValueError too: no weights have a larger sum than 1.",
@@ -147,7 +154,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="top_p",
     points=2,
-    minutes=9,
+    minutes=8,
     reference=top_p,
     cases=cases,
     hints=HINTS,

@@ -1,0 +1,99 @@
+"""Right and wrong answers to `generate`."""
+
+import numpy as np
+
+import attention_lib
+
+
+def right_textbook(step, prompt, count, choose, stop=None):
+    words, newest, caches = [], np.asarray(prompt), None
+    for _ in range(count):
+        scores, caches = step(newest, caches)
+        word = choose(scores[-1])
+        if stop is not None and word == stop:
+            break
+        words.append(word)
+        newest = np.array([word])
+    return words
+
+
+def right_by_a_generator(step, prompt, count, choose, stop=None):
+    def words(tokens, caches):
+        while True:
+            scores, caches = step(tokens, caches)
+            word = int(choose(scores[len(tokens) - 1]))
+            if word == stop:
+                return
+            yield word
+            tokens = np.array([word])
+
+    stream = words(np.array(prompt, dtype=int), None)
+    return tuple(word for _, word in zip(range(count), stream, strict=False))
+
+
+def right_by_recursion(step, prompt, count, choose, stop=None):
+    def rest(tokens, caches, left):
+        if not left:
+            return []
+        scores, caches = step(tokens, caches)
+        word = choose(scores[-1, :])
+        return [] if word == stop else [word, *rest(np.array([word]), caches, left - 1)]
+
+    return np.array(rest(np.array(prompt), None, count), dtype=int)
+
+
+def right_into_an_array(step, prompt, count, choose, stop=None):
+    text, length = np.concatenate([prompt, np.zeros(count, int)]), len(prompt)
+    end, caches = length, None
+    while end < length + count:
+        scores, caches = step(text[:length] if caches is None else text[end - 1 : end], caches)
+        text[end] = choose(scores[-1])
+        if text[end] == stop:
+            break
+        end += 1
+    return text[length:end]
+
+
+def wrong_stops_at_the_prompts_words(step, prompt, count, choose, stop=None):
+    words = right_textbook(step, prompt, count, choose, stop)
+    return [word for word in words if word not in prompt]
+
+
+def wrong_step_by_name(step, prompt, count, choose, stop=None):
+    return right_textbook(lambda t, c: step(tokens=t, cache=c), prompt, count, choose, stop)
+
+
+WRONG = {
+    "the whole text each time": lambda step, prompt, count, choose, stop=None: right_textbook(
+        (lambda words: lambda t, c: step(np.concatenate([*words, t]), words.append(t)))([]),
+        prompt,
+        count,
+        choose,
+        stop,
+    ),
+    "one step more": lambda step, prompt, count, choose, stop=None: right_textbook(
+        step, prompt, count + 1, choose, stop
+    )[:count],
+    "chosen by argmax": lambda step, prompt, count, choose, stop=None: right_textbook(
+        step, prompt, count, lambda scores: int(np.argmin(scores)), stop
+    ),
+    "stop ignored": lambda step, prompt, count, choose, stop=None: right_textbook(
+        step, prompt, count, choose
+    ),
+    "chosen twice": lambda step, prompt, count, choose, stop=None: right_textbook(
+        step, prompt, count, lambda scores: (choose(scores), choose(scores))[1], stop
+    ),
+    "all rows": lambda step, prompt, count, choose, stop=None: right_textbook(
+        lambda *read: ((both := step(*read))[0][None], both[1]), prompt, count, choose, stop
+    ),
+    "bare words": lambda step, prompt, count, choose, stop=None: right_textbook(
+        lambda t, c: step(t if c is None else int(t[0]), c), prompt, count, choose, stop
+    ),
+    "lists": lambda step, prompt, count, choose, stop=None: right_textbook(
+        lambda t, c: step(t.tolist(), c), prompt, count, choose, stop
+    ),
+    "prompt word by word": lambda step, prompt, count, choose, stop=None: right_textbook(
+        lambda t, c: step(t[:1], c), prompt, count, choose, stop
+    ),
+    "the library's": lambda *args: attention_lib.generate(*args),
+}
