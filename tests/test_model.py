@@ -1,0 +1,258 @@
+"""The language model: opened, held to Hugging Face's numbers, shown as it speaks, and refused in one sentence."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attention_lib as lib
+from attention_lib import model as helper
+from attention_lib.exercises import EXERCISES
+from benchmarks.lesson import cells_of
+from tests.exercises.chosen import in_one_worker
+
+REFERENCE = json.loads((Path(__file__).parent / "lessons" / "model_reference.json").read_text())
+needs_model = [
+    pytest.mark.skipif(
+        not helper.is_installed(), reason="the language model is not installed (make lab MODEL=1)"
+    ),
+    *in_one_worker("language model"),
+    pytest.mark.slow,
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return helper.load_model()
+
+
+class TestOpened:
+    pytestmark = needs_model
+
+    @pytest.mark.parametrize("text", REFERENCE["prompts"])
+    def test_tokens_scores_and_text_are_those_of_hugging_face(self, model, text):
+        expected = REFERENCE["prompts"][text]
+        tokens = model["tokenizer"].encode(text).ids
+        assert tokens == expected["tokens"]
+        scores, _ = lib.model_scores(tokens, model)
+        np.testing.assert_allclose(scores[:, :: REFERENCE["every"]], expected["scores"], atol=3e-4)
+        assert scores.argmax(-1).tolist() == expected["best"]
+        step = lambda words, caches: lib.model_scores(words, model, caches)  # noqa: E731
+        count = len(expected["written"])
+        assert lib.generate(step, tokens, count, np.argmax).tolist() == expected["written"]
+
+    def test_a_text_in_pieces_gives_what_it_gives_at_once(self, model):
+        tokens = REFERENCE["prompts"]["The capital of France is"]["tokens"]
+        whole, _ = lib.model_scores(tokens, model)
+        first, caches = lib.model_scores(tokens[:3], model)
+        rest, _ = lib.model_scores(tokens[3:], model, caches)
+        np.testing.assert_allclose(np.concatenate([first, rest]), whole, atol=2e-4)
+
+    def test_float32_is_as_good_as_float64(self, model):
+        tokens = REFERENCE["prompts"]["The capital of France is"]["tokens"]
+        first = {**model, "blocks": model["blocks"][:4]}
+        wide = {
+            **first,
+            "embedding": model["embedding"][:2000].astype(float),
+            "gain": model["gain"].astype(float),
+            "blocks": [
+                {name: array.astype(float) for name, array in block.items()}
+                for block in first["blocks"]
+            ],
+        }
+        narrow = first | {"embedding": model["embedding"]}
+        few = [token for token in tokens if token < 2000]
+        scores = lib.model_scores(few, narrow)[0][:, :2000]
+        np.testing.assert_allclose(scores, lib.model_scores(few, wide)[0], atol=1e-3)
+
+    def test_the_weights_have_the_shapes_of_the_contract_and_cannot_be_changed(self, model):
+        block = model["blocks"][0]
+        assert model["embedding"].shape == (49152, 576)
+        assert (len(model["blocks"]), model["num_heads"], model["num_groups"]) == (30, 9, 3)
+        assert model["base"] == 100_000
+        assert {name: array.shape for name, array in block.items()} == {
+            "attention_gain": (576,),
+            "w_q": (576, 576),
+            "w_k": (576, 192),
+            "w_v": (576, 192),
+            "w_o": (576, 576),
+            "feed_forward_gain": (576,),
+            "w_gate": (576, 1536),
+            "w_up": (576, 1536),
+            "w_down": (1536, 576),
+        }
+        with pytest.raises(ValueError, match="read-only"):
+            block["w_q"][0, 0] = 0
+
+    def test_weights_of_the_inside_are_those_of_attention(self, model):
+        tokens = REFERENCE["prompts"]["The capital of France is"]["tokens"]
+        layers = helper.look_inside(tokens, model)
+        assert len(layers) == 30
+        np.testing.assert_allclose(layers[5].weights.sum(axis=-1), 1, rtol=1e-5)
+        assert not layers[5].weights[:, np.triu_indices(5, 1)[0], np.triu_indices(5, 1)[1]].any()
+        _, weights = lib.attention(
+            layers[5].query, layers[5].key, layers[5].value, lib.causal_mask(5)
+        )
+        np.testing.assert_allclose(weights, layers[5].weights, atol=1e-6)
+
+    def test_a_window_as_long_as_the_text_changes_nothing(self, model):
+        tokens = REFERENCE["prompts"]["The capital of France is"]["tokens"]
+        whole, _ = lib.model_scores(tokens, model)
+        with helper.attention_replaced(helper.windowed(len(tokens), False)):
+            windowed, _ = lib.model_scores(tokens, model)
+        np.testing.assert_allclose(windowed, whole, atol=2e-4)
+
+    def test_interrupting_keeps_what_was_said(self, model, capsys):
+        def choose(scores):
+            if len(seen) == 2:
+                raise KeyboardInterrupt
+            seen.append(int(scores.argmax()))
+            return seen[-1]
+
+        seen = []
+        step = lambda words, caches: lib.model_scores(words, model, caches)  # noqa: E731
+        said = helper.speak(model, "The capital of France is", lib.generate, step, choose, count=9)
+        assert said == "The capital of France is Paris."
+        assert "Interrupted: this is what was said so far." in capsys.readouterr().out
+
+    def test_a_cache_that_was_damaged_is_made_again(self, tmp_path, monkeypatch, model):
+        shutil.copytree(helper._cache_folder(), tmp_path / "cache")
+        monkeypatch.setenv(helper.CACHE_VARIABLE, str(tmp_path / "cache"))
+        (weights,) = (tmp_path / "cache").rglob("weights.f32")
+        with weights.open("r+b") as file:
+            file.seek(1_000_000)
+            file.write(b"damaged!")
+        again = helper.load_model()
+        np.testing.assert_array_equal(again["embedding"][7], model["embedding"][7])
+        np.testing.assert_array_equal(again["gain"], model["gain"])
+
+    def test_stored_results_are_what_the_lesson_computes(self, monkeypatch):
+        """The cells of the page run with the model; what hangs on a clock is left out."""
+        import matplotlib
+
+        matplotlib.use("agg")
+        names = {}
+        for cell in cells_of("09_model"):
+            exec(compile(cell, "<lesson>", "exec"), names)
+        stored = json.loads(helper.STORED.read_text("utf-8"))
+        assert set(stored) == set(helper.recorded)
+        for name in set(stored) - {"milliseconds a word", "time of several words"}:
+            assert_close(json.loads(helper.recorded[name]), stored[name], name)
+
+
+def assert_close(got, expected, where):
+    assert type(got) is type(expected), where
+    if isinstance(got, dict):
+        assert list(got) == list(expected), where
+        for key in got:
+            assert_close(got[key], expected[key], f"{where}: {key}")
+    elif isinstance(got, list):
+        assert len(got) == len(expected), where
+        for one, other in zip(got, expected, strict=True):
+            assert_close(one, other, where)
+    elif isinstance(got, float):
+        assert got == pytest.approx(expected, rel=0.02, abs=2e-3), where
+    else:
+        assert got == expected, where
+
+
+def test_without_the_model_the_page_shows_stored_results(monkeypatch, capsys):
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.setattr(helper, "is_installed", lambda: False)
+    names = {}
+    for cell in cells_of("09_model"):
+        exec(compile(cell, "<lesson>", "exec"), names)
+    said = capsys.readouterr().out
+    assert "The language model is not installed" in said
+    assert "Until then this page shows stored results." in said
+    assert "Once upon a time there was a little girl who" in said
+
+
+def test_what_is_missing_is_said_in_one_sentence(monkeypatch):
+    monkeypatch.setattr(helper.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(helper.ModelUnavailable, match=r"not installed .*`make lab MODEL=1`"):
+        helper.load_model()
+
+
+@pytest.mark.skipif(
+    not helper.is_installed(), reason="the language model is not installed (make lab MODEL=1)"
+)
+class TestRefused:
+    @pytest.fixture(autouse=True)
+    def _own_cache(self, tmp_path, monkeypatch):
+        monkeypatch.setenv(helper.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+    def test_a_file_that_is_not_there(self, tmp_path):
+        with pytest.raises(helper.ModelUnavailable, match=r"There is no file .*other\.gguf"):
+            helper.load_model(tmp_path / "other.gguf")
+
+    @pytest.mark.parametrize("content", [b"", b"GGUF", b"no model" * 99])
+    def test_a_file_that_is_no_model(self, tmp_path, content):
+        (tmp_path / "other.gguf").write_bytes(content)
+        with pytest.raises(helper.ModelUnavailable, match="is damaged, or no GGUF file"):
+            helper.load_model(tmp_path / "other.gguf")
+
+    def test_a_file_cut_short(self, tmp_path):
+        with helper._packaged_file().open("rb") as file:
+            (tmp_path / "short.gguf").write_bytes(file.read(3_000_000))
+        with pytest.raises(helper.ModelUnavailable, match="is damaged, or no GGUF file"):
+            helper.load_model(tmp_path / "short.gguf")
+
+    def test_a_packaged_file_of_another_version(self, monkeypatch):
+        monkeypatch.setattr(helper, "PACKAGED_HASH", "0" * 64)
+        with pytest.raises(
+            helper.ModelUnavailable, match="of another version than this course uses"
+        ):
+            helper.load_model()
+
+    def test_too_little_memory(self, monkeypatch):
+        def unpack(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(helper, "_unpacked", unpack)
+        with pytest.raises(helper.ModelUnavailable, match="There is too little memory"):
+            helper.load_model()
+
+    def test_a_full_disk(self, monkeypatch):
+        def unpack(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(helper, "_unpacked", unpack)
+        with pytest.raises(helper.ModelUnavailable, match="No space left on device"):
+            helper.load_model()
+
+    def test_another_kind_of_model(self, tmp_path):
+        from gguf import GGUFWriter
+
+        writer = GGUFWriter(tmp_path / "other.gguf", "gpt2")
+        writer.add_tensor("token_embd.weight", np.zeros((2, 3), np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        with pytest.raises(
+            helper.ModelUnavailable, match="holds another kind of model than SmolLM2"
+        ):
+            helper.load_model(tmp_path / "other.gguf")
+
+
+def test_yours_or_ours_takes_right_answers_only(capsys):
+    def rms_norm(x, gain, epsilon=1e-5):
+        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + epsilon) * gain
+
+    def top_p(weights, p):
+        raise NotImplementedError
+
+    chosen = helper.yours_or_ours(rms_norm=rms_norm, top_p=top_p)
+    assert chosen == [rms_norm, EXERCISES["top_p"].reference]
+    assert capsys.readouterr().out == "Not solved yet, so the library's are used: top_p.\n"
+
+
+def test_importing_the_library_brings_numpy_only():
+    assert "attention_lib.model" not in vars(lib)
+    assert "gguf" not in sys.modules or helper.is_installed()
