@@ -11,6 +11,7 @@ from attention_lib.plots.flash import *
 from attention_lib.plots.gpu import *
 from attention_lib.plots.gradients import *
 from attention_lib.plots.learning import *
+from attention_lib.plots.model import *
 from attention_lib.plots.multihead import *
 from attention_lib.plots.scaling import *
 from attention_lib.plots.softmax import *

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attention_lib import plots
-from tests.plots.samples import gpu, gradients, learning, scaling, stability
+from tests.plots.samples import gpu, gradients, learning, model, scaling, stability
 
 KEYS = ["red", "green", "blue"]
 SCORES = np.array([[1.0, 0.0, -2.5], [2.0, 4.0, 4.0]])
@@ -84,6 +84,10 @@ SAMPLES = {
     "shares_of_the_first": gradients.shares,
     "steps_by_lead": gradients.leads,
     "backward_path": gradients.path,
+    "gate": model.gates,
+    "heads_at_a_glance": model.heads,
+    "losses_by_fault": model.faults,
+    "measures_by_size": model.measures,
     "timeline": gpu.turns,
     "two_clocks": gpu.clocks,
     "errors_by_dtype": gpu.errors,
