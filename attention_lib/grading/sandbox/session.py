@@ -166,7 +166,7 @@ class Session:
 def call_back(callbacks: list[Any], question: Message) -> Message:
     """Call one of the grader's functions, or advance one of its iterators, for the student's process.
 
-    Its arguments are untrusted: only small arrays of numbers are taken.
+    Its arguments are untrusted: only None and small arrays of numbers are taken.
     """
     try:
         callback = callbacks[question["ask"]]
@@ -184,6 +184,8 @@ def call_back(callbacks: list[Any], question: Message) -> Message:
 
 def _is_small(argument: Any) -> bool:
     """Tell whether arithmetic on an argument is cheap. With huge integers it is not."""
+    if argument is None:
+        return True
     if _count(argument) > limits.CALLBACK_ARGUMENT_NUMBERS:
         return False
     return np.asarray(argument).dtype.kind in "biufc"
