@@ -37,6 +37,7 @@ LAZY_EXPORTS = {
     "solution": "attention_lib.commands",
     "time_milliseconds": "attention_lib.lessons.gpu",
     "torch_attention": "attention_lib.lessons.gpu",
+    "trained": "attention_lib.trained_numbers",
 }
 
 __all__ = sorted(

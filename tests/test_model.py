@@ -11,7 +11,9 @@ import pytest
 import attention_lib as lib
 from attention_lib import model as helper
 from attention_lib.exercises import EXERCISES
+from attention_lib.trained_numbers import FILE
 from benchmarks.lesson import cells_of
+from benchmarks.trained import computed
 from tests.exercises.chosen import in_one_worker
 
 REFERENCE = json.loads((Path(__file__).parent / "lessons" / "model_reference.json").read_text())
@@ -128,6 +130,15 @@ class TestOpened:
         again = helper.load_model()
         np.testing.assert_array_equal(again["embedding"][7], model["embedding"][7])
         np.testing.assert_array_equal(again["gain"], model["gain"])
+
+    def test_the_stored_numbers_of_earlier_lessons_are_those_of_the_model(self):
+        with np.load(FILE) as stored:
+            for name, expected in computed().items():
+                if expected.dtype.kind == "f":
+                    np.testing.assert_allclose(stored[name], expected, atol=2e-3, err_msg=name)
+                else:
+                    np.testing.assert_array_equal(stored[name], expected, err_msg=name)
+        assert FILE.stat().st_size <= 150_000
 
     def test_stored_results_are_what_the_lesson_computes(self, monkeypatch):
         """The cells of the page run with the model; what hangs on a clock is left out."""
