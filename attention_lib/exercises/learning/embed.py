@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.cases import in_float32
 from attention_lib.lessons.learning import embed
 
@@ -45,53 +44,41 @@ def magnitude(tokens: NDArray, embedding: NDArray, positions: NDArray) -> NDArra
     return embed(tokens, np.abs(embedding), np.abs(positions))
 
 
-@composable
-def looked_up(
-    words: Answer = lambda tokens, embedding: embedding[tokens],
-    places: Answer = lambda tokens, positions: positions[: tokens.shape[-1]],
-    join: Answer = np.add,
-) -> Answer:
-    """Look up words and places, with a step replaced by a wrong one."""
-    return lambda tokens, embedding, positions: join(
-        words(tokens, embedding), places(tokens, positions)
-    )
+def plain(tokens, embedding, positions):
+    words = embedding[tokens]
+    places = positions[: tokens.shape[-1]]
+    return words + places
 
 
 MISTAKES = known_mistakes(
+    plain,
     "places-missing: The places are missing: add positions[:L] to the words' vectors.",
-    looked_up(join=lambda words, places: words),
+    " + places => ",
     "words-missing: The words are missing: embedding[tokens] looks up a vector for each of them.",
-    looked_up(words=lambda tokens, embedding: np.zeros_like(embedding)[tokens]),
-    lambda tokens, embedding, positions: positions[: tokens.shape[-1]],
+    "= embedding[tokens] => = np.zeros_like(embedding)[tokens]",
+    "words + places => places",
     "places-by-word: The places are looked up by the number of the word: place 0 has row 0 of "
     "positions, whatever word stands there.",
-    looked_up(places=lambda tokens, positions: positions[tokens]),
-    looked_up(places=lambda tokens, positions: positions[np.minimum(tokens, len(positions) - 1)]),
+    "positions[: tokens.shape[-1]] => positions[tokens]",
+    "positions[: tokens.shape[-1]] => positions[np.minimum(tokens, len(positions) - 1)]",
     "all-places-added: All rows of positions are added: take as many as there are words, "
     "positions[:L], with L the last size of tokens.",
-    looked_up(places=lambda tokens, positions: positions),
+    "[: tokens.shape[-1]] => ",
     "first-size-taken: The first size of tokens is taken for the number of places: that is the last, "
     "tokens.shape[-1].",
-    looked_up(places=lambda tokens, positions: positions[: len(tokens)]),
+    "tokens.shape[-1] => len(tokens)",
     "last-rows: The last rows of positions are added: place 0 has row 0.",
-    looked_up(places=lambda tokens, positions: positions[-tokens.shape[-1] :]),
+    "[: tokens.shape[-1]] => [-tokens.shape[-1] :]",
     "places-from-one: The places are counted from 1: place 0 has row 0 of positions.",
-    looked_up(places=lambda tokens, positions: positions[1 : tokens.shape[-1] + 1]),
+    "[: tokens.shape[-1]] => [1 : tokens.shape[-1] + 1]",
     "places-run-on: The places run on from one sequence to the next: each begins at place 0.",
-    looked_up(
-        places=lambda tokens, positions: positions[
-            np.arange(tokens.size).reshape(tokens.shape) % len(positions)
-        ]
-    ),
+    "[: tokens.shape[-1]] => [np.arange(tokens.size).reshape(tokens.shape) % len(positions)]",
     "multiplied-by-root: The words' vectors are multiplied by √D: here they are taken as they are.",
-    looked_up(words=lambda tokens, embedding: embedding[tokens] * math.sqrt(embedding.shape[-1])),
+    "embedding[tokens] => embedding[tokens] * math.sqrt(embedding.shape[-1])",
     "side-by-side: Word and place are put side by side: add them.",
-    looked_up(
-        join=lambda words, places: np.concatenate(
-            [words, np.broadcast_to(places, words.shape)], axis=-1
-        )
-    ),
+    "words + places => np.concatenate([words, np.broadcast_to(places, words.shape)], axis=-1)",
 )
+
 
 EXERCISE = Exercise(
     name="embed",
