@@ -7,29 +7,21 @@ The result is x + causal attention(x w_q, x w_k, x w_v) w_o, scaled by 1/√d_k:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import (
     attention_magnitude,
-    cross_attention_with,
-    filled_by,
-    only_floats,
-    softmax_or_zeros,
-    within_one_sequence,
-    zeroed,
 )
 from attention_lib.exercises.parts.cases import draw_projections, in_float32
-from attention_lib.exercises.parts.softmax import plain_softmax, softmax_with_one_maximum
-from attention_lib.lessons.attention import attention, causal_mask
+from attention_lib.lessons.attention import causal_mask
 from attention_lib.lessons.learning import attention_layer
-from attention_lib.lessons.stability import stable_softmax
+from attention_lib.lessons.softmax import softmax
 
 HINTS = (
     "Queries are x @ w_q, keys x @ w_k, values x @ w_v.",
@@ -71,75 +63,72 @@ def magnitude(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray
     return np.abs(x) + mixture @ np.abs(w_o)
 
 
-@composable
-def layer(
-    mask: Callable[[int], NDArray] | None = causal_mask,
-    end: Callable[..., NDArray] = lambda x, mixture, w_o: x + mixture @ w_o,
-    **parts: Callable[..., Any],
-) -> Answer:
-    """Make a layer of an attention made from parts; a mistake replaces one of them."""
-    attend = within_one_sequence(cross_attention_with(**parts))
+def plain(x, w_q, w_k, w_v, w_o):
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    scores = query @ key.mT / math.sqrt(w_q.shape[-1])
+    mask = np.tri(x.shape[-2], dtype=bool)
+    scores = np.where(mask, scores, -np.inf)
+    weights = np.nan_to_num(softmax(scores))
+    mixture = weights @ value
+    return x + mixture @ w_o
 
-    def answer(x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray) -> NDArray:
-        return end(x, attend(x, w_q, w_k, w_v, mask and mask(x.shape[-2])), w_o)
 
-    return answer
-
+MASKED = "np.where(mask, scores, -np.inf)"
+WEIGHTS = "weights = np.nan_to_num(softmax(scores))"
 
 MISTAKES = known_mistakes(
+    plain,
     "residual-missing: x is not added: the layer returns x plus what attention found.",
-    layer(end=lambda x, mixture, w_o: mixture @ w_o),
+    "x + mixture => mixture",
     "residual-twice: x is added twice: once is enough.",
-    layer(end=lambda x, mixture, w_o: 2 * x + mixture @ w_o),
+    "return x => return 2 * x",
     "residual-before-w-o: x is added before w_o: take attention's output times w_o, then add x.",
-    layer(end=lambda x, mixture, w_o: (x + mixture) @ w_o),
+    "x + mixture @ w_o => (x + mixture) @ w_o",
     "w-o-missing: w_o is missing: attention's output times w_o is what is added to x.",
-    layer(end=lambda x, mixture, w_o: x + mixture),
+    " @ w_o => ",
     "mask-missing: The mask is missing: a place may attend to itself and to earlier places only.",
-    layer(mask=None),
+    "np.tri(x.shape[-2], dtype=bool) => True",
     "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
     "where attention is allowed.",
-    layer(mask=np.tri),
+    f"{MASKED} => scores + mask",
     "mask-reversed: The mask is reversed: a place may attend to itself and to earlier places, "
     "causal_mask(L), True where the column is not after the row.",
-    layer(mask=lambda length: causal_mask(length).T),
-    layer(mask=lambda length: ~causal_mask(length)),
+    "dtype=bool) => dtype=bool).T",
+    "np.tri => ~np.tri",
     "own-place-missed: A place does not see itself here: causal_mask(L) allows the diagonal too.",
-    layer(mask=lambda length: np.tri(length, k=-1, dtype=bool)),
+    "x.shape[-2], dtype => x.shape[-2], k=-1, dtype",
     "masked-after-softmax: The mask is applied after softmax: later places still took their share "
     "of the sum. Mask the scores.",
-    layer(masked=only_floats, after_softmax=zeroed),
+    f"{MASKED} => scores && weights @ value => (weights * mask) @ value",
     "later-scores-zero: A later score set to 0 still gets weight: use −inf, or attention's mask.",
-    layer(masked=filled_by(0.0)),
+    "-np.inf => 0.0",
     "never-scaled: The scores are not scaled: divide them by √d_k, the width of the queries.",
-    layer(scale=lambda x, w_v: 1.0),
+    " / math.sqrt(w_q.shape[-1]) => ",
     "root-of-d: The scores are divided by √D, the width of x: divide by √d_k, that of the queries.",
-    layer(scale=lambda x, w_v: 1 / math.sqrt(x.shape[-1])),
+    "w_q.shape => x.shape",
     "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of the queries.",
-    layer(scale=lambda x, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    "w_q.shape => w_v.shape",
     "divided-by-d-k: The scores are divided by d_k: divide by its root.",
-    layer(default_scale=lambda query, key, value: 1 / query.shape[-1]),
+    "math.sqrt => ",
     "one-place-ahead: Each place sees one place ahead: the last one it may see is its own.",
-    layer(mask=lambda length: np.tri(length, k=1, dtype=bool)),
+    "x.shape[-2], dtype => x.shape[-2], k=1, dtype",
     "projections-exchanged: The scores are transposed: a row of them belongs to a query, x @ w_q, a "
     "column to a key, x @ w_k.",
-    layer(dot=lambda query, key: key @ query.mT),
+    "query @ key.mT => key @ query.mT",
     "one-matrix: Queries and keys are made with the same matrix: queries with w_q, keys with w_k.",
-    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_q, w_q, w_v, w_o),
-    lambda x, w_q, w_k, w_v, w_o: attention_layer(x, w_k, w_k, w_v, w_o),
+    "x @ w_k => x @ w_q",
+    "x @ w_q => x @ w_k",
     "values-not-projected: The values are not projected: mix x @ w_v, not x.",
-    lambda x, w_q, w_k, w_v, w_o: (
-        x + attention(x @ w_q, x @ w_k, x, causal_mask(x.shape[-2]))[0] @ w_o
-    ),
+    "x @ w_v => x",
     "weights-returned: The weights are returned: return x plus attention's output times w_o.",
-    lambda x, w_q, w_k, w_v, w_o: attention(x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2]))[1],
+    "return x + mixture @ w_o => return weights",
     "exp-overflows: exp overflows for large scores: subtract the row's maximum first, or use "
     "lesson 05's attention.",
-    layer(weigh=plain_softmax),
-    layer(weigh=softmax_with_one_maximum),
+    f"{WEIGHTS} => powers = np.exp(scores)\n    weights = powers / powers.sum(axis=-1, keepdims=True)",
+    f"{WEIGHTS} => powers = np.exp(scores - scores.max())\n"
+    "    weights = powers / powers.sum(axis=-1, keepdims=True)",
     "softmax-over-queries: The weights sum to 1 over queries: softmax runs over the keys, axis=-1.",
-    layer(weigh=lambda scores: stable_softmax(scores, -2)),
-    layer(weigh=lambda scores: softmax_or_zeros(scores, -2)),
+    "softmax(scores) => softmax(scores, -2)",
 )
 
 
