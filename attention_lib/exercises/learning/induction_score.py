@@ -7,15 +7,14 @@ included, where a word stands twice in a row), a number; 0 where no word repeats
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.learning import induction_score
 from attention_lib.lessons.softmax import softmax
 
@@ -51,92 +50,57 @@ def magnitude(weights: NDArray, tokens: NDArray) -> NDArray:
     return np.asarray(1.0)
 
 
-def earlier_equal(i: int, tokens: NDArray) -> list[int]:
-    return [j for j in range(i) if tokens[j] == tokens[i]]
-
-
-def total(row: NDArray, places: list[int]) -> float:
-    return float(sum(row[places]))
-
-
-@composable
-def scored(
-    *,
-    equal: Callable[[int, NDArray], list[int]] = earlier_equal,
-    places: Callable[[list[int], int], list[int]] = lambda found, i: [j + 1 for j in found],
-    of_row: Callable[[NDArray, list[int]], float] = total,
-    counts: Callable[[list[int]], bool] = bool,
-    end: Callable[[list[float]], Any] = lambda found: float(np.mean(found)) if found else 0.0,
-    transpose: bool = False,
-) -> Answer:
-    """Make a score from its parts; a mistake replaces one of them."""
-
-    def answer(weights: NDArray, tokens: NDArray) -> Any:
-        rows = weights.T if transpose else weights
-        found = [(i, equal(i, tokens)) for i in range(len(tokens))]
-        within = [(i, places(js, i), bool(js)) for i, js in found]
-        return end(
-            [
-                of_row(rows[i], [k for k in ks if 0 <= k < len(tokens)])
-                for i, ks, repeats in within
-                if counts([i] * repeats)
-            ]
-        )
-
-    return answer
+def plain(weights, tokens):
+    found = []
+    for i in range(len(tokens)):
+        earlier = [j for j in range(i) if tokens[j] == tokens[i]]
+        places = [j + 1 for j in earlier]
+        if earlier:
+            found.append(weights[i, places].sum())
+    return float(np.mean(found)) if found else 0.0
 
 
 MISTAKES = known_mistakes(
+    plain,
     "place-of-word: This is the weight on the earlier places of the word itself: the place after "
     "each of them counts, j + 1.",
-    scored(places=lambda found, i: found),
+    "j + 1 => j",
     "place-before: These are the places before the earlier ones: the place after counts, j + 1.",
-    scored(places=lambda found, i: [j - 1 for j in found]),
+    "j + 1 for j in earlier => j - 1 for j in earlier if j > 0",
+    "j + 1 => j - 1",
     "latest-only: Only the latest earlier place counts here: add the weights of all places j + 1.",
-    scored(places=lambda found, i: [j + 1 for j in found[-1:]]),
+    "in earlier] => in earlier[-1:]]",
     "first-only: Only the word's first place counts here: add the weights of all places j + 1.",
-    scored(places=lambda found, i: [j + 1 for j in found[:1]]),
+    "in earlier] => in earlier[:1]]",
     "largest-weight: The largest of the weights on the places j + 1 is taken: add them up.",
-    scored(of_row=lambda row, places: float(max(row[places], default=0.0))),
+    ".sum() => .max(initial=0.0)",
     "mean-within-row: Within a row the mean over the places j + 1 is taken: add their weights up, "
     "and take the mean over the rows.",
-    scored(of_row=lambda row, places: float(np.mean(row[places])) if places else 0.0),
+    ".sum() => .mean() if places else 0.0",
     "mean-over-pairs: The mean is taken over the pairs of a place and an earlier one: add up "
     "within each row, then take the mean over the rows.",
-    lambda weights, tokens: (
-        float(np.mean(pairs)) if (pairs := pair_weights(weights, tokens)) else 0.0
-    ),
+    "append(weights[i, places].sum()) => extend(weights[i, places])",
     "mean-over-all: The mean is taken over all L places: divide by the number of places whose "
     "word stood before.",
-    scored(counts=lambda found: True),
+    "np.mean(found) => sum(found) / len(tokens)",
     "word-twice-in-row: Where a word stands twice in a row, the place after the earlier one is i "
     "itself, and it counts.",
-    scored(places=lambda found, i: [j + 1 for j in found if j + 1 < i]),
-    scored(
-        equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i]],
-    ),
+    "in earlier] => in earlier if j + 1 < i]",
+    "range(i) => range(i - 1)",
     "later-places: Later places of the word are counted too: j runs over the places before i.",
-    scored(
-        equal=lambda i, tokens: [j for j in range(len(tokens)) if j != i and tokens[j] == tokens[i]]
-    ),
+    "range(i) if => range(len(tokens)) if j != i and"
+    " && weights[i, places] => weights[i, [k for k in places if k < len(tokens)]]",
     "transposed: Rows and columns are exchanged: weights[i, j] is what place i gives to place j.",
-    scored(transpose=True),
+    "tokens): => tokens):\n    weights = weights.T",
     "nan-without-repeats: Where no word repeats, there is nothing to take a mean of, and the "
     "score is 0: ask before you divide.",
-    scored(end=lambda found: sum(found) / np.float64(len(found))),
-    scored(end=lambda found: None if not found else np.mean(found)),
+    " if found else 0.0 => ",
+    "0.0 => None",
     "summed-over-rows: Weights are added up over the rows: take the mean over those that count.",
-    scored(end=lambda found: float(sum(found))),
+    "np.mean => np.sum",
     "row-before: The place before each row is scored: row i asks for its own word, tokens[i].",
-    scored(
-        equal=lambda i, tokens: [j for j in range(i - 1) if tokens[j] == tokens[i - 1]],
-    ),
+    "range(i) if tokens[j] == tokens[i] => range(i - 1) if tokens[j] == tokens[i - 1]",
 )
-
-
-def pair_weights(weights: NDArray, tokens: NDArray) -> list[float]:
-    """List the weight on the place after each earlier equal word, for all rows."""
-    return [float(weights[i, j + 1]) for i in range(len(tokens)) for j in earlier_equal(i, tokens)]
 
 
 EXERCISE = Exercise(
