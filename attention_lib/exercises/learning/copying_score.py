@@ -7,15 +7,13 @@ without data. No two entries of a row are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.learning import copying_score
 
 HINTS = (
@@ -62,57 +60,47 @@ def drawn(rng: Generator, words: int, size: int, d_v: int, copying: float = 0.0)
             return Case(embedding, w_v, w_o, unembedding)
 
 
-@composable
-def share(
-    circuit: Answer = lambda e, v, o, u: e @ v @ o @ u,
-    copied: Answer = lambda circuit: own(circuit.argmax(axis=1)),
-    end: Answer = lambda found: float(np.mean(found)),
-) -> Answer:
-    """Take the share of the words that are copied, with a step replaced by a wrong one."""
-    return lambda *matrices: end(copied(circuit(*matrices)))
-
-
-def of_circuit(measure: Callable[[NDArray], Any]) -> Answer:
-    """Measure the product of the four matrices."""
-    return lambda embedding, w_v, w_o, unembedding: measure(embedding @ w_v @ w_o @ unembedding)
-
-
-def own(best: NDArray) -> NDArray:
-    return best == np.arange(best.size)
+def plain(embedding, w_v, w_o, unembedding):
+    circuit = embedding @ w_v @ w_o @ unembedding
+    best = np.argmax(circuit, axis=1)
+    copied = best == np.arange(len(best))
+    return float(np.mean(copied))
 
 
 MISTAKES = known_mistakes(
+    plain,
     "columns: The largest entry of each column of embedding @ w_v @ w_o @ unembedding is looked for: row i "
     "of it, and not of its transpose, says what attending to word i adds.",
-    share(copied=lambda circuit: own(circuit.argmax(axis=0))),
+    "axis=1 => axis=0",
     "smallest: The smallest entry of each row is looked for: the word that is copied has the largest.",
-    share(copied=lambda circuit: own(circuit.argmin(axis=1))),
+    "argmax => argmin",
     "positive-diagonal: Words whose own entry is positive are counted: it must be the largest of its row.",
-    share(copied=lambda circuit: np.diag(circuit) > 0),
+    "best = np.argmax(circuit, axis=1)\n    copied = best == np.arange(len(best)) => "
+    "copied = np.diag(circuit) > 0",
     "count: This is how many words are copied: divide by V, or take the mean.",
-    share(end=lambda found: int(found.sum())),
+    "float(np.mean => int(np.sum",
     "list-of-booleans: This says of each word whether it is copied: take the mean, one number.",
-    share(end=np.array),
+    "float(np.mean(copied)) => copied",
     "not-copied: This is the share of the words that are not copied.",
-    share(end=lambda found: 1 - float(np.mean(found))),
+    "(copied) => (~copied)",
     "mean-of-diagonal: This is the mean of words' own entries: ask if each is its row's largest.",
-    of_circuit(lambda circuit: float(np.diag(circuit).mean())),
-    of_circuit(lambda circuit: float(np.trace(circuit))),
+    "np.mean(copied) => {np.mean(np.diag(circuit))|np.trace(circuit)}",
     "head-left-out: The head is left out: embedding @ w_v @ w_o @ unembedding, with w_v and w_o.",
-    share(circuit=lambda e, v, o, u: e @ u),
+    "@ w_v @ w_o @ => @",
     "residual-added: The words' own vectors are added: what the head passes on is the product of the "
     "four matrices alone.",
-    share(circuit=lambda e, v, o, u: (e + e @ v @ o) @ u),
+    "embedding @ w_v @ w_o => (embedding + embedding @ w_v @ w_o)",
     "matrices-exchanged: w_v and w_o are taken from the wrong side: embedding @ w_v @ w_o @ unembedding.",
-    share(circuit=lambda e, v, o, u: e @ o.T @ v.T @ u),
+    "@ w_v @ w_o @ => @ w_o.T @ w_v.T @",
     "embedding-twice: The embedding is used in place of the unembedding: the scores of words come from "
     "unembedding.",
-    share(circuit=lambda e, v, o, u: e @ v @ o @ e.T),
+    "@ unembedding => @ embedding.T",
     "unembedding-twice: The unembedding is used in place of the embedding: words go in by embedding.",
-    share(circuit=lambda e, v, o, u: u.T @ v @ o @ u),
+    "circuit = embedding => circuit = unembedding.T",
     "circuit-returned: This is the matrix of all scores: return the share of the words that are copied.",
-    of_circuit(lambda circuit: circuit),
+    "float(np.mean(copied)) => circuit",
 )
+
 
 EXERCISE = Exercise(
     name="copying_score",
