@@ -9,21 +9,18 @@ does the whole layer's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.learning import attention_layer as forward
-from attention_lib.exercises.parts.attention import softmax_or_zeros
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
-from attention_lib.exercises.parts.softmax import plain_softmax
-from attention_lib.lessons.attention import causal_mask
-from attention_lib.lessons.gradients import softmax_vjp
-from attention_lib.lessons.learning import attention_layer, attention_layer_backward
+from attention_lib.lessons.learning import attention_layer_backward
+from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import stable_softmax
 
 HINTS = (
@@ -96,190 +93,142 @@ def magnitude(
     )
 
 
-def summed(left: NDArray, right: NDArray) -> NDArray:
-    """Sum the products of two arrays' vectors over all leading dimensions."""
-    return rows(left).T @ rows(right)
+def plain(x, w_q, w_k, w_v, w_o, grad_output):
+    def summed(left, right):
+        return rows(left).T @ rows(right)
+
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    scale = 1 / math.sqrt(w_q.shape[-1])
+    scores = query @ key.mT * scale
+    scores = np.where(np.tri(x.shape[-2], dtype=bool), scores, -np.inf)
+    weights = np.nan_to_num(softmax(scores))
+    mixture = weights @ value
+    grad_mixture = grad_output @ w_o.T
+    grad_weights = grad_mixture @ value.mT
+    mean = np.sum(weights * grad_weights, axis=-1, keepdims=True)
+    grad_scores = scale * weights * (grad_weights - mean)
+    grad_query = grad_scores @ key
+    grad_key = grad_scores.mT @ query
+    grad_value = weights.mT @ grad_mixture
+    back_q, back_k, back_v = w_q.T, w_k.T, w_v.T
+    grad_x = grad_output + grad_query @ back_q + grad_key @ back_k + grad_value @ back_v
+    grad_w_q, grad_w_k, grad_w_v = (summed(x, g) for g in (grad_query, grad_key, grad_value))
+    grad_w_o = summed(mixture, grad_output)
+    return grad_x, grad_w_q, grad_w_k, grad_w_v, grad_w_o
 
 
-def past(scores: NDArray) -> NDArray:
-    return causal_mask(scores.shape[-1])
-
-
-@composable
-def backward(
-    *,
-    scale: Callable[..., float] = lambda x, w_q, w_v: 1 / math.sqrt(w_q.shape[-1]),
-    scale_back: float | None = None,
-    allowed: Callable[[NDArray], NDArray] | None = past,
-    is_masked_back: bool = True,
-    weigh: Callable[[NDArray], NDArray] = stable_softmax,
-    into_mixture: Callable[[NDArray, NDArray], NDArray] = lambda g, w_o: g @ w_o.T,
-    through_softmax: Callable[[NDArray, NDArray], NDArray] = softmax_vjp,
-    for_keys: Callable[[NDArray], NDArray] = lambda grad_scores: grad_scores.mT,
-    for_values: Callable[[NDArray], NDArray] = lambda weights: weights.mT,
-    add: Callable[..., NDArray] = lambda *parts: sum(parts),
-    transposed: Callable[[NDArray], NDArray] = np.transpose,
-    matrices: tuple[int, int, int] = (0, 1, 2),  # which carries the query's gradient back to x, ...
-    of_w_o: Callable[..., tuple[NDArray, NDArray]] = lambda x, mixture, value, g, gm: (mixture, g),
-    collect: Callable[[NDArray, NDArray], NDArray] = summed,
-    end: Callable[[Gradients], tuple[NDArray, ...]] = lambda gradients: gradients,
-) -> Answer:
-    """Make the five gradients from parts; a mistake replaces one of them."""
-
-    def answer(
-        x: NDArray, w_q: NDArray, w_k: NDArray, w_v: NDArray, w_o: NDArray, grad_output: NDArray
-    ) -> tuple[NDArray, ...]:
-        query, key, value = x @ w_q, x @ w_k, x @ w_v
-        factor = scale(x, w_q, w_v)
-        scores = query @ key.mT * factor
-        if allowed is not None:
-            scores = np.where(allowed(scores), scores, -np.inf)
-        weights = weigh(scores)
-        mixture = weights @ value
-        weights = weights if is_masked_back else weigh(query @ key.mT * factor)
-        grad_mixture = into_mixture(grad_output, w_o)
-        grad_scores = through_softmax(weights, grad_mixture @ value.mT)
-        grad_scores = grad_scores * (factor if scale_back is None else scale_back)
-        grad_query, grad_key = grad_scores @ key, for_keys(grad_scores) @ query
-        grad_value = for_values(weights) @ grad_mixture
-        back = [transposed((w_q, w_k, w_v)[number]) for number in matrices]
-        grads = grad_query, grad_key, grad_value
-        grad_x = add(grad_output, *(grad @ w for grad, w in zip(grads, back, strict=True)))
-        return end(
-            (
-                grad_x,
-                collect(x, grad_query),
-                collect(x, grad_key),
-                collect(x, grad_value),
-                collect(*of_w_o(x, mixture, value, grad_output, grad_mixture)),
-            )
-        )
-
-    return answer
-
-
-def one_matrix_each(left: NDArray, right: NDArray) -> NDArray:
-    return left.mT @ right
-
-
-def parts(*chosen: int) -> Answer:
-    """Add only some of the parts of grad_x."""
-    return backward(add=lambda *all_parts: sum(all_parts[i] for i in chosen))
-
-
-def reordered(*order: int) -> Answer:
-    return backward(end=lambda gradients: tuple(gradients[i] for i in order))
-
+FROM_Q, FROM_K = " + grad_query @ back_q", " + grad_key @ back_k"
+FROM_V = " + grad_value @ back_v"
+PAST = "np.tri(x.shape[-2], dtype=bool)"
+MASKED = f"np.where({PAST}, scores, -np.inf)"
+SUM = "rows(left).T @ rows(right)"
+RESULT = "return grad_x, grad_w_q, grad_w_k, grad_w_v, grad_w_o"
 
 MISTAKES = known_mistakes(
+    plain,
     "residual-missing: In grad_x the residual is forgotten: x went straight into the output as "
     "well, so grad_output is a part of grad_x.",
-    parts(1, 2, 3),
+    "grad_x = grad_output + => grad_x =",
     "only-residual: grad_x is grad_output alone: x also made queries, keys and values, and each "
     "of them sends its gradient back, grad_query @ w_q.T and so on.",
-    parts(0),
+    f"{FROM_Q}{FROM_K}{FROM_V} => ",
     "part-of-x-missing: In grad_x a part is missing: x made queries, keys and values. Add "
     "grad_query @ w_q.T, grad_key @ w_k.T and grad_value @ w_v.T to grad_output.",
-    parts(0, 1, 2),
-    parts(0, 1, 3),
-    parts(0, 2, 3),
-    parts(0, 1),
-    parts(0, 2),
-    parts(0, 3),
+    f"{FROM_V} => ",
+    f"{FROM_K} => ",
+    f"{FROM_Q} => ",
+    f"{FROM_K}{FROM_V} => ",
+    f"{FROM_Q} => && {FROM_V} => ",
+    f"{FROM_Q}{FROM_K} => ",
     "matrix-of-another: In grad_x a gradient goes back through the matrix of another: grad_query @ "
     "w_q.T, grad_key @ w_k.T, grad_value @ w_v.T.",
-    *(backward(matrices=chosen) for chosen in ((0, 0, 2), (1, 1, 2), (1, 0, 2))),
+    "grad_key @ back_k => grad_key @ back_q",
+    "grad_query @ back_q => grad_query @ back_k",
+    "grad_query @ back_q => grad_query @ back_k && grad_key @ back_k => grad_key @ back_q",
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",
-    backward(scale_back=1.0),
+    "scale * => ",
     "never-scaled: The factor 1/√d_k is missing, forward and backward: scores are query times key "
     "transposed, over √d_k.",
-    backward(scale=lambda x, w_q, w_v: 1.0),
+    "1 / math.sqrt(w_q.shape[-1]) => 1.0",
     "root-of-another-size: You scale by √D or √d_v: d_k is the width of the queries.",
-    backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(x.shape[-1])),
-    backward(scale=lambda x, w_q, w_v: 1 / math.sqrt(w_v.shape[-1])),
+    "w_q.shape => {x.shape|w_v.shape}",
     "mask-missing: The weights are computed without the causal mask: compute them again as the "
     "forward pass did.",
-    backward(allowed=None),
+    f"{MASKED} => scores",
     "mask-missing-backward: The mask is missing on the way back alone: attention_backward takes it, "
     "as attention does.",
-    backward(is_masked_back=False),
+    "mixture = weights @ value => "
+    "mixture = weights @ value\n    weights = softmax(query @ key.mT * scale)",
     "only-gradient-masked: The mask is put on grad_scores only: the weights themselves must be "
     "the causal ones.",
-    backward(
-        allowed=None,
-        through_softmax=lambda p, g: softmax_vjp(p, g) * past(p),
-    ),
+    f"{MASKED} => scores && (grad_weights - mean) => (grad_weights - mean) * {PAST}",
     "own-place-missed: A place does not see itself here: the causal mask allows the diagonal too.",
-    backward(allowed=lambda s: np.tri(s.shape[-1], k=-1, dtype=bool), weigh=softmax_or_zeros),
+    "x.shape[-2], dtype => x.shape[-2], k=-1, dtype",
     "no-softmax-step: Softmax's step is missing: grad_scores = softmax_vjp(weights, grad_weights).",
-    backward(through_softmax=lambda p, g: g),
-    backward(through_softmax=lambda p, g: g * past(g)),
+    "weights * (grad_weights - mean) => grad_weights",
+    f"weights * (grad_weights - mean) => grad_weights * {PAST}",
     "weighted-mean-missing: In the step through softmax the weighted mean is missing: it is p (g "
     "− Σ p g), not p g.",
-    backward(through_softmax=lambda p, g: p * g),
+    " - mean => ",
     "only-diagonal: Only the diagonal p (1 − p) of softmax's step is used: it is p (g − Σ p g).",
-    backward(through_softmax=lambda p, g: p * (1 - p) * g),
+    "(grad_weights - mean) => (1 - weights) * grad_weights",
     "plain-mean: The step through softmax subtracts the plain mean: weigh the gradients, Σ p g.",
-    backward(through_softmax=lambda p, g: p * (g - g.mean(axis=-1, keepdims=True))),
+    "np.sum(weights * => np.mean(",
     "w-o-missing: The way back through w_o is missing: grad_mixture is grad_output @ w_o.T.",
-    backward(into_mixture=lambda g, w_o: g),
+    " @ w_o.T => ",
     "w-o-not-transposed: w_o is not transposed going back: grad_mixture is grad_output @ w_o.T.",
-    backward(into_mixture=lambda g, w_o: g @ w_o),
+    "w_o.T => w_o",
     "matrices-not-transposed: The matrices are not transposed in grad_x: query is x @ w_q, so its "
     "gradient goes back as grad_query @ w_q.T.",
-    backward(transposed=lambda matrix: matrix),
+    "w_q.T, w_k.T, w_v.T => w_q, w_k, w_v",
     "w-o-from-values: grad_w_o is made from x or from the values: w_o multiplied the mixture, "
     "weights @ value.",
-    backward(of_w_o=lambda x, mixture, value, g, gm: (value, g)),
-    backward(of_w_o=lambda x, mixture, value, g, gm: (x, g)),
+    "summed(mixture => summed({value|x}",
     "w-o-from-mixture-gradient: grad_w_o is made from grad_mixture: w_o multiplied the mixture "
     "and gave the output, so it is mixture transposed times grad_output.",
-    backward(of_w_o=lambda x, mixture, value, g, gm: (mixture, gm)),
+    "summed(mixture, grad_output => summed(mixture, grad_mixture",
     "not-summed: The matrices' gradients keep the dimensions before the last two: the same matrix "
     "served every sequence, so sum over all of them.",
-    backward(collect=one_matrix_each),
+    f"{SUM} => left.mT @ right",
     "summed-over-first: The matrices' gradients are summed over the first dimension only: sum "
     "over all that come before the last two.",
-    backward(
-        collect=lambda a, b: (a.mT @ b).sum(axis=0) if a.ndim > 2 else a.mT @ b,
-    ),
+    f"{SUM} => (left.mT @ right).sum(axis=0) if x.ndim > 2 else left.mT @ right",
     "averaged: The matrices' gradients are averaged over the sequences: sum them. A mean, if "
     "there is one, is in the loss and so in grad_output.",
-    backward(collect=lambda a, b: summed(a, b) / math.prod(a.shape[:-2])),
-    backward(collect=lambda a, b: summed(a, b) / len(rows(a))),
+    "rows(right) => rows(right) / math.prod(x.shape[:-2])",
+    "rows(right) => rows(right) / len(rows(x))",
     "one-sequence-alone: The matrices' gradients come from one sequence alone: sum over all.",
-    backward(collect=lambda a, b: one_matrix_each(a, b)[(0,) * (a.ndim - 2)]),
-    backward(collect=lambda a, b: one_matrix_each(a, b)[(-1,) * (a.ndim - 2)]),
+    f"{SUM} => (left.mT @ right)[({{0|-1}},) * (x.ndim - 2)]",
     "gradients-transposed: The matrices' gradients are transposed: for query = x @ w_q it is x "
     "transposed times grad_query, in the shape of w_q.",
-    backward(collect=lambda a, b: summed(b, a)),
+    f"{SUM} => rows(right).T @ rows(left)",
     "grad-scores-not-transposed: grad_scores is not transposed in grad_key: key j gathers from "
     "all queries, the column j.",
-    backward(for_keys=lambda grad_scores: grad_scores),
+    "grad_scores.mT => grad_scores",
     "weights-not-transposed: weights is not transposed in grad_value: value j gathers from all "
     "queries, the column j.",
-    backward(for_values=lambda weights: weights),
+    "weights.mT => weights",
     "query-key-exchanged: grad_w_q and grad_w_k have changed places: return (grad_x, grad_w_q, "
     "grad_w_k, grad_w_v, grad_w_o).",
-    reordered(0, 2, 1, 3, 4),
+    f"{RESULT} => return grad_x, grad_w_k, grad_w_q, grad_w_v, grad_w_o",
     "gradients-reordered: The five gradients are in another order: return (grad_x, grad_w_q, "
     "grad_w_k, grad_w_v, grad_w_o).",
-    reordered(1, 2, 3, 4, 0),
-    reordered(0, 3, 1, 2, 4),
-    reordered(0, 1, 2, 4, 3),
+    f"{RESULT} => return grad_w_q, grad_w_k, grad_w_v, grad_w_o, grad_x",
+    f"{RESULT} => return grad_x, grad_w_v, grad_w_q, grad_w_k, grad_w_o",
+    f"{RESULT} => return grad_x, grad_w_q, grad_w_k, grad_w_o, grad_w_v",
     "sign-reversed: grad_scores has the wrong sign: the step through softmax is p (g − Σ p g).",
-    backward(through_softmax=lambda p, g: -softmax_vjp(p, g)),
+    "grad_weights - mean => mean - grad_weights",
     "grad-output-unused: grad_output is not used: these are the gradients of the output's sum.",
-    lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer_backward(
-        x, w_q, w_k, w_v, w_o, np.ones_like(grad_output)
-    ),
+    "grad_output): => grad_output):\n    grad_output = np.ones_like(grad_output)",
     "output-returned: The layer's output is returned: return the five gradients.",
-    lambda x, w_q, w_k, w_v, w_o, grad_output: attention_layer(x, w_q, w_k, w_v, w_o),
+    f"{RESULT} => return x + mixture @ w_o",
     "exp-overflows: exp overflows for large scores: use lesson 02's softmax, or lesson 05's "
     "attention, which returns the weights too.",
-    backward(weigh=plain_softmax),
+    "weights = np.nan_to_num(softmax(scores)) => "
+    "powers = np.exp(scores)\n    weights = powers / powers.sum(axis=-1, keepdims=True)",
 )
+
 
 EXERCISE = Exercise(
     name="attention_layer_backward",
