@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case, Stream
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.patch import patches
 from attention_lib.exercises.parts.cases import about
 from attention_lib.lessons.flash import online_softmax_stats
 
@@ -126,162 +127,106 @@ def keeps_the_blocks(answer: Answer, rng: Generator) -> str | None:
     )
 
 
-def read_twice(blocks: Blocks, empty: Callable[[NDArray], Any] = np.zeros_like) -> Pair:
-    maximum = None
+def read_twice(blocks):
+    maximum = -np.inf
     for block in blocks:
-        peak = block.max(axis=-1)
-        maximum = peak if maximum is None else np.maximum(maximum, peak)
-    total = empty(maximum)
+        maximum = np.maximum(maximum, block.max(axis=-1))
+    total = np.zeros_like(maximum)
     for block in blocks:
         total = total + np.exp(block - maximum[..., None]).sum(axis=-1)
     return maximum, total
 
 
-def joined(blocks: Blocks) -> NDArray:
-    return np.concatenate(list(blocks), axis=-1)
+def all_at_once(blocks):
+    return stats(np.concatenate(list(blocks), axis=-1))
 
 
-def all_at_once(blocks: Blocks) -> Pair:
-    return stats(joined(blocks))
-
-
-def from_a_list(blocks: Blocks) -> Pair:
+def from_a_list(blocks):
     blocks = list(blocks)
     maximum = np.max([block.max(axis=-1) for block in blocks], axis=0)
     return maximum, sum(np.exp(block - maximum[..., None]).sum(axis=-1) for block in blocks)
 
 
-def totaled(rule: Callable[..., NDArray]) -> Callable[..., Pair]:
-    """Join by a rule for the totals, given both and how far both maxima lie below the joint one."""
-    return lambda m1, t1, m2, t2: (m := np.maximum(m1, m2), rule(t1, t2, m1 - m, m2 - m))
+def plain(blocks):
+    maximum, total = -np.inf, 0.0
+    for block in blocks:
+        largest = block.max(axis=-1)
+        old, maximum = maximum, np.maximum(maximum, largest)
+        part = np.exp(block - maximum[..., None]).sum(axis=-1)
+        total = total * np.exp(old - maximum) + part
+    return maximum, total
 
 
-merged = totaled(lambda t1, t2, d1, d2: t1 * np.exp(d1) + t2 * np.exp(d2))
-
-
-def replaced_together(ask: Callable[[NDArray], Any]) -> Callable[..., Pair]:
-    """Replace the maxima of all rows, or of none."""
-
-    def merge(m1: NDArray, t1: NDArray, m2: NDArray, t2: NDArray) -> Pair:
-        is_first = np.isinf(m1).all()
-        m = m2 if is_first or ask(m2 > m1) else m1
-        return m, t1 * np.exp(m1 - m) + t2 * np.exp(m2 - m)
-
-    return merge
-
-
-@composable
-def one_by_one(
-    first: float = -np.inf,
-    merge: Callable[..., Any] = merged,
-    own: Callable[[NDArray], Pair] = stats,
-) -> Answer:
-    """Make an answer from a rule that joins (old maximum, old total, maximum, total)."""
-
-    def answer(blocks: Blocks) -> Pair:
-        pair = None
-        for block in blocks:
-            maximum, total = own(block)
-            if pair is None:
-                pair = np.full_like(maximum, first, dtype=total.dtype), np.zeros_like(total)
-            pair = merge(*pair, maximum, total)
-        return pair
-
-    return answer
-
-
-def of_rows(compute: Callable[[NDArray], Any]) -> Answer:
-    """Make an answer that joins all blocks, and computes its result from the whole rows."""
-    return lambda blocks: compute(joined(blocks))
-
-
-def of_some(choose: Callable[[list[NDArray]], list[NDArray]]) -> Answer:
-    return lambda blocks: all_at_once(choose(list(blocks)))
-
-
-def reshaped(change: Callable[[Pair], Any]) -> Answer:
-    return lambda blocks: change(all_at_once(blocks))
-
+UNCORRECTED = " * np.exp(old - maximum) => "
+OWN_MAXIMUM = "block - maximum[..., None] => block - largest[..., None]"
+UNSHIFTED = "block - maximum[..., None] => block"
 
 MISTAKES = known_mistakes(
+    plain,
     "blocks-read-twice: You read the blocks a second time, and find none: an iterator can be read "
     "once. Update maximum and total in one and the same loop.",
     read_twice,
-    lambda blocks: read_twice(blocks, lambda _: 0),
+    *patches(read_twice, "np.zeros_like(maximum) => 0"),
     f"all-blocks-kept: {ALL_KEPT}",
     all_at_once,
     from_a_list,
     "old-total-uncorrected: The total so far is not corrected: when the maximum grows, multiply it by "
     "exp(old maximum − new maximum), with the old one as it was before the new one took its place.",
-    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2)),
-    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 + t2 * np.exp(d2))),
+    f"{UNCORRECTED} && {OWN_MAXIMUM}",
+    UNCORRECTED,
     "new-total-uncorrected: The new block's total is not corrected: it must be taken under the "
     "maximum of all blocks so far, which may lie in an earlier one.",
-    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 * np.exp(d1) + t2)),
+    OWN_MAXIMUM,
     "correction-reversed: The correction is reversed: multiply the old total by exp(old maximum − "
     "new maximum), never above 1.",
-    one_by_one(
-        merge=totaled(
-            lambda t1, t2, d1, d2: np.where(t1 == 0, 0, t1 * np.exp(-d1)) + t2 * np.exp(d2)
-        )
-    ),
-    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t1 * np.exp(-d1) + t2 * np.exp(d2))),
+    "np.exp(old - maximum) => np.where(np.isinf(old), 0, np.exp(maximum - old))",
+    "old - maximum => maximum - old",
     "all-rows-at-once: The maxima of all rows are replaced, or none: each row keeps the larger of its "
     "own two, np.maximum(old, new).",
-    one_by_one(merge=replaced_together(np.any)),
-    one_by_one(merge=replaced_together(np.all)),
+    "np.maximum(maximum, largest) => largest if np.{any|all}(largest > maximum) else maximum",
     "corrected-late: The new block is corrected with the rest: correct the total so far, and add the "
     "block's exponentials after it.",
-    one_by_one(
-        merge=totaled(
-            lambda t1, t2, d1, d2: (t1 + t2 * np.exp(d2)) * np.where(np.isneginf(d1), 1, np.exp(d1))
-        )
-    ),
+    "total * np.exp(old - maximum) + part => "
+    "(total + part) * np.where(np.isinf(old), 1, np.exp(old - maximum))",
     "last-maximum: The maximum is that of the last block: keep the larger of the old and the new.",
-    one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 * np.exp(m1 - m2) + t2)),
-    one_by_one(merge=lambda m1, t1, m2, t2: (m2, t1 + t2)),
+    "np.maximum(maximum, largest) => largest",
+    f"np.maximum(maximum, largest) => largest && {UNCORRECTED}",
     "last-total: The total is that of the last block: add to what the blocks before it have left.",
-    one_by_one(merge=totaled(lambda t1, t2, d1, d2: t2 * np.exp(d2))),
+    "total * np.exp(old - maximum) + part => part",
     "first-total-lost: The total of the first block is lost: start it with the sum of that "
     "block's exponentials.",
-    one_by_one(merge=lambda m1, t1, m2, t2: merged(m1, t1, m2, t2 * np.isfinite(m1))),
+    "+ part => + part * np.isfinite(old)",
     "maximum-starts-at-zero: The maximum starts at 0, which is wrong where all scores are below "
     "0: start at -inf, or with the first block.",
-    one_by_one(first=0.0),
+    "-np.inf => 0.0",
     "maximum-starts-at-number: The maximum starts at a number, which is wrong where all scores "
     "are below it: start at -inf, or with the first block.",
-    *(one_by_one(first=first) for first in (-1e2, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)),
+    "-np.inf => {-1e2|-1e3|-1e4|-1e6|-1e9|-1e20|-1e30}",
     "exp-overflows: The exponentials overflow: subtract the maximum before you take them.",
-    of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1) / np.exp(s.max(axis=-1)))),
+    f"{UNSHIFTED} && {UNCORRECTED} && return maximum, total => return maximum, total / np.exp(maximum)",
     "plain-exponentials: The total is a plain sum of exponentials: sum exp(score − maximum).",
-    of_rows(lambda s: (s.max(axis=-1), np.exp(s).sum(axis=-1))),
+    f"{UNSHIFTED} && {UNCORRECTED}",
     "total-is-logarithm: The total is a logarithm: return the sum of exponentials itself.",
-    reshaped(lambda pair: (pair[0], np.log(pair[1]))),
-    reshaped(lambda pair: (pair[0], pair[0] + np.log(pair[1]))),
+    "return maximum, total => return maximum, np.log(total)",
+    "return maximum, total => return maximum, maximum + np.log(total)",
     "pair-reversed: The pair is reversed: return (maximum, total).",
-    reshaped(lambda pair: pair[::-1]),
+    "return maximum, total => return total, maximum",
     "one-block-alone: These are the numbers of one block alone: all blocks belong to the same "
     "rows.",
-    of_some(lambda blocks: blocks[:1]),
-    of_some(lambda blocks: blocks[-1:]),
+    "in blocks => in list(blocks){[:1]|[-1:]}",
     "block-left-out: One block is left out.",
-    of_some(lambda blocks: blocks[1:] or blocks),
-    of_some(lambda blocks: blocks[:-1] or blocks),
+    "(blocks): => (blocks):\n    blocks = list(blocks)\n    blocks = {blocks[1:]|blocks[:-1]} or blocks",
     "one-maximum: There is one maximum for all rows here: every row has its own, along axis=-1.",
-    of_rows(lambda s: (np.full(s.shape[:-1], s.max()), np.exp(s - s.max()).sum(axis=-1))),
-    of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum())),
-    of_rows(lambda s: (s.max(), np.exp(s - s.max()).sum(axis=-1))),
+    "block.max(axis=-1) => np.full(block.shape[:-1], block.max())",
+    "block.max(axis=-1) => block.max() && .sum(axis=-1) => .sum()",
+    "block.max(axis=-1) => block.max()",
     "axis-kept: The last axis is still there: maximum and total have shape (...), a number a row.",
-    reshaped(lambda pair: (pair[0][..., None], pair[1][..., None])),
+    "return maximum, total => return maximum[..., None], total[..., None]",
     "total-averaged: The total is an average: add the exponentials up.",
-    one_by_one(
-        own=lambda block: (
-            block.max(axis=-1),
-            np.exp(block - block.max(axis=-1, keepdims=True)).mean(axis=-1),
-        )
-    ),
+    ".sum => .mean",
     measured=("all-blocks-kept",),
 )
+
 
 EXERCISE = Exercise(
     name="online_softmax_stats",
