@@ -6,14 +6,14 @@ keys → the pair over all of them. `(0, -inf)`, no keys, is the identity, also 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.flash import merge_attention
 
 Pair = tuple[NDArray, NDArray]
@@ -78,149 +78,105 @@ def magnitude(left: Pair, right: Pair) -> Pair:
     return output * reach[..., None], reach
 
 
-def no_anchor(joined: NDArray) -> NDArray:
-    return joined
+def plain(left, right):
+    (left_output, left_lse), (right_output, right_lse) = left, right
+    joined = np.logaddexp(left_lse, right_lse)
+    shift = np.where(joined == -np.inf, 0, joined)
+    left_share = np.exp(left_lse - shift)[..., None]
+    right_share = np.exp(right_lse - shift)[..., None]
+    output = left_share * left_output + right_share * right_output
+    return output, joined
 
 
-def finite(joined: NDArray) -> NDArray:
-    return np.where(joined == -np.inf, 0, joined)
-
-
-@composable
-def merging(
-    *,
-    join: Callable[[NDArray, NDArray], NDArray] = np.logaddexp,
-    told: Callable[[NDArray, NDArray], NDArray] | None = None,
-    anchor: Callable[[NDArray], NDArray] = finite,
-    mix: Callable[..., NDArray] = lambda a, b, left, right: a * left + b * right,
-) -> Answer:
-    """Make an answer from parts; a wrong one exchanges one of them.
-
-    `mix` gets both shares, with the axis of the values, and both outputs. `told` gives the second
-    result where that is not what the shares were taken by.
-    """
-
-    def answer(left: Pair, right: Pair) -> Pair:
-        with np.errstate(all="ignore"):
-            joined = join(left[1], right[1])
-            shares = [np.exp(part[1] - anchor(joined))[..., None] for part in (left, right)]
-            second = told(left[1], right[1]) if told else joined
-            return mix(*shares, left[0], right[0]), second
-
-    return answer
-
-
-def mixing_by(
-    share: Callable[[NDArray], NDArray],
-    join: Callable[[NDArray, NDArray], NDArray],
-    whole: Callable[[NDArray], NDArray] = np.positive,
-) -> Answer:
-    """Make an answer that mixes by shares of the single log-sum-exps, and of a whole of these."""
-
-    def answer(left: Pair, right: Pair) -> Pair:
-        with np.errstate(all="ignore"):
-            a, b = (share(part[1])[..., None] for part in (left, right))
-            return (a * left[0] + b * right[0]) / whole(a + b), join(left[1], right[1])
-
-    return answer
-
-
-def never_zero(total: NDArray) -> NDArray:
-    return np.where(total == 0, 1, total)
-
-
-def overflowing_join(left: NDArray, right: NDArray) -> NDArray:
-    return np.log(np.exp(left) + np.exp(right))
-
-
-def with_one_maximum(whole: Callable[[NDArray], NDArray]) -> Answer:
-    """Make an answer that subtracts one number from the log-sum-exps of all queries."""
-
-    def answer(left: Pair, right: Pair) -> Pair:
-        with np.errstate(all="ignore"):
-            largest = finite(np.maximum(left[1], right[1]).max())
-            a, b = (np.exp(part[1] - largest)[..., None] for part in (left, right))
-            total = a + b
-            output = (a * left[0] + b * right[0]) / whole(total)
-            return output, largest + np.log(total[..., 0])
-
-    return answer
-
-
-def cut_to_integers(left: Pair, right: Pair) -> Pair:
-    output, joined = merge_attention(left, right)
-    return output.astype(left[0].dtype), joined
-
+SHIFT = "np.where(joined == -np.inf, 0, joined)"
+MIX = "left_share * left_output + right_share * right_output"
+RESULT = "return output, joined => return output,"
+DIVIDED = f"output = {MIX} => output = ({MIX}) / (left_share + right_share)"
+DIVIDED_OR_ZERO = (
+    f"output = {MIX} => total = left_share + right_share\n"
+    f"    output = ({MIX}) / np.where(total == 0, 1, total)"
+)
+LOGARITHMS = (
+    f"np.exp(left_lse - shift) => left_lse && np.exp(right_lse - shift) => right_lse && {DIVIDED}"
+)
+UNSHIFTED = "left_lse - shift => left_lse && right_lse - shift => right_lse"
+OVERFLOWING = "np.logaddexp(left_lse, right_lse) => np.log(np.exp(left_lse) + np.exp(right_lse))"
+ONE_MAXIMUM = (
+    f"joined = np.logaddexp(left_lse, right_lse)\n    shift = {SHIFT} => "
+    "shift = np.nan_to_num(np.max(np.maximum(left_lse, right_lse)), neginf=0.0)"
+    f" && {RESULT} shift + np.log(left_share + right_share)[..., 0]"
+)
 
 MISTAKES = known_mistakes(
+    plain,
     "empty-output-nan: Without keys on both sides the output is NaN: -inf - (-inf) is NaN. "
     "Subtract 0 where the joined logsumexp is -inf.",
-    merging(anchor=no_anchor),
+    f"{SHIFT} => joined",
     "empty-where-all-are: A query without keys on both sides gets NaN: such queries are looked for, but "
     "all at once. Ask for each, as np.where does.",
-    merging(anchor=lambda joined: finite(joined) if (joined == -np.inf).all() else joined),
+    f"{SHIFT} => 0 if np.all(joined == -np.inf) else joined",
     "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
     "parts is (0, -inf).",
-    merging(told=lambda left, right: np.nan_to_num(np.logaddexp(left, right), neginf=0.0)),
-    merging(told=lambda left, right: np.nan_to_num(np.logaddexp(left, right))),
+    f"{RESULT} np.nan_to_num(joined, neginf=0.0)",
+    f"{RESULT} np.nan_to_num(joined)",
     "outputs-averaged: The two outputs are averaged as if both sides had the same weight: the "
     "share of a side is exp(its logsumexp - the joined one).",
-    merging(mix=lambda a, b, left, right: (left + right) / 2),
+    f"{MIX} => (left_output + right_output) / 2",
     "outputs-added: The two outputs are added as they are: each is an average already. Multiply "
     "it by its share, exp(its logsumexp - the joined one).",
-    merging(mix=lambda a, b, left, right: left + right),
+    f"{MIX} => left_output + right_output",
     "shares-exchanged: The shares have changed sides: each output is multiplied by its own.",
-    merging(mix=lambda a, b, left, right: b * left + a * right),
+    f"{MIX} => right_share * left_output + left_share * right_output",
     "one-share-missing: One output keeps its whole weight: both are multiplied by their share.",
-    merging(mix=lambda a, b, left, right: left + b * right),
-    merging(mix=lambda a, b, left, right: a * left + right),
+    "left_share * => ",
+    "right_share * => ",
     "larger-logsumexp: The joined logsumexp is the larger of the two: the sums of exponentials "
     "add up, log(exp(left) + exp(right)).",
-    merging(join=np.maximum),
-    merging(told=np.maximum),
+    "np.logaddexp => np.maximum",
+    f"{RESULT} np.maximum(left_lse, right_lse)",
     "logarithms-added: The logarithms are added, which multiplies the sums: add the sums "
     "themselves, log(exp(left) + exp(right)).",
-    merging(join=np.add),
-    merging(told=np.add),
+    "np.logaddexp => np.add",
+    f"{RESULT} left_lse + right_lse",
     "base-2: The powers of the joined logsumexp are those of 2: np.logaddexp takes those of e.",
-    merging(join=np.logaddexp2),
-    merging(told=np.logaddexp2),
+    "np.logaddexp => np.logaddexp2",
+    f"{RESULT} np.logaddexp2(left_lse, right_lse)",
     "maximum-not-added: The maximum that was subtracted is not added again: the joined logsumexp is "
     "the maximum plus log(sum).",
-    merging(told=lambda left, right: np.logaddexp(left, right) - finite(np.maximum(left, right))),
+    f"{RESULT} joined - np.nan_to_num(np.maximum(left_lse, right_lse), neginf=0.0)",
     "shares-of-logarithms: The shares are taken from the logarithms: a side's share is exp(its "
     "logsumexp - the joined one).",
-    mixing_by(np.positive, np.logaddexp),
+    LOGARITHMS,
     "exp-overflows-and-empty: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp "
     "does. And without keys on both sides the output is NaN, of -inf - (-inf) or of 0 / 0: it is 0 there.",
-    merging(join=overflowing_join, anchor=no_anchor),
-    mixing_by(np.exp, overflowing_join),
-    mixing_by(np.exp, np.logaddexp),
+    f"{OVERFLOWING} && {SHIFT} => joined",
+    f"{OVERFLOWING} && {UNSHIFTED} && {DIVIDED}",
+    f"{UNSHIFTED} && {DIVIDED}",
     "exp-overflows: exp(logsumexp) overflows or vanishes: use differences, as np.logaddexp does.",
-    mixing_by(np.exp, overflowing_join, never_zero),
-    mixing_by(np.exp, np.logaddexp, never_zero),
-    merging(join=overflowing_join),
+    f"{OVERFLOWING} && {UNSHIFTED} && {DIVIDED_OR_ZERO}",
+    f"{UNSHIFTED} && {DIVIDED_OR_ZERO}",
+    OVERFLOWING,
     "one-maximum: One number is subtracted from all queries' logsumexps: the exponentials of a query far "
     "below it are 0. Each has a maximum of its own, the larger of its two.",
-    with_one_maximum(never_zero),
-    with_one_maximum(np.positive),
+    f"{ONE_MAXIMUM} && {DIVIDED_OR_ZERO}",
+    f"{ONE_MAXIMUM} && {DIVIDED}",
     "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
-    mixing_by(np.positive, lambda left, right: np.log(left + right)),
-    mixing_by(np.positive, np.add),
+    f"{LOGARITHMS} && np.logaddexp(left_lse, right_lse) => np.log(left_lse + right_lse)",
+    f"{LOGARITHMS} && np.logaddexp => np.add",
     "shares-under-maximum: The output is not an average: its shares add up to 1 when both are "
     "taken under the joined logsumexp, not under the larger one.",
-    merging(join=np.maximum, told=np.logaddexp),
+    f"np.logaddexp => np.maximum && {RESULT} np.logaddexp(left_lse, right_lse)",
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
-    lambda left, right: merge_attention(left, right)[::-1],
+    "return output, joined => return joined, output",
     "output-alone: The output alone is returned: return the pair (output, logsumexp).",
-    lambda left, right: merge_attention(left, right)[0],
+    "return output, joined => return output",
     "one-side-alone: Only one side comes back: the result is over the keys of both.",
-    lambda left, right: left,
-    lambda left, right: right,
+    "return output, joined => return {left|right}",
     "cut-to-integers: For integers the output is cut to whole numbers: make a float array for it.",
-    cut_to_integers,
+    "return output => return output.astype(left_output.dtype)",
 )
+
 
 EXERCISE = Exercise(
     name="merge_attention",
