@@ -8,12 +8,13 @@ each tile of `block_rows` queries, the last of which may be short. Whole numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 
 from numpy.random import Generator
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.lessons.flash import attention_bytes
 
 HINTS = (
@@ -49,91 +50,67 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(int(rng.integers(10, 5000)), int(rng.integers(5, 300)), 8, int(rng.integers(2, 99)))
 
 
-def tiles_of(length: int, block_rows: int | None) -> int:
-    return 1 if block_rows is None else -(-length // block_rows)
+def plain(length, head_dim, itemsize, block_rows=None):
+    tiles = 1 if block_rows is None else math.ceil(length / block_rows)
+    vector = length * head_dim * itemsize
+    table = length**2 * itemsize
+    naive = 4 * vector + 4 * table
+    tiled = 2 * vector + 2 * tiles * vector
+    return naive, tiled
 
 
-@composable
-def counted(
-    naive: tuple[int, int] = (4, 4),
-    tiled: tuple[int, int] = (4, 0),
-    passes: int = 2,
-    tiles: Callable[[int, int | None], float] = tiles_of,
-    number: Callable[[int], int] = lambda itemsize: itemsize,
-    of_table: Callable[[int], int] | None = None,  # of a score or weight, if not as elsewhere
-    end: Callable[[float], float] = lambda moved: moved,
-) -> Answer:
-    """Make an answer from how many n × d and n × n arrays are moved.
-
-    Tiled moves `passes` arrays of n × d numbers once for each of the `tiles` beside the first.
-    """
-
-    def answer(
-        length: int, head_dim: int, itemsize: int, block_rows: int | None = None
-    ) -> tuple[int, int]:
-        vectors = length * head_dim * number(itemsize)
-        squares = length**2 * (of_table or number)(itemsize)
-        again = passes * (tiles(length, block_rows) - 1)
-        return (
-            naive[0] * vectors + naive[1] * squares,
-            end((tiled[0] + again) * vectors + tiled[1] * squares),
-        )
-
-    return answer
-
+TILES = "math.ceil(length / block_rows)"
 
 MISTAKES = known_mistakes(
+    plain,
     "itemsize-missing: The bytes of a number are missing: multiply by itemsize.",
-    counted(number=lambda itemsize: 1),
+    "head_dim * itemsize => head_dim && length**2 * itemsize => length**2",
     "itemsize-missing-in-table: Scores and weights are counted in numbers: multiply them by itemsize too.",
-    counted(of_table=lambda itemsize: 1),
+    "length**2 * itemsize => length**2",
     "bits: These are bits: multiply by itemsize, which is in bytes already.",
-    counted(number=lambda itemsize: 8 * itemsize),
+    "head_dim * itemsize => head_dim * itemsize * 8 && length**2 * itemsize => length**2 * itemsize * 8",
     "itemsize-squared: The bytes of a number are counted twice: multiply by itemsize once.",
-    counted(number=lambda itemsize: itemsize**2),
+    "head_dim * itemsize => head_dim * itemsize**2 && length**2 * itemsize => length**2 * itemsize**2",
     "naive-scores-too-few: Naive moves four arrays of length × length numbers: the scores are "
     "written and read, and the weights are written and read.",
-    *(counted((4, squares)) for squares in (1, 2, 3, 5, 6)),
+    "4 * table => {1|2|3|5|6} * table",
     "naive-scores-missing: Naive also moves scores and weights, of length × length numbers.",
-    counted((4, 0)),
+    " + 4 * table => ",
     "naive-inputs-too-few: Naive moves Q, K, V and the output besides the scores and weights: "
     "four arrays of length × head_dim numbers.",
-    counted((0, 4)),
-    counted((2, 4)),
-    counted((3, 4)),
+    "4 * vector => {0|2|3} * vector",
     "tiled-output-missing: Tiled writes the output too: Q is read and the output written once, "
     "two arrays of length × head_dim numbers, beside K and V.",
-    counted(tiled=(3, 0)),
+    "2 * vector => vector",
     "block-rows-ignored: block_rows is ignored: where it is given, K and V are read once for each "
     "tile of block_rows queries.",
-    counted(passes=0),
+    f"1 if block_rows is None else {TILES} => 1",
     "short-tile-lost: A short last tile reads K and V as well: round the number of tiles up.",
-    counted(tiles=lambda n, rows: n // rows if rows else 1),
-    *(counted(tiles=lambda n, rows: n / rows if rows else 1, end=end) for end in (float, int)),
-    counted(tiles=lambda n, rows: max(n // rows, 1) if rows else 1),
-    counted(tiles=lambda n, rows: max(n / rows, 1) if rows else 1),
+    f"{TILES} => length // block_rows",
+    f"{TILES} => length / block_rows",
+    f"{TILES} => length / block_rows && 2 * tiles * vector => int(2 * tiles * vector)",
+    f"{TILES} => {{max(length // block_rows, 1)|max(length / block_rows, 1)}}",
     "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
     "/ block_rows up.",
-    counted(tiles=lambda n, rows: n // rows + 1 if rows else 1),
+    f"{TILES} => length // block_rows + 1",
     "queries-moved-again: Q and the output are moved once, whatever the tiles: each tile has "
     "queries of its own. K and V alone are read again.",
-    counted(passes=4),
-    counted(passes=3),
+    "2 * vector + 2 * tiles => {4 * tiles|vector + 3 * tiles}",
     "keys-or-values-once: Each tile reads both K and V: two arrays of length × head_dim numbers.",
-    counted(passes=1),
+    "2 * vector + 2 * tiles => 3 * vector + tiles",
     "rows-as-tiles: block_rows is how many queries a tile has, not how many tiles there are.",
-    counted(tiles=lambda n, rows: rows or 1),
+    f"{TILES} => block_rows",
     "tiled-moves-scores: The scores of a tile never go to main memory: tiled moves no array of "
     "length × length numbers.",
-    *(counted(tiled=(4, squares)) for squares in (1, 2, 4)),
+    "tiled = => tiled = {1|2|4} * table +",
     "pair-reversed: The pair is reversed: return (naive, tiled).",
-    lambda *sizes, **named: attention_bytes(*sizes, **named)[::-1],
+    "return naive, tiled => return tiled, naive",
     "one-of-two: Only one of the two is returned: return the pair (naive, tiled).",
-    lambda *sizes, **named: attention_bytes(*sizes, **named)[0],
-    lambda *sizes, **named: attention_bytes(*sizes, **named)[1],
+    "return naive, tiled => return {naive|tiled}",
     "operations-counted: These are numbers of operations: count the bytes read and written.",
-    lambda length, head_dim, itemsize, block_rows=None: (4 * length**2 * head_dim,) * 2,
+    "return naive, tiled => return 4 * length**2 * head_dim, 4 * length**2 * head_dim",
 )
+
 
 EXERCISE = Exercise(
     name="attention_bytes",
