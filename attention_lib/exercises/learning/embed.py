@@ -26,10 +26,12 @@ HINTS = (
 
 def cases(rng: Generator) -> Iterator[Case]:
     embedding = np.array([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
-    yield Case(np.array([2, 0]), embedding, np.array([[0.0, 0.5], [0.25, 0.0], [9.0, 9.0]]))
+    # Two places more than words: their last rows are not those from 1 on.
+    positions = np.array([[0.0, 0.5], [0.25, 0.0], [9.0, 9.0], [7.0, 6.0]])
+    yield Case(np.array([2, 0]), embedding, positions)
     yield Case(rng.integers(3, size=3), rng.normal(size=(3, 3)), rng.normal(size=(3, 3)))
-    yield Case(rng.integers(7, size=5), rng.normal(size=(7, 3)), rng.normal(size=(6, 3)))
-    yield Case(rng.integers(7, size=5), rng.normal(size=(7, 3)), rng.normal(size=(6, 3)))  # again
+    yield Case(rng.integers(7, size=5), rng.normal(size=(7, 3)), rng.normal(size=(8, 3)))
+    yield Case(rng.integers(7, size=5), rng.normal(size=(7, 3)), rng.normal(size=(8, 3)))  # again
     yield Case(rng.integers(5, size=(4, 6)), rng.normal(size=(5, 2)), rng.normal(size=(9, 2)))
     yield Case(rng.integers(5, size=(3, 3)), rng.normal(size=(5, 4)), rng.normal(size=(3, 4)))
     yield Case(rng.integers(8, size=(2, 3, 4)), rng.normal(size=(8, 5)), rng.normal(size=(4, 5)))
