@@ -17,16 +17,12 @@ from attention_lib.checks.cases import Trial
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.checks.patch import patches
 from attention_lib.checks.table import Table
 from attention_lib.exercises import EXERCISES
-from attention_lib.exercises.multihead.decoder_attention import (
-    grown,
-    layer_with,
-    rotated,
-    turned_again,
-)
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
+from tests.exercises.multihead.decoder_attention import right_textbook
 
 CACHED_AGAIN = "The cached keys are rotated again"
 
@@ -97,21 +93,26 @@ def _changed(gradients, factor, change):
 
 
 def test_a_mistake_that_fewer_than_half_of_the_wrong_calls_show_is_not_named():
-    def reversed_groups(part, heads):
-        return np.flip(np.repeat(part, heads // part.shape[-3], axis=-3), axis=-3)
-
-    answer = layer_with(turn_value=rotated, share=reversed_groups)  # 7 of 16 show the values alone
+    (answer,) = patches(  # 7 of 16 calls show the values alone
+        right_textbook,
+        "values = split(x @ w_v, num_groups) => values = rotate(split(x @ w_v, num_groups), positions, base) "
+        "&& keys, values, mask) => keys[..., ::-1, :, :], values[..., ::-1, :, :], mask)",
+    )
     assert "The values are rotated too" not in said_of_numbers(answer, "decoder_attention")
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "again",
     [
-        layer_with(look=turned_again, keep=turned_again),
-        layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
+        "length, total = => keys = rotate(keys, np.arange(keys.shape[-2]), base)\n    length, total =",
+        "query, keys, values => query, rotate(keys, np.arange(total), base), values",
     ],
 )
-def test_a_mistake_about_the_cache_is_shown_by_a_call_with_a_cache(answer):
+def test_a_mistake_about_the_cache_is_shown_by_a_call_with_a_cache(again):
+    new_key = "split(x @ w_k, num_groups)"
+    (answer,) = patches(
+        right_textbook, f"rotate({new_key}, positions, base) => {new_key} && {again}"
+    )
     report = judge(EXERCISES["decoder_attention"], answer, 0, HIDDEN_NUMBERS)
     assert report.sentence.startswith(CACHED_AGAIN)
     case = report.comparison.trial.case

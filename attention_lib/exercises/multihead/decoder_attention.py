@@ -15,43 +15,27 @@ earlier lessons, and not `attention_lib`'s functions of this lesson.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.multihead.decode_step import Cache, grown
-from attention_lib.exercises.multihead.grouped_query_attention import (
-    divided_by_groups,
-    repeated,
-    tiled,
-)
-from attention_lib.exercises.multihead.rotary_embedding import (
-    by_halves,
-    rotation_with,
-    side_by_side,
-)
-from attention_lib.exercises.multihead.rotary_embedding import magnitude as rotation_magnitude
-from attention_lib.exercises.parts.attention import attend, attention_magnitude
-from attention_lib.exercises.parts.by_name import by_name
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import in_float32
-from attention_lib.exercises.parts.heads import (
-    HEADS_IN_TURNS,
-    SPLIT_WITHOUT_SWAP,
-    merge,
-    merge_by_reshape,
-    overflow_mistake,
-    split,
-    split_by_reshape,
-    split_interleaved,
+from attention_lib.exercises.parts.heads import EXP_OVERFLOWS, HEADS_IN_TURNS, SPLIT_WITHOUT_SWAP
+from attention_lib.exercises.parts.magnitudes import rotation_magnitude
+from attention_lib.lessons.multihead import (
+    decoder_attention,
+    merge_heads,
+    rotary_embedding,
+    split_heads,
 )
-from attention_lib.lessons.multihead import decoder_attention
+from attention_lib.lessons.stability import masked_softmax
 
 HINTS = (
     "In this order: project x with w_q, w_k, w_v; split the queries into num_heads heads, keys and "
@@ -118,153 +102,26 @@ def draw_layer(
     return Case(*arguments, tuple(rng.normal(size=shape) for _ in range(2)))
 
 
-def causal(length: int, total: int, ahead: int = 0) -> NDArray:
-    """Allow the last of `length` queries all of `total` keys, and each before it one less."""
-    return np.tri(length, total, total - length + ahead, dtype=bool)
-
-
-@by_name(decoder_attention)
-def magnitude(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base):
-    counts = num_heads, num_groups, num_groups
-    weights = w_q, w_k, w_v
-    query, key, value = (split(x @ w, n) for w, n in zip(weights, counts, strict=True))
-    sizes = [split(np.abs(x) @ np.abs(w), n) for w, n in zip(weights, counts, strict=True)]
-    query_size, key_size = (rotation_magnitude(size, positions, base) for size in sizes[:2])
-    query, key = (rotated(part, positions, base) for part in (query, key))
-    old_sizes = cache and tuple(map(np.abs, cache))
-    keys, values = (repeated(part, num_heads) for part in grown(key, value, cache))
-    grown_sizes = grown(key_size, sizes[2], old_sizes)
-    every_size = query_size, *(repeated(part, num_heads) for part in grown_sizes)
-    mask = causal(x.shape[-2], keys.shape[-2])
-    output = attention_magnitude(query, keys, values, mask, sizes=every_size)[0]
-    return merge(output) @ np.abs(w_o), grown_sizes
-
-
-class Layer(NamedTuple):
-    """The arguments of one call that a mistake may look at, and the new keys and values."""
-
-    x: NDArray
-    num_heads: int
-    num_groups: int
-    positions: NDArray
-    base: float
-    cache: Cache | None
-    plain_key: NDArray  # split, not rotated
-    key: NDArray
-    value: NDArray
-
-    @property
-    def total(self) -> int:
-        return self.key.shape[-2] + (0 if self.cache is None else self.cache[0].shape[-2])
-
-    @property
-    def length(self) -> int:
-        return self.x.shape[-2]
-
-
-Turn = Callable[[NDArray, NDArray, float], NDArray]
-
-
-def rotated_with(rotate: Answer) -> Turn:
-    """Rotate in the dtype of x, without the functions that an answer may not call."""
-    return lambda x, positions, base: rotate(x, positions, base).astype(x.dtype, copy=False)
-
-
-rotated = rotated_with(rotation_with())
-rotated_by_base_10000 = rotated_with(rotation_with(fixed_base=10000.0))
-rotated_by_halves = rotated_with(rotation_with(take=by_halves, join=side_by_side))
-
-
-def unturned(x: NDArray, positions: NDArray, base: float) -> NDArray:
-    return x
-
-
-def right_cache(new: Layer) -> Cache:
-    return grown(new.key, new.value, new.cache)
-
-
-def causal_of(new: Layer, ahead: int = 0) -> NDArray:
-    return causal(new.length, new.total, ahead)
-
-
-@composable
-def layer_with(
-    *,
-    order: tuple[int, int, int] = (0, 1, 2),
-    split: Callable[[NDArray, int], NDArray] = split,
-    before_split: Turn = unturned,
-    turn_query: Turn = rotated,
-    turn_key: Turn = rotated,
-    turn_value: Turn = unturned,
-    place: Callable[[NDArray, int], NDArray] = lambda positions, cached: positions,
-    look: Callable[[Layer], Cache] = right_cache,
-    allow: Callable[[Layer], NDArray | None] = causal_of,
-    share: Callable[[NDArray, int], NDArray] = repeated,
-    scale: Callable[[Layer], float | None] = lambda new: None,
-    attend: Answer = attend,
-    merge: Callable[[NDArray], NDArray] = merge,
-    finish: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-    keep: Callable[[Layer], Any] = right_cache,
-    result: Callable[[NDArray, Any], Any] = lambda output, cache: (output, cache),
-) -> Answer:
-    """Make the layer from parts; a mistake replaces some of them.
-
-    `place` turns the positions given, and the number of cached words, into those to rotate by;
-    `look` gives the keys and values to attend to, and `keep` those to return.
-    """
-
-    @by_name(decoder_attention)
-    def answer(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache, base):
-        places = place(positions, 0 if cache is None else cache[0].shape[-2])
-        w_q, w_k, w_v = ((w_q, w_k, w_v)[i] for i in order)
-        query = split(before_split(x @ w_q, places, base), num_heads)
-        plain_key = split(before_split(x @ w_k, places, base), num_groups)
-        value = turn_value(split(x @ w_v, num_groups), places, base)
-        key = turn_key(plain_key, places, base)
-        new = Layer(x, num_heads, num_groups, positions, base, cache, plain_key, key, value)
-        shared = (share(part, num_heads) for part in look(new))
-        mixed = attend(turn_query(query, places, base), *shared, allow(new), scale(new))
-        return result(finish(merge(mixed), w_o), keep(new))
-
-    return answer
-
-
-def turned_again(new: Layer) -> Cache:
-    """Rotate the keys of the cache once more, with the new ones, by their places in it."""
-    keys, values = grown(new.plain_key, new.value, new.cache)
-    return rotated(keys, np.arange(keys.shape[-2]), new.base), values
-
-
-def in_front(new: Layer) -> Cache:
-    """Put the new words before the cached ones."""
-    if new.cache is None:
-        return new.key, new.value
-    return grown(*new.cache, (new.key, new.value))
-
-
-def by_positions(new: Layer) -> NDArray:
-    """Allow the new words whose position is not larger, and all cached ones."""
-    allowed = np.ones((new.length, new.total), dtype=bool)
-    allowed[:, new.total - new.length :] = new.positions[:, None] >= new.positions
-    return allowed
-
-
-PARAMETERS = tuple(inspect.signature(decoder_attention).parameters)
-
-
-class CacheOfItsOwn:
-    """Go on with the last cache it returned where that has the length of the one passed in."""
-
-    def __init__(self) -> None:
-        self.own: Cache | None = None
-
-    def __call__(self, *args: Any, **named: Any) -> tuple[NDArray, Cache]:
-        given = dict(zip(PARAMETERS, args, strict=False)) | named
-        cache = given.get("cache")
-        if cache is not None and self.own and self.own[0].shape == cache[0].shape:
-            cache = self.own
-        output, self.own = layer_with()(**(given | {"cache": cache}))
-        return output, self.own
+def magnitude(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0):
+    weights, counts = (w_q, w_k, w_v, w_o), (num_heads, num_groups)
+    _, (keys, values) = decoder_attention(x, *weights, *counts, positions, cache, base)
+    query = rotary_embedding(split_heads(x @ w_q, num_heads), positions, base)
+    query_size, key_size, value_size = (
+        split_heads(np.abs(x) @ np.abs(w), heads)
+        for w, heads in ((w_q, num_heads), (w_k, num_groups), (w_v, num_groups))
+    )
+    query_size, key_size = (
+        rotation_magnitude(size, positions, base) for size in (query_size, key_size)
+    )
+    sizes = [
+        np.concatenate([np.abs(old), new], axis=-2)
+        for old, new in zip(cache or (keys[..., :0, :],) * 2, (key_size, value_size), strict=True)
+    ]
+    shared = [np.repeat(a, num_heads // num_groups, axis=-3) for a in (keys, values, *sizes)]
+    length, total = x.shape[-2], keys.shape[-2]
+    mask = np.tri(length, total, total - length, dtype=bool)
+    output, _ = attention_magnitude(query, *shared[:2], mask, sizes=(query_size, *shared[2:]))
+    return merge_heads(output) @ np.abs(w_o), tuple(sizes)
 
 
 PIECES = (3, 1, 4, 2)
@@ -303,123 +160,187 @@ def differs_in_pieces(answer: Answer, rng: Generator) -> str | None:
     return None
 
 
+def plain(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0):
+    def split(part, heads):
+        pieces = part.reshape(*x.shape[:-1], heads, -1)
+        return np.swapaxes(pieces, -2, -3)
+
+    def turn(part, places):
+        size = part.shape[-1]
+        angles = places[:, None] * base ** (-np.arange(0, size, 2) / size)
+        cos, sin = np.cos(angles), np.sin(angles)
+        a, b = part[..., 0::2], part[..., 1::2]
+        turned = np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1)
+        return turned.reshape(part.shape).astype(part.dtype)
+
+    length = x.shape[-2]
+    earlier = 0 if cache is None else cache[0].shape[-2]
+    places = positions
+    query = split(x @ w_q, num_heads)
+    key = split(x @ w_k, num_groups)
+    value = split(x @ w_v, num_groups)
+    query = turn(query, places)
+    turned = turn(key, places)
+    old_keys, old_values = cache or (key[..., :0, :], value[..., :0, :])
+    keys = np.concatenate([old_keys, turned], axis=-2)
+    values = np.concatenate([old_values, value], axis=-2)
+    seen = keys, values
+    mask = np.tri(length, earlier + length, earlier, dtype=bool)
+    head = np.arange(num_heads)
+    group = head // (num_heads // num_groups)
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ seen[0][..., group, :, :].mT * scale
+    scores = np.where(mask, scores, -np.inf)
+    weights = masked_softmax(scores, scores > -np.inf)
+    output = weights @ seen[1][..., group, :, :]
+    merged = np.swapaxes(output, -2, -3).reshape(x.shape)
+    result = merged @ w_o
+    stored = keys, values
+    return result, stored
+
+
+class CacheOfItsOwn:
+    """Go on with the last cache it returned where that has the length of the one passed in."""
+
+    def __init__(self) -> None:
+        self.own: Any = None
+
+    def __call__(
+        self, x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
+    ):
+        if cache is not None and self.own and self.own[0].shape == cache[0].shape:
+            cache = self.own
+        heads = num_heads, num_groups
+        output, self.own = plain(x, w_q, w_k, w_v, w_o, *heads, positions, cache, base)
+        return output, self.own
+
+
+SEEN, STORED = "seen = keys, values => seen =", "stored = keys, values => stored ="
+UNTURNED = "np.concatenate([old_keys, key], axis=-2)"
+TURNED_AGAIN = f"turn({UNTURNED}, np.arange(earlier + length))"
+CAUSAL = "np.tri(length, earlier + length, earlier, dtype=bool)"
+NOT_TURNED = "turn(query, places) => query && turn(key, places) => key"
+GROUP = "head // (num_heads // num_groups)"
+PIECES_OF_HEADS = "part.reshape(*x.shape[:-1], heads, -1)"
+SPLIT_BY_RESHAPE = (
+    f"{PIECES_OF_HEADS} => part.reshape(*x.shape[:-2], heads, length, -1) && "
+    "np.swapaxes(pieces, -2, -3) => pieces"
+)
+MERGE_BY_RESHAPE = "np.swapaxes(output, -2, -3) => output"
+
 MISTAKES = known_mistakes(
+    plain,
     "nothing-rotated: Nothing is rotated: queries and keys turn by positions, after the split.",
-    layer_with(turn_query=unturned, turn_key=unturned),
+    NOT_TURNED,
     "keys-not-rotated: The keys are not rotated: rotate the new ones by their positions, before "
     "they go into the cache.",
-    layer_with(turn_key=unturned),
+    "turn(key, places) => key",
     "queries-not-rotated: The queries are not rotated: they turn by positions, as the keys do.",
-    layer_with(turn_query=unturned),
+    "turn(query, places) => query",
     "values-rotated: The values are rotated too: positions belong into the scores; only queries "
     "and keys turn.",
-    layer_with(turn_value=rotated),
+    "old_keys, old_values = => value = turn(value, places)\n    old_keys, old_values =",
     "rotated-before-split: Rotation comes before the split, with the speeds of vectors of another "
     "size: split first, then rotate each head's d components.",
-    layer_with(before_split=rotated, turn_query=unturned, turn_key=unturned),
+    f"{NOT_TURNED} && (x @ w_q => (turn(x @ w_q, places) && (x @ w_k => (turn(x @ w_k, places)",
     "pairs-of-halves: The pairs (i, i + d/2) are rotated: here they are neighbors, (2i, 2i + 1).",
-    layer_with(turn_query=rotated_by_halves, turn_key=rotated_by_halves),
+    "part[..., 0::2], part[..., 1::2] => part[..., : size // 2], part[..., size // 2 :] && "
+    "np.stack => np.concatenate",
     "base-fixed: The base is always 10,000: rotate with the base that is given.",
-    layer_with(turn_query=rotated_by_base_10000, turn_key=rotated_by_base_10000),
+    "* base ** => * 10000.0 **",
     "wrong-way: The rotation goes the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
-    layer_with(place=lambda positions, cached: -positions),
+    "places = positions => places = -positions",
     "positions-restart: The positions restart at 0 with every call: rotate by the positions given.",
-    layer_with(place=lambda positions, cached: np.arange(len(positions))),
+    "places = positions => places = np.arange(length)",
     "positions-from-cache: Words are numbered by their places in the cache: rotate by positions.",
-    layer_with(place=lambda positions, cached: cached + np.arange(len(positions))),
+    "places = positions => places = earlier + np.arange(length)",
     "cached-words-added: The number of cached words is added to the positions: they count from "
     "the start of the text already.",
-    layer_with(place=lambda positions, cached: cached + positions),
+    "places = positions => places = earlier + positions",
     "unrotated-keys-cached: The keys returned are not rotated: the cache keeps them as the scores "
     "need them, each turned by its own position.",
-    layer_with(keep=lambda new: grown(new.plain_key, new.value, new.cache)),
+    f"{STORED} {UNTURNED}, values",
     "rotated-again: The cached keys are rotated again: they went in rotated. Rotate only new ones.",
-    layer_with(look=turned_again),
-    layer_with(look=turned_again, keep=turned_again),
-    layer_with(look=turned_again, keep=lambda new: grown(new.plain_key, new.value, new.cache)),
+    f"{SEEN} {TURNED_AGAIN}, values",
+    f"{SEEN} keys, values = {TURNED_AGAIN}, values",
+    f"{SEEN} {TURNED_AGAIN}, values && {STORED} {UNTURNED}, values",
     "mask-from-top-left: The mask starts at the top left corner, as if the first new word were "
     "the first of the text: np.tri(L, t, t - L, dtype=bool) lets it see all cached words.",
-    layer_with(allow=lambda new: np.tri(new.length, new.total, dtype=bool)),
+    "earlier, dtype => 0, dtype",
     "mask-missing: There is no mask: a new word must not see the new words after it.",
-    layer_with(allow=lambda new: None),
+    "np.where(mask => np.where(True",
     "mask-missing-with-cache: With a cache there is no mask: several new words may come at once, and "
     "none of them may see those after it.",
-    layer_with(allow=lambda new: None if new.cache else causal_of(new)),
+    "np.where(mask => np.where(mask | (cache is not None)",
     "mask-of-numbers: The mask holds 1 and 0, which are added to the scores: make it boolean, True "
     "where attention is allowed.",
-    layer_with(allow=lambda new: causal_of(new).astype(float)),
+    "np.where(mask, scores, -np.inf) => scores + mask",
     "itself-missing: No word sees itself: the mask's diagonal is one place too far left.",
-    layer_with(allow=lambda new: causal_of(new, -1)),
+    "earlier, dtype => earlier - 1, dtype",
     "one-word-ahead: Each word sees one too many: the mask's diagonal is one place too far right.",
-    layer_with(allow=lambda new: causal_of(new, 1)),
+    "earlier, dtype => earlier + 1, dtype",
     "mask-inverted: The mask is inverted: True means that attention is allowed.",
-    layer_with(allow=lambda new: ~causal_of(new)),
+    "np.where(mask => np.where(~mask",
     "mask-by-positions: The mask follows the positions: they serve the rotation only, and the "
     "order of the words decides who sees whom.",
-    layer_with(allow=by_positions),
-    layer_with(allow=lambda new: np.arange(new.total) <= new.positions[:, None]),
-    layer_with(allow=lambda new: np.tri(new.length, new.total, new.positions[0], dtype=bool)),
+    f"{CAUSAL} => np.hstack([np.ones((length, earlier), bool), positions[:, None] >= positions])",
+    f"{CAUSAL} => np.arange(earlier + length) <= positions[:, None]",
+    "earlier, dtype => positions[0], dtype",
     "cache-unused: The new words attend to themselves alone: put their keys and values behind "
     "those of the cache first.",
-    layer_with(
-        look=lambda new: (new.key, new.value), allow=lambda new: causal(new.length, new.length)
-    ),
-    layer_with(
-        look=lambda new: (new.key, new.value),
-        allow=lambda new: causal(new.length, new.length),
-        keep=lambda new: (new.key, new.value),
-    ),
+    f"{SEEN} turned, value && {CAUSAL} => np.tri(length, dtype=bool)",
+    f"{SEEN} keys, values = turned, value && {CAUSAL} => np.tri(length, dtype=bool)",
     "groups-take-turns: The groups take turns through the query heads (0, 1, 0, 1): consecutive "
     "heads share one (0, 0, 1, 1).",
-    layer_with(share=tiled),
+    f"{GROUP} => head % num_groups",
     "divided-by-groups: Query head h uses group h // G here: divide by the number of heads in a group, "
     "h // (H // G).",
-    layer_with(share=divided_by_groups),
+    f"{GROUP} => head // num_groups",
     "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
-    layer_with(share=lambda array, heads: np.repeat(array[..., :1, :, :], heads, axis=-3)),
+    f"{GROUP} => head * 0",
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
-    layer_with(split=split_by_reshape, merge=merge_by_reshape),
-    layer_with(split=split_by_reshape),
+    f"{SPLIT_BY_RESHAPE} && {MERGE_BY_RESHAPE}",
+    SPLIT_BY_RESHAPE,
     "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
     "swap the axes of heads and positions first.",
-    layer_with(merge=merge_by_reshape),
+    MERGE_BY_RESHAPE,
     f"heads-take-turns: {HEADS_IN_TURNS}",
-    layer_with(split=split_interleaved),
+    f"{PIECES_OF_HEADS} => part.reshape(*x.shape[:-1], -1, heads) && "
+    "np.swapaxes(pieces, -2, -3) => np.moveaxis(pieces, -1, -3)",
     "root-of-width: The scores are divided by √D: each head has d = D/H, and 1/√d is its scale.",
-    layer_with(scale=lambda new: 1 / math.sqrt(new.x.shape[-1])),
+    "query.shape[-1] => x.shape[-1]",
     "never-scaled: The scores are not scaled: each head divides them by √d.",
-    layer_with(scale=lambda new: 1.0),
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
     "divided-by-d: The scores are divided by d: it is the root, √d, and once is enough; attention "
     "does it already.",
-    layer_with(scale=lambda new: 1 / new.key.shape[-1]),
+    "math.sqrt(query.shape[-1]) => query.shape[-1]",
     "w-o-missing: w_o is forgotten: the merged heads are still to be multiplied by it.",
-    layer_with(finish=lambda merged, w_o: merged),
+    "merged @ w_o => merged",
     "w-o-transposed: w_o is transposed: it stands on the right as it is, merged @ w_o.",
-    layer_with(finish=lambda merged, w_o: merged @ w_o.T),
+    "merged @ w_o => merged @ w_o.T",
     "keys-values-exchanged: Keys and values have changed their projections: keys come from w_k, "
     "values from w_v.",
-    layer_with(order=(0, 2, 1)),
+    "length = x => w_k, w_v = w_v, w_k\n    length = x",
     "cache-of-copies: The cache holds a copy of keys and values for each query head: keep the G "
     "heads as they are, and repeat them for the scores alone. Sharing is to save this memory.",
-    layer_with(keep=lambda new: tuple(repeated(part, new.num_heads) for part in right_cache(new))),
+    f"{STORED} keys[..., group, :, :], values[..., group, :, :]",
     "cache-unchanged: The cache comes back as it was: return it with the new keys and values.",
-    layer_with(keep=lambda new: new.cache),
-    layer_with(keep=lambda new: new.cache or (new.key, new.value)),
+    f"{STORED} {{cache|cache or (turned, value)}}",
     "cache-of-new-words: The cache returned holds the new words alone: return the keys and values "
     "of all words so far.",
-    layer_with(keep=lambda new: (new.key, new.value)),
+    f"{STORED} turned, value",
     "newest-first: The new words stand first in the cache: words are kept in order, newest last.",
-    layer_with(keep=in_front),
-    layer_with(look=in_front, keep=in_front),
+    f"{STORED} np.concatenate([turned, old_keys], axis=-2), np.concatenate([value, old_values], axis=-2)",
+    "[old_keys, turned] => [turned, old_keys] && [old_values, value] => [value, old_values]",
     "values-first-in-cache: The cache has the values first: return output, (keys, values).",
-    layer_with(keep=lambda new: right_cache(new)[::-1]),
+    f"{STORED} values, keys",
     "cache-not-returned: The cache is not returned: return output, (keys, values).",
-    layer_with(result=lambda output, cache: output),
+    "return result, stored => return result",
     "three-results: Three results come back: return two, the output and the pair (keys, values).",
-    layer_with(result=lambda output, cache: (output, *cache)),
+    "return result, stored => return result, *stored",
     "cache-first: The cache comes first: return output, (keys, values).",
-    layer_with(result=lambda output, cache: (cache, output)),
-    *overflow_mistake(layer_with),
+    "return result, stored => return stored, result",
+    *EXP_OVERFLOWS,
     f"pieces-differ: {PIECES_DIFFER}",
     CacheOfItsOwn(),
     measured=("pieces-differ",),

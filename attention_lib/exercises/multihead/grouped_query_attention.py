@@ -87,20 +87,8 @@ def draw_heads(
     )
 
 
-def repeated(array: NDArray, heads: int) -> NDArray:
-    return np.repeat(array, heads // array.shape[-3], axis=-3)
-
-
-def tiled(array: NDArray, heads: int) -> NDArray:
-    return array[..., np.arange(heads) % array.shape[-3], :, :]
-
-
-def divided_by_groups(array: NDArray, heads: int) -> NDArray:
-    return array[..., np.arange(heads) // array.shape[-3], :, :]
-
-
 def magnitude(query: NDArray, key: NDArray, value: NDArray, mask: NDArray | None = None) -> NDArray:
-    shared = (repeated(array, query.shape[-3]) for array in (key, value))
+    shared = (np.repeat(a, query.shape[-3] // a.shape[-3], axis=-3) for a in (key, value))
     return attention_magnitude(query, *shared, mask)[0]
 
 

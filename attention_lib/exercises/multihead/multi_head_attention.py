@@ -117,7 +117,10 @@ SPLIT_BY_RESHAPE = (
     "(*x.shape[:-1], num_heads, size) => (*x.shape[:-2], num_heads, x.shape[-2], size) && "
     "np.swapaxes(part, -2, -3) => part"
 )
-SPLIT_INTERLEAVED = "num_heads, size) for => size, num_heads) for && np.swapaxes(part, -2, -3) => np.moveaxis(part, -1, -3)"
+SPLIT_INTERLEAVED = (
+    "num_heads, size) for => size, num_heads) for && "
+    "np.swapaxes(part, -2, -3) => np.moveaxis(part, -1, -3)"
+)
 MERGED = "np.swapaxes(output, -2, -3)"
 
 MISTAKES = known_mistakes(

@@ -32,3 +32,11 @@ def vjp_magnitude(weights: NDArray, grad_weights: NDArray) -> NDArray:
     """Size the gradient carried back through softmax, p (g − Σ p g)."""
     size = np.abs(grad_weights)
     return weights * (size + np.sum(weights * size, axis=-1, keepdims=True))
+
+
+def rotation_magnitude(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
+    """Return the length of each pair that a rotation turns, times what the angle's own rounding is worth."""
+    lengths = np.hypot(x[..., 0::2], x[..., 1::2])
+    powers = np.arange(0, x.shape[-1], 2) / x.shape[-1]
+    angles = np.abs(positions)[:, None] * base**-powers
+    return np.repeat(lengths * (1 + 2 * angles), 2, axis=-1)
