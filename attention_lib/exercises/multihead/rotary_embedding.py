@@ -8,15 +8,14 @@ given by position or by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.softmax import cut_to_integers
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.magnitudes import rotation_magnitude
 from attention_lib.lessons.multihead import rotary_embedding
 
 HINTS = (
@@ -47,151 +46,94 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(rng.normal(size=(2, 6)), np.array([1000, 4096]))
 
 
-def magnitude(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
-    """Return the length of each pair, times what the angle's own rounding is worth."""
-    lengths = np.hypot(x[..., 0::2], x[..., 1::2])
-    powers = np.arange(0, x.shape[-1], 2) / x.shape[-1]
-    angles = np.abs(positions)[:, None] * base**-powers
-    return np.repeat(lengths * (1 + 2 * angles), 2, axis=-1)
+def plain(x, positions, base=10000.0):
+    size = x.shape[-1]
+    pair = np.arange(size // 2)
+    speeds = base ** (-2 * pair / size)
+    place = positions
+    angles = place[:, None] * speeds
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = x[..., 0::2], x[..., 1::2]
+    first = a * cos - b * sin
+    second = a * sin + b * cos
+    turned = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+    return turned
 
 
-Turn = Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]]
-
-
-def counter_clockwise(
-    first: NDArray, second: NDArray, cos: NDArray, sin: NDArray
-) -> tuple[NDArray, NDArray]:
-    return first * cos - second * sin, first * sin + second * cos
-
-
-def one_after_the_other(
-    first: NDArray, second: NDArray, cos: NDArray, sin: NDArray
-) -> tuple[NDArray, NDArray]:
-    first = first * cos - second * sin
-    return first, first * sin + second * cos
-
-
-def by_pairs(x: NDArray) -> tuple[NDArray, NDArray]:
-    return x[..., 0::2], x[..., 1::2]
-
-
-def by_halves(x: NDArray) -> tuple[NDArray, NDArray]:
-    return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-
-
-def interleave(first: NDArray, second: NDArray) -> NDArray:
-    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
-
-
-def side_by_side(first: NDArray, second: NDArray) -> NDArray:
-    return np.concatenate([first, second], axis=-1)
-
-
-@composable
-def rotation_with(
-    turn: Turn = counter_clockwise,
-    take: Callable[[NDArray], tuple[NDArray, NDArray]] = by_pairs,
-    join: Callable[[NDArray, NDArray], NDArray] = interleave,
-    power: Callable[[NDArray, int], NDArray] = lambda pair, size: -2 * pair / size,
-    renumber: Callable[[NDArray], NDArray] = lambda positions: positions,
-    angle: Callable[[NDArray, NDArray], NDArray] = (
-        lambda positions, speeds: positions[:, None] * speeds
-    ),
-    fixed_base: float | None = None,
-) -> Answer:
-    """Make the rotation from parts; a mistake replaces some of them."""
-
-    def answer(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
-        size = x.shape[-1]
-        speeds = (fixed_base or base) ** power(np.arange(size // 2), size)
-        angles = angle(renumber(positions), speeds)
-        return join(*turn(*take(x), np.cos(angles), np.sin(angles)))
-
-    return answer
-
-
-def added(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
-    """Add sines and cosines of the angles, as absolute positions are encoded."""
-    angles = positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
-    return x + interleave(np.sin(angles), np.cos(angles))
-
-
-def angles_side_by_side(x: NDArray, positions: NDArray, base: float = 10000.0) -> NDArray:
-    """Give the columns of each half the angles of all pairs, and turn neighbors by them."""
-    angles = positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
-    angles = np.concatenate([angles, angles], axis=-1)
-    return x * np.cos(angles) + interleave(-x[..., 1::2], x[..., ::2]) * np.sin(angles)
-
+HALVES = "x[..., 0::2], x[..., 1::2] => x[..., : size // 2], x[..., size // 2 :]"
+SIDE_BY_SIDE = "np.stack => np.concatenate"
+ONE, OTHER = "a * cos - b * sin", "a * sin + b * cos"
 
 MISTAKES = known_mistakes(
+    plain,
     "not-turned: x comes back as it was: turn each pair by its angle.",
     lambda x, positions, base=10000.0: x,
     "pairs-of-halves: These pairs are (i, i + d/2), one from each half: here they are neighbors, "
     "(2i, 2i + 1).",
-    rotation_with(take=by_halves, join=side_by_side),
+    f"{HALVES} && {SIDE_BY_SIDE}",
     "not-interleaved: The turned pairs are not put back in their places: first components belong "
     "in the columns 0, 2, 4, ..., second ones in 1, 3, 5, ...",
-    rotation_with(join=side_by_side),
+    SIDE_BY_SIDE,
     "halves-as-components: The halves of x are taken for the components of the pairs: pairs are "
     "neighbors, x[..., 0::2] and x[..., 1::2].",
-    rotation_with(take=by_halves),
+    HALVES,
     "angles-side-by-side: The two columns of a pair get angles of two pairs: neighbors are a pair here, "
     "so each angle stands twice in a row, as np.repeat(angles, 2, axis=-1) has it.",
-    angles_side_by_side,
+    "place[:, None] * speeds => np.tile(place[:, None] * speeds, 2) && "
+    "np.cos(angles), np.sin(angles) => np.cos(angles[:, 0::2]), np.sin(angles[:, 0::2]) && "
+    f"{OTHER} => a * np.sin(angles[:, 1::2]) + b * np.cos(angles[:, 1::2])",
     "wrong-way: The pairs turn the wrong way: (a, b) becomes (a cos − b sin, a sin + b cos).",
-    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, b * cos - a * sin)),
+    f"{ONE} => a * cos + b * sin && {OTHER} => b * cos - a * sin",
     "sign-wrong: A sign is wrong: (a, b) becomes (a cos − b sin, a sin + b cos).",
-    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
-    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
-    rotation_with(lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
-    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, a * sin - b * cos)),
+    f"{ONE} => a * cos + b * sin",
+    f"{OTHER} => b * cos - a * sin",
+    f"{ONE} => a * cos + b * sin && {OTHER} => a * sin - b * cos",
+    f"{OTHER} => a * sin - b * cos",
     "sine-cosine-exchanged: Sine and cosine have changed places: (a, b) becomes (a cos − b sin, a "
     "sin + b cos).",
-    rotation_with(lambda a, b, cos, sin: counter_clockwise(a, b, sin, cos)),
+    "cos, sin = => sin, cos =",
     "turned-component-reused: The second component is computed from the first one after it was "
     "turned: keep the old first component for both.",
-    rotation_with(one_after_the_other),
+    f"{OTHER} => first * sin + b * cos",
     "one-component: Only one component of each pair is right: the other must turn as well, (a cos "
     "− b sin, a sin + b cos).",
-    rotation_with(lambda a, b, cos, sin: (a * cos - b * sin, b + 0 * cos)),
-    rotation_with(lambda a, b, cos, sin: (a + 0 * cos, a * sin + b * cos)),
+    f"{OTHER} => b",
+    f"{ONE} => a",
     "row-numbers: The rows are turned by their own numbers 0, 1, 2, ...: use the positions given.",
-    rotation_with(renumber=lambda positions: np.arange(len(positions))),
+    "place = positions => place = np.arange(len(positions))",
     "counted-from-first: The rows are counted from the first position given: turn each by its "
     "position itself.",
-    rotation_with(renumber=lambda positions: positions - positions[0]),
+    "place = positions => place = positions - positions[0]",
     "off-by-one: The positions are off by one: position 0 is not turned at all.",
-    rotation_with(renumber=lambda positions: positions + 1),
-    rotation_with(renumber=lambda positions: positions - 1),
+    "place = positions => place = positions {+|-} 1",
     "two-missing: The exponent lacks its 2: the speed of pair i is base ** (−2i/d).",
-    rotation_with(power=lambda pair, size: -pair / size),
+    "-2 * pair => -pair",
     "two-too-many: The exponent has a 2 too many: the speed of pair i is base ** (−2i/d), with i "
     "= 0, 1, 2, ..., which is np.arange(0, d, 2) / d.",
-    rotation_with(power=lambda pair, size: -4 * pair / size),
+    "-2 * pair => -4 * pair",
     "exponent-sign: The exponent has the wrong sign: later pairs turn slower, base ** (−2i/d).",
-    rotation_with(power=lambda pair, size: 2 * pair / size),
+    "-2 * pair => 2 * pair",
     "not-divided-by-d: The exponent is not divided by d: the speed of pair i is base ** (−2i/d).",
-    rotation_with(power=lambda pair, size: -2.0 * pair),
-    rotation_with(power=lambda pair, size: -1.0 * pair),
+    "-2 * pair / size => {-2.0|-1.0} * pair",
     "pairs-from-one: The pairs are counted from 1: the first pair has i = 0 and the speed 1.",
-    rotation_with(power=lambda pair, size: -2 * (pair + 1) / size),
+    "-2 * pair => -2 * (pair + 1)",
     "exponents-to-minus-one: The exponents run all the way to −1: the speed of pair i is base ** "
     "(−2i/d), and the last i is d/2 − 1.",
-    rotation_with(power=lambda pair, size: -pair / max(len(pair) - 1, 1)),
+    "-2 * pair / size => -pair / max(len(pair) - 1, 1)",
     "one-speed: All pairs turn at the same speed: that of pair i is base ** (−2i/d).",
-    rotation_with(power=lambda pair, size: 0.0 * pair),
+    "-2 * pair => 0.0 * pair",
     "base-ignored: The base is always 10000: use the base you are given.",
-    rotation_with(fixed_base=10000.0),
+    "speeds = base => speeds = 10000.0",
     "positions-speeds-exchanged: Positions and speeds have changed places: the angles have one "
     "row a position, one column a pair.",
-    rotation_with(angle=lambda positions, speeds: positions * speeds[:, None]),
+    "place[:, None] * speeds => place * speeds[:, None]",
     "divided-by-speed: The angles are positions divided by the speeds: multiply them.",
-    rotation_with(angle=lambda positions, speeds: positions[:, None] / speeds),
+    "place[:, None] * speeds => place[:, None] / speeds",
     "added-to-x: Sines and cosines are added to x: here each pair is turned, and keeps its length.",
-    added,
+    f"{ONE} => a + sin && {OTHER} => b + cos",
     "cut-to-integers: For integers the result is cut to whole numbers: an array of "
     "integers holds no others. Make a float array.",
-    cut_to_integers(rotation_with()),
+    "return turned => return turned.astype(x.dtype)",
 )
 
 EXERCISE = Exercise(
@@ -201,7 +143,7 @@ EXERCISE = Exercise(
     reference=rotary_embedding,
     signature="rotary_embedding(x, positions, base=10000.0)",
     cases=cases,
-    magnitude=magnitude,
+    magnitude=rotation_magnitude,
     hints=HINTS,
     mistakes=MISTAKES,
 )
