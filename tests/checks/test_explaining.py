@@ -9,12 +9,13 @@ import pytest
 from attention_lib import attention, log_softmax, masked_softmax, softmax, stable_softmax
 from attention_lib.checks import resolve
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
+from attention_lib.checks.patch import patches
 from attention_lib.exercises import EXERCISES
-from attention_lib.exercises.multihead.decoder_attention import layer_with, rotated
 from attention_lib.lessons.multihead import merge_heads, split_heads
 from benchmarks.explanations import Entry, answer_of
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
+from tests.exercises.multihead.decoder_attention import right_textbook
 
 
 def test_an_entropy_in_place_of_a_temperature_is_named():
@@ -43,9 +44,10 @@ def reversed_pair_with_exponents_upside_down(left, right):
     return t1 * np.exp(safe - m1) + t2 * np.exp(safe - m2), m
 
 
-with_values_rotated_and_groups_in_turn = layer_with(
-    turn_value=rotated,
-    share=lambda part, heads: np.concatenate([part] * (heads // part.shape[-3]), axis=-3),
+(with_values_rotated_and_groups_in_turn,) = patches(
+    right_textbook,
+    "values = split(x @ w_v, num_groups) => values = rotate(split(x @ w_v, num_groups), positions, base) && "
+    "keys, values, mask) => *(np.tile(a, (num_heads // num_groups, 1, 1)) for a in (keys, values)), mask)",
 )
 
 
@@ -262,9 +264,9 @@ def test_mistakes_in_different_results_are_both_named(change, second):
 
 def test_attentions_pair_within_a_pair_is_named():
     def step(query, key, value, cache=None):
-        if cache is not None:  # the new one first, a fault besides
-            key = np.concatenate([key, cache[0]], axis=-2)
-            value = np.concatenate([value, cache[1]], axis=-2)
+        if cache is not None:  # the earlier ones backward, a fault besides
+            key = np.concatenate([cache[0][..., ::-1, :], key], axis=-2)
+            value = np.concatenate([cache[1][..., ::-1, :], value], axis=-2)
         return attention(query, key, value), (key, value)
 
     assert "attention(...)[0] is its output" in said_of_numbers(step, "decode_step")

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
-from attention_lib.exercises.parts.attention import attend, attention_magnitude, output_with
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import in_float32
-from attention_lib.exercises.parts.softmax import plain_softmax
 from attention_lib.lessons.attention import attention, causal_mask
 from attention_lib.lessons.multihead import decode_step
-from attention_lib.lessons.stability import stable_softmax
+from attention_lib.lessons.softmax import softmax
 
 Cache = tuple[NDArray, NDArray]
 
@@ -63,8 +62,7 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(1e3 * query, key, value, cache)
     integers = [rng.integers(-2, 3, (1, size)) for size in (3, 3, 2)]
     earlier = tuple(rng.integers(-2, 3, (4, size)) for size in (3, 2))
-    keys, values = grown(*integers[1:], earlier)
-    right = attention(integers[0], keys, values)[0]
+    right, (keys, values) = decode_step(*integers, earlier)
     yield Case(*integers, earlier, verify=functools.partial(equals_floats, right, keys, values))
 
 
@@ -95,72 +93,11 @@ def draw_token(
     return Case(*new, cache)
 
 
-def grown(key: NDArray, value: NDArray, cache: Cache | None) -> Cache:
-    """Return the cache with a key and a value behind those of earlier steps."""
-    if cache is None:
-        return key, value
-    return tuple(np.concatenate(pair, axis=-2) for pair in zip(cache, (key, value), strict=True))
-
-
 def magnitude(
     query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
 ) -> tuple[NDArray, Cache]:
-    keys, values = grown(key, value, cache)
+    _, (keys, values) = decode_step(query, key, value, cache)
     return attention_magnitude(query, keys, values)[0], (np.abs(keys), np.abs(values))
-
-
-class Step(NamedTuple):
-    """The arguments of one step, and the keys and values of all steps so far, this one included."""
-
-    query: NDArray
-    key: NDArray
-    value: NDArray
-    cache: Cache | None
-    keys: NDArray
-    values: NDArray
-
-
-def from_all(
-    attend: Answer, scale: Callable[[Step], float | None] = lambda new: None
-) -> Callable[[Step], Any]:
-    """Make the output of a step by attending to all steps so far."""
-    return lambda new: attend(new.query, new.keys, new.values, None, scale(new))
-
-
-right_output = from_all(attend)
-
-
-@composable
-def step(
-    output: Callable[[Step], Any] = right_output,
-    cache: Callable[[Step], Any] = lambda new: (new.keys, new.values),
-    result: Callable[[NDArray, Any], Any] = lambda output, cache: (output, cache),
-) -> Answer:
-    """Make a step from parts; a mistake replaces some of them."""
-    make_output, make_cache = output, cache
-
-    def answer(query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None) -> Any:
-        new = Step(query, key, value, cache, *grown(key, value, cache))
-        return result(make_output(new), make_cache(new))
-
-    return answer
-
-
-class OwnCache:
-    """Keep one cache of its own, whatever cache is passed in, as long as the shapes fit."""
-
-    def __init__(self) -> None:
-        self.own: Cache | None = None
-
-    def __call__(
-        self, query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
-    ) -> tuple[NDArray, Cache]:
-        if cache is None:
-            self.own = None
-        elif self.own is None or self.own[0].shape != cache[0].shape:
-            self.own = cache
-        self.own = grown(key, value, self.own)
-        return attend(query, *self.own), self.own
 
 
 STEPS = 6
@@ -194,68 +131,87 @@ def differs_in_a_loop(answer: Answer, rng: Generator) -> str | None:
     return None
 
 
+def plain(query, key, value, cache=None):
+    keys, values = key, value
+    if cache is not None:
+        keys = np.concatenate([cache[0], key], axis=-2)
+        values = np.concatenate([cache[1], value], axis=-2)
+    seen = keys, values
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ seen[0].mT * scale
+    weights = softmax(scores)
+    output = weights @ seen[1]
+    stored = keys, values
+    return output, stored
+
+
+class OwnCache:
+    """Keep one cache of its own, whatever cache is passed in, as long as the shapes fit."""
+
+    def __init__(self) -> None:
+        self.own: Any = None
+
+    def __call__(
+        self, query: NDArray, key: NDArray, value: NDArray, cache: Cache | None = None
+    ) -> Any:
+        if cache is not None and self.own and self.own[0].shape == cache[0].shape:
+            cache = self.own
+        output, self.own = plain(query, key, value, cache)
+        return output, self.own
+
+
+SEEN, STORED = "seen = keys, values => seen =", "stored = keys, values => stored ="
+
 MISTAKES = known_mistakes(
+    plain,
     "cache-unused: The cache is not used: the new token attends to the cached keys and values too.",
-    step(output=lambda new: attend(new.query, new.key, new.value)),
-    step(
-        output=lambda new: attend(new.query, new.key, new.value),
-        cache=lambda new: (new.key, new.value),
-    ),
+    f"{SEEN} key, value",
+    f"{SEEN} key, value && {STORED} key, value",
     "itself-missing: The new token misses itself: add its key and value before you attend.",
-    step(output=lambda new: attend(new.query, *(new.cache or (new.key, new.value)))),
+    f"{SEEN} cache or (key, value)",
     "causal-from-top-left: A causal mask that starts at the top left leaves the new token nothing "
     "but the first key: every key so far is allowed here, so no mask is needed.",
-    step(
-        output=lambda new: attend(
-            new.query, new.keys, new.values, np.tri(1, new.keys.shape[-2], dtype=bool)
-        )
-    ),
+    f"{SEEN} keys[..., :1, :], values[..., :1, :]",
     "cache-unchanged: The cache comes back as it was: return it with this step's key and value.",
-    step(cache=lambda new: new.cache),
-    step(cache=lambda new: new.cache or (new.key, new.value)),
+    f"{STORED} {{cache|cache or (key, value)}}",
     "cache-of-one-step: The cache returned holds this step alone: return the keys and values of "
     "all steps so far.",
-    step(cache=lambda new: (new.key, new.value)),
+    f"{STORED} key, value",
     "cache-not-returned: The cache is not returned: return output, (keys, values).",
-    step(result=lambda output, cache: output),
+    "return output, stored => return output",
     "three-results: Three results come back: return two, the output and the pair (keys, values).",
-    step(result=lambda output, cache: (output, *cache)),
+    "return output, stored => return output, *stored",
     "values-first-in-cache: The cache has the values first: return output, (keys, values).",
-    step(cache=lambda new: (new.values, new.keys)),
+    f"{STORED} values, keys",
     "cache-first: The cache comes first: return output, (keys, values).",
-    step(result=lambda output, cache: (cache, output)),
+    "return output, stored => return stored, output",
     "newest-first: The new step stands first in the cache: steps are kept in order, newest last.",
-    step(
-        cache=lambda new: (
-            grown(*new.cache, (new.key, new.value)) if new.cache else (new.key, new.value)
-        )
-    ),
+    "[cache[0], key] => [key, cache[0]] && [cache[1], value] => [value, cache[1]]",
     "first-step-twice: In the first step the new token stands in the cache twice: without a cache "
     "the keys and values are key and value alone.",
-    lambda query, key, value, cache=None: step()(query, key, value, cache or (key, value)),
+    "keys, values = key, value => keys, values = cache = cache or (key, value)",
     "output-stored: The output is cached in place of the value: cache the values as they came.",
-    step(cache=lambda new: grown(new.key, right_output(new), new.cache)),
+    f"{STORED} keys, np.concatenate([values[..., :-1, :], output], axis=-2)",
     "weights-returned: The weights come back in place of the output: the output is the weights "
     "times the values.",
-    step(output=lambda new: attention(new.query, new.keys, new.values)[1]),
+    "weights @ seen[1] => weights",
     "pair-returned: The output of attention is a pair, output and weights: return the output "
     "alone, beside the cache.",
-    step(output=from_all(attention)),
+    "weights @ seen[1] => weights @ seen[1], weights",
     "never-scaled: The scores are not scaled: divide them by √d.",
-    step(output=from_all(attend, lambda new: 1.0)),
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
     "root-of-another-size: You scale by the root of another size than d, query.shape[-1].",
-    step(output=from_all(attend, lambda new: 1 / math.sqrt(new.values.shape[-1]))),
-    step(output=from_all(attend, lambda new: 1 / math.sqrt(new.keys.shape[-2]))),
+    "query.shape[-1] => {values.shape[-1]|keys.shape[-2]}",
     "divided-by-d: The scores are divided by d: it is the root, √d.",
-    step(output=from_all(attend, lambda new: 1 / new.query.shape[-1])),
+    "math.sqrt(query.shape[-1]) => query.shape[-1]",
     "softmax-over-query: Softmax runs over the one query, so that every weight is 1: it must run "
     "over the keys, the last axis.",
-    step(output=from_all(output_with(weigh=lambda scores: stable_softmax(scores, -2)))),
+    "softmax(scores) => softmax(scores, -2)",
     "plain-mean: The values are averaged alike: weigh them by softmax of the query's scores.",
-    step(output=lambda new: new.values.mean(axis=-2, keepdims=True)),
+    "softmax(scores) => np.full_like(scores, 1 / scores.shape[-1])",
     "exp-overflows: The exponentials overflow for large scores: use the stable softmax of lesson "
     "02, or attention.",
-    step(output=from_all(output_with(weigh=plain_softmax))),
+    "softmax(scores) => np.exp(scores) / np.sum(np.exp(scores), axis=-1, keepdims=True)",
     f"loop-differs: {LOOP_DIFFERS}",
     OwnCache(),
     measured=("loop-differs",),
