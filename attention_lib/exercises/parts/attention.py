@@ -1,4 +1,4 @@
-"""Attention computed from parts, of which a known mistake replaces one."""
+"""What the exercises on attention share: parts to exchange, patches of plain answers, magnitudes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.exercise import Table, composable
+from attention_lib.checks.exercise import composable
 from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.softmax import filled
 from attention_lib.lessons.attention import attention
-from attention_lib.lessons.stability import masked_softmax, stable_softmax
+from attention_lib.lessons.stability import masked_softmax
 
 Scale = Callable[[NDArray, NDArray, NDArray], float]
 Masked = Callable[[NDArray, NDArray | None], NDArray]
@@ -81,45 +81,11 @@ def attention_with(
     return answer
 
 
-def output_with(**parts: Callable[..., Any]) -> Answer:
-    """Make attention from parts that returns its output alone."""
-    return attention_with(**parts, result=lambda output, weights, scores: output)
-
-
-attend = output_with()
-
-
-@by_name(attention)
-def attend_by_library(query, key, value, mask, scale):
-    """Attend as `attend` does; where shapes do not fit, the error is in the library's words."""
-    return attention(query, key, value, mask, scale)[0]
-
-
 # Masks
 
 
 def is_boolean(mask: NDArray | None) -> bool:
     return mask is not None and mask.dtype == bool
-
-
-def inverted(mask: NDArray) -> NDArray:
-    """Invert a boolean mask."""
-    return ~mask if is_boolean(mask) else mask
-
-
-def as_numbers(mask: NDArray) -> NDArray:
-    """Turn a boolean mask into ones and zeros."""
-    return mask.astype(float)
-
-
-def as_booleans(mask: NDArray) -> NDArray:
-    """Turn a float mask into booleans: True where it is not 0."""
-    return mask.astype(bool)
-
-
-def masked_by(change: Callable[[NDArray], NDArray]) -> Masked:
-    """Mask the scores by a mask that is changed first."""
-    return lambda scores, mask: scores if mask is None else masked_scores(scores, change(mask))
 
 
 def only_floats(scores: NDArray, mask: NDArray | None) -> NDArray:
@@ -132,11 +98,6 @@ def zeroed(numbers: NDArray, mask: NDArray | None) -> NDArray:
     return np.where(mask, numbers, 0.0) if is_boolean(mask) else numbers
 
 
-def zero_scores(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Put 0, a score like any other, where a boolean mask is False."""
-    return zeroed(scores, mask) if is_boolean(mask) else masked_scores(scores, mask)
-
-
 def filled_by(fill: float) -> Masked:
     """Put a large negative number in place of -inf where a boolean mask is False."""
     return lambda scores, mask: (
@@ -144,43 +105,37 @@ def filled_by(fill: float) -> Masked:
     )
 
 
-def mask_mistakes(
-    answer_with: Callable[..., Answer], remedy: str = "it belongs to the scores, before softmax."
-) -> Table:
-    """List the mistakes with a mask that an answer makes through parts of attention."""
-    return (
-        f"mask-ignored: The mask is ignored: {remedy}",
-        answer_with(masked=lambda scores, mask: scores),
-        "mask-inverted: The mask is inverted: True means that attention is allowed.",
-        answer_with(masked=masked_by(inverted), weigh=stable_softmax),
-        answer_with(masked=masked_by(inverted)),
-        "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
-        "False the score becomes -inf.",
-        answer_with(masked=masked_by(as_numbers)),
-        "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
-        answer_with(masked=zero_scores),
-        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
-        "scaled scores.",
-        answer_with(masked=masked_by(as_booleans)),
-        "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "
-        "1. Mask the scores.",
-        answer_with(masked=only_floats, after_softmax=zeroed),
-        "large-number-for-inf: A large negative number is not -inf: where no score of a row lies above "
-        "it, forbidden keys take weight. Use -inf, and give zeros to a row of nothing else.",
-        *(
-            answer_with(masked=filled_by(fill))
-            for fill in (-1e4, -1e5, -1e6, -1e8, -1e9, -1e10, -1e12)
-        ),
-    )
+@composable
+def cross_attention_with(
+    take: Callable[..., tuple[NDArray, ...]] = lambda x, context: (x, context, context),
+    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
+    scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
+    **parts: Callable[..., Any],
+) -> Answer:
+    """Make cross-attention of an attention made from parts.
+
+    `take` says which sequences make queries, keys and values, and `scale` takes the place of None.
+    """
+    attend = attention_with(**parts)
+    return lambda x, context, w_q, w_k, w_v, mask=None: attend(
+        *map(project, take(x, context), (w_q, w_k, w_v)), mask, scale(x, w_v)
+    )[0]
 
 
-# Mistakes that patch lines which the plain answers of several exercises share:
+def within_one_sequence(cross_attention: Answer) -> Answer:
+    """Make self-attention of a cross-attention."""
+    return lambda x, w_q, w_k, w_v, mask=None: cross_attention(x, x, w_q, w_k, w_v, mask)
+
+
+# Mistakes as patches of lines that the plain answers of several exercises share:
 #
 #     scores = query @ key.mT * scale
 #     if mask is not None:
 #         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
 #     weights = masked_softmax(scores, scores > -np.inf)
 #     output = weights @ value
+#
+# Those beside projections also patch query = x @ w_q and scale = 1 / math.sqrt(query.shape[-1]).
 
 NOT_MASKED = "np.where(mask, scores, -np.inf) => scores"
 WEIGHTS = "masked_softmax(scores, scores > -np.inf)"
@@ -215,31 +170,6 @@ def masking_mistakes(remedy: str = "it belongs to the scores, before softmax.") 
         "it, forbidden keys take weight. Use -inf, and give zeros to a row of nothing else.",
         "(mask, scores, -np.inf) => (mask, scores, {-1e4|-1e5|-1e6|-1e8|-1e9|-1e10|-1e12})",
     )
-
-
-# Projections
-
-
-@composable
-def cross_attention_with(
-    take: Callable[..., tuple[NDArray, ...]] = lambda x, context: (x, context, context),
-    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-    scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
-    **parts: Callable[..., Any],
-) -> Answer:
-    """Make cross-attention of an attention made from parts.
-
-    `take` says which sequences make queries, keys and values, and `scale` takes the place of None.
-    """
-    attend = attention_with(**parts)
-    return lambda x, context, w_q, w_k, w_v, mask=None: attend(
-        *map(project, take(x, context), (w_q, w_k, w_v)), mask, scale(x, w_v)
-    )[0]
-
-
-def within_one_sequence(cross_attention: Answer) -> Answer:
-    """Make self-attention of a cross-attention."""
-    return lambda x, w_q, w_k, w_v, mask=None: cross_attention(x, x, w_q, w_k, w_v, mask)
 
 
 MISTAKES_BESIDE_PROJECTIONS = (

@@ -12,33 +12,15 @@ from attention_lib.checks.calls.case import Answer
 EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
 
 
-def divided_by_sum(numbers: NDArray, axis: int | None = -1, epsilon: float = 0.0) -> NDArray:
-    """Divide by the sum along `axis`, to which `epsilon` is added."""
-    return numbers / (numbers.sum(axis=axis, keepdims=True) + epsilon)
-
-
 def plain_softmax(scores: NDArray, axis: int | None = -1) -> NDArray:
     """Compute softmax without subtracting a maximum: large scores overflow."""
-    return divided_by_sum(np.exp(scores), axis)
-
-
-def plain_softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
-    """Compute softmax without subtracting a maximum; zeros where the sum is 0."""
     exponentials = np.exp(scores)
-    total = exponentials.sum(axis=axis, keepdims=True)
-    return np.divide(exponentials, total, out=np.zeros_like(exponentials), where=total != 0)
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def softmax_with_one_maximum(scores: NDArray, axis: int | None = -1) -> NDArray:
     """Subtract the maximum of the whole array: a row far below it underflows to 0/0."""
     return plain_softmax(scores - scores.max(), axis)
-
-
-def softmax_with_epsilon(scores: NDArray, epsilon: float, axis: int = -1) -> NDArray:
-    """Subtract each row's maximum and add `epsilon` to its sum; zeros for a row of -inf."""
-    maximum = scores.max(axis=axis, keepdims=True)
-    exponentials = np.exp(scores - np.where(np.isfinite(maximum), maximum, 0.0))
-    return divided_by_sum(exponentials, axis, epsilon)
 
 
 def filled(scores: NDArray, mask: NDArray, fill: float) -> NDArray:
