@@ -9,9 +9,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from attention_lib.checks import hypotheses
-from attention_lib.checks.source import search
-
 PEERS = {
     "test_onnx.py": "ONNX",
     "test_onnx_heads.py": "ONNX",
@@ -32,17 +29,6 @@ hypothesis.settings.load_profile("course")
 def _exact_digits():
     """Let mpmath carry digits enough for values far below the smallest float64."""
     with mpmath.workdps(60):
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _patience():
-    """Let nothing that a check says depend on how busy the machine is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hypotheses, "SECONDS", 10.0)
-        patch.setattr(search, "WALL_SECONDS", 60.0)
-        patch.setattr(search, "TRIAL_SECONDS", 2.0)
-        patch.setattr(search, "LEAST_TRIAL_SECONDS", 0.2)
         yield
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
@@ -15,8 +17,6 @@ from attention_lib.checks.cases import widened_arguments
 from attention_lib.checks.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.patch import Patch
-
-SECONDS = 1.0  # for one call with changed arguments or with two mistakes, as some never end
 
 
 @dataclass(eq=False)
@@ -41,11 +41,9 @@ class Hypothesis:
         if self.mistake:  # each known mistake ends, so there is no time limit
             return called_once(self.exercise, self.variant, case)
         if case not in self._observed:
-            try:
-                with time_limit(SECONDS):
-                    self._observed[case] = self._predicted(case)
-            except OutOfTime:  # not kept, since it may be due to a busy machine
-                return Observation(out_of_time=True)
+            self._observed[case] = Observation(out_of_time=True)  # if two faults never end
+            with contextlib.suppress(OutOfTime), time_limit(timeouts.CALL_SECONDS):
+                self._observed[case] = self._predicted(case)
         return self._observed[case]
 
     def _predicted(self, case: Case) -> Observation:

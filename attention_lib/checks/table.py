@@ -7,7 +7,6 @@ accuses none.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.chance import is_telling, leaves
 from attention_lib.checks.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import (
     Hypothesis,
-    called_once,
     changed_calls,
     is_composable,
     joined,
@@ -30,7 +27,7 @@ from attention_lib.checks.hypotheses import (
 )
 
 ENOUGH_WITH_NAN = 4  # calls, if all wrong numbers are NaN
-PAIRS_SECONDS = 1.0  # for all pairs of mistakes, on one call
+MOST_PAIRS = 4000  # of mistakes, tried on one call
 
 Parts = frozenset[int]  # results of a call, counted from 0
 
@@ -195,20 +192,21 @@ class Table:
         alone = {one for one in shown if self.explains(one, first)}
         if not all(np.isfinite(value).all() for value in leaves(first.seen.value)):
             alone = set()  # many faults give NaN
-        pairs = [
+        pairs = (
             both
             for one, other in itertools.combinations(made, 2)
             if 1 <= len({one, other} & (alone or shown)) <= (1 if alone else 2)
             and one.mistake is not other.mistake
             and (both := together(one, other))
+        )
+        trial = first.trial
+        return [
+            both
+            for both in itertools.islice(pairs, MOST_PAIRS)
+            if alike(
+                first.seen.value, both.predict(trial.case).value, trial.allowed, trial.precision
+            )
         ]
-        found = list[Hypothesis]()
-        with contextlib.suppress(OutOfTime), time_limit(PAIRS_SECONDS):
-            for both in pairs:
-                other = called_once(self.exercise, both.variant, first.trial.case)
-                if alike(first.seen.value, other.value, first.trial.allowed, first.trial.precision):
-                    found.append(both)
-        return found
 
     # When numbers are enough
 

@@ -28,13 +28,7 @@ def _scaled_late_with_a_mask_turned_round(query, key, value, mask=None, scale=No
     return weights @ value, weights
 
 
-@pytest.fixture
-def unhurried(monkeypatch):
-    """Give the search as much time as it has on a machine that nobody else uses."""
-    monkeypatch.setattr("attention_lib.checks.source.search.BUDGET_SECONDS", 5.0)
-
-
-def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks(unhurried):
+def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks():
     def answer(scores, axis=-1):
         exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.log(exponentials / exponentials.sum(axis=-1, keepdims=True) + 1e-12)
@@ -326,7 +320,7 @@ def test_rows_in_one_axis_are_no_axis_that_is_kept():
     assert "The axes have become one" in sentence
 
 
-def test_two_faults_are_named_beside_a_choice_that_is_right(unhurried):
+def test_two_faults_are_named_beside_a_choice_that_is_right():
     """Of an even count of times, either middle one passes for the median."""
 
     torch = pytest.importorskip("torch")

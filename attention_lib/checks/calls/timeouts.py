@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 CALL_SECONDS = 5.0  # for one call; right answers need milliseconds
 WORKED = 0.9  # a call that has used this share of the limit as CPU time is stopped
+SOON = 0.001  # until it is raised again
 REPEATED_AFTER = 0.5  # seconds until the signal repeats
 
 
@@ -29,7 +32,8 @@ class OutOfTime(BaseException):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise `OutOfTime` in the body after `seconds` of CPU time; infinity sets no limit.
 
-    It is also raised after four times `seconds` of real time. A timer signal interrupts the body;
+    It is also raised after four times `seconds` of real time, and once more where a callback of a weak
+    reference or a destructor has lost it, since Python ignores errors there. A timer signal interrupts the body;
     on Windows, which has none, a second thread does so after `seconds` of real time. Outside the
     main thread, and in a browser, there is no limit.
     """
@@ -51,7 +55,17 @@ def time_limit(seconds: float) -> Iterator[None]:
             left = seconds - (time.process_time() - worked)
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.01), REPEATED_AFTER)
 
+        lost, report = list[OutOfTime](), sys.unraisablehook
+
+        def raise_again(ignored: Any) -> None:
+            if not isinstance(ignored.exc_value, OutOfTime):
+                report(ignored)
+                return
+            lost.append(ignored.exc_value)
+            signal.setitimer(signal.ITIMER_REAL, SOON, REPEATED_AFTER)
+
         previous = signal.signal(signal.SIGALRM, expire_if_it_worked)
+        sys.unraisablehook = raise_again
         # It repeats in case an answer catches everything and goes on.
         signal.setitimer(signal.ITIMER_REAL, seconds, REPEATED_AFTER)
         try:
@@ -59,6 +73,9 @@ def time_limit(seconds: float) -> Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)
+            sys.unraisablehook = report
+        if lost:  # and the body ended before it was raised again
+            raise OutOfTime(lost[0].waited)
     else:
         import _thread
 

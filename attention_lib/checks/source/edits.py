@@ -93,7 +93,7 @@ class Edit:
 
 
 def is_idle(node: ast.AST) -> bool:
-    """Tell whether code has no effect: ``x + 0``, ``x = x``, ``x.astype(x.dtype)``."""
+    """Tell whether code has no effect, or no sense: ``x + 0``, ``x = x``, ``x.append(x)``."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=0)):
             return True
@@ -105,6 +105,10 @@ def is_idle(node: ast.AST) -> bool:
             func=ast.Attribute(value=owner, attr="astype"), args=[ast.Attribute() as dtype]
         ):
             return ast.unparse(dtype) == f"{ast.unparse(owner)}.dtype"
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Name(id=one)]
+        ):
+            return owner == one
         case ast.Call(args=[*_, one, other]) if expressions.name_of_call(node) == "swapaxes":
             return ast.dump(one) == ast.dump(other)
     return False

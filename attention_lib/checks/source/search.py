@@ -10,22 +10,22 @@ import contextlib
 import copy
 import dataclasses
 import functools
-import gc
 import itertools
+import sys
 import threading
-import time
+import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.failing_line import is_kernel
-from attention_lib.checks.calls.measuring import peak_bytes, thread_time
+from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.source.cell import Source, source_of
+from attention_lib.checks.source.cell import EDITED, Source, source_of
 from attention_lib.checks.source.edits import (
     Edit,
     Edits,
@@ -37,12 +37,12 @@ from attention_lib.checks.source.edits import (
 )
 
 MOST_TRIALS = 450  # of edits of one answer
-BUDGET_SECONDS = 0.25  # of CPU time, for all trials
-WALL_SECONDS = 2.0  # of real time, for all trials
-TRIAL_SECONDS = 0.2  # for the calls of one edited answer
-LEAST_TRIAL_SECONDS = 0.02  # the same for a quick answer
+MOST_CALLS = 1500  # in all of them
+MOST_LINES = 60_000  # of an answer with loops, in all of them
+ENDLESS_SECONDS = 1.0  # of CPU time, for a call that runs no lines; others take milliseconds
+FEWEST_LINES = 100  # that a call of an edited answer may run, however few the original runs
 MOST_BYTES = 1 << 17  # of an answer whose arrays may get one more axis, which may square them
-MUCH_SLOWER = 5  # an edited answer may take this many times as long
+MUCH_LONGER = 5  # a call of an edited answer may run this many times as many lines
 MOST_RANK = 4  # of an edit that does not mend everything
 MOST_PROMISING = 4  # edits that are combined with every other one
 MOST_WHOLES = 4  # mends of all results, of which the first without other problems is named
@@ -80,8 +80,15 @@ class _BudgetSpent(Exception):
     """Raised when the budget for trials is spent."""
 
 
+class _TooLong(BaseException):
+    """Raised in a call of an edited answer that runs too many lines."""
+
+
 class Search:
-    """A search among small edits, within a budget of time."""
+    """A search among small edits, within a budget of trials, calls and lines.
+
+    A clock decides nothing: time ends only a call that runs none of the answer's lines any more.
+    """
 
     def __init__(
         self, exercise: Exercise, source: Source, comparisons: Sequence[Comparison], tried: Tried
@@ -92,9 +99,9 @@ class Search:
         # The first failing call rules out most edits.
         self._calls = [*failing[:1], *passing, *failing[1:]]
         self._kept = 1 + len(passing)  # the first ones, which must all be right after an edit
-        self._until = thread_time() + BUDGET_SECONDS
-        self._trials = 0
-        self._until_by_the_clock = time.monotonic() + WALL_SECONDS
+        self._trials = self._called = self._lines = 0
+        self._has_loops = any(isinstance(n, LOOPS) for f in source.functions for n in ast.walk(f))
+        self._original: dict[Comparison, int] = {}  # the lines that each call of it runs
         self._helpful: list[tuple[int, Edits]] = []  # with the number of calls that are right then
 
     def wholes(self) -> Iterator[Mend]:
@@ -108,9 +115,11 @@ class Search:
         every = edits_of(self._source.functions, self._exercise.accelerated)
         if self._is_large:
             every = [edits for edits in every if not any(map(_adds_an_axis, edits))]
+        wholes = set[Edits]()
         for edits in every:
             right = self._calls_right(edits)
             if right == len(self._calls):
+                wholes.add(edits)
                 yield edits
             elif right:
                 self._helpful.append((right, edits))
@@ -119,8 +128,20 @@ class Search:
         pairs = itertools.chain(itertools.product(promising, every), _likeliest_pairs(every))
         for first, second in pairs:
             both = first + second
-            if len(both) <= MOST_EDITS and self._calls_right(both) == len(self._calls):
+            if len(both) > MOST_EDITS or {first, second} & wholes:
+                continue
+            if self._calls_right(both) == len(self._calls) and self._adds_up(first, second):
                 yield both
+
+    def _adds_up(self, first: Edits, second: Edits) -> bool:
+        """Tell whether each of two edits changes the code that the other one leaves."""
+        return self._text_after(first + second) not in map(self._text_after, (first, second))
+
+    def _text_after(self, edits: Edits) -> str:
+        with contextlib.ExitStack() as stack:
+            for edit in edits:
+                stack.enter_context(edit.applied())
+            return "".join(map(ast.unparse, self._source.functions))
 
     def in_part(self) -> Mend | None:
         """Return the mend that makes most results right, among them that of the first failing call."""
@@ -157,25 +178,23 @@ class Search:
         Counting ends if the first failing call, or one that passed before, fails.
         """
         self._trials += 1
-        if self._trials > MOST_TRIALS:
+        if self._trials > MOST_TRIALS or self._called > MOST_CALLS or self._lines > MOST_LINES:
             raise _BudgetSpent
-        if thread_time() > self._until or time.monotonic() > self._until_by_the_clock:
-            raise _BudgetSpent
-        with _garbage_left_alone():
-            limit = time_limit(self._seconds_of_a_trial)
-            with contextlib.suppress(OutOfTime), limit:
-                return self._counted(edits)
-        return 0
+        try:
+            return self._counted(edits)
+        except OutOfTime:  # an answer that does not end, where lines are not counted
+            raise _BudgetSpent from None
 
     def _counted(self, edits: Edits) -> int:
-        """Count as `_calls_right` does, without a limit."""
+        """Count as `_calls_right` does, within the budget."""
         answer, count = None, 0
         for number, one in enumerate(self._calls):
             if (edits, one) not in self._tried:
                 answer = answer or self._edited(edits)
                 if answer is None:
                     return 0
-                seen = _called(self._exercise.on_cases(answer), one.trial.case)
+                self._tried[edits, one] = False  # should it never end
+                seen = self._call(answer, one, MUCH_LONGER * self._lines_of(one) + FEWEST_LINES)
                 self._tried[edits, one] = _is_right(dataclasses.replace(one, seen=seen))
             if self._tried[edits, one]:
                 count += 1
@@ -183,38 +202,64 @@ class Search:
                 break
         return count
 
+    def _lines_of(self, one: Comparison) -> int:
+        """Count the lines of the original that a call runs; 0 if it has no loops."""
+        if self._has_loops and one not in self._original:
+            before = self._lines
+            self._call(self._edited(()), one, MOST_LINES)
+            self._original[one] = self._lines - before
+        return self._original.get(one, 0)
+
+    def _call(self, answer: Any, one: Comparison, most: int) -> Observation:
+        """Call an edited answer like `observe`, for its value or error alone."""
+        self._called += 1
+        args, kwargs = copy.deepcopy((one.trial.case.args, one.trial.case.kwargs))
+        try:
+            with time_limit(ENDLESS_SECONDS), self._counting(most):
+                return Observation(value=self._exercise.on_cases(answer)(*args, **kwargs))
+        except (KeyboardInterrupt, OutOfTime):
+            raise
+        except BaseException as error:  # SystemExit among them
+            return Observation(error=error)
+
+    @contextlib.contextmanager
+    def _counting(self, most: int) -> Iterator[None]:
+        """Count the lines of the answer that the body runs, and stop it after `most`."""
+        if not self._has_loops:
+            yield
+            return
+        last = self._lines + most
+
+        def trace(frame: types.FrameType, event: str, _: object) -> Any:
+            if frame.f_code.co_filename != EDITED:
+                return None
+            if event == "line":
+                self._lines += 1
+                if self._lines > last:
+                    raise _TooLong
+            return trace
+
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            yield
+        finally:
+            sys.settrace(previous)
+
     @functools.cached_property
     def _is_large(self) -> bool:
         """Whether the first call of the original holds large arrays."""
         answer, case = self._edited(()), self._calls[0].trial.case
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
-        with contextlib.suppress(Exception, SystemExit, OutOfTime), time_limit(TRIAL_SECONDS):
+        with (
+            contextlib.suppress(Exception, SystemExit, OutOfTime),
+            time_limit(ENDLESS_SECONDS),
+        ):
             return peak_bytes(self._exercise.on_cases(answer), *args, **kwargs) > MOST_BYTES
         return False
 
-    @functools.cached_property
-    def _seconds_of_a_trial(self) -> float:
-        """The time limit of an edited answer's calls, from the time that the original needs for them."""
-        answer = self._edited(())
-        begin = thread_time()
-        if answer is not None:
-            with contextlib.suppress(OutOfTime), time_limit(TRIAL_SECONDS):
-                for one in self._calls:
-                    _called(self._exercise.on_cases(answer), one.trial.case)
-        seconds = max(LEAST_TRIAL_SECONDS, MUCH_SLOWER * (thread_time() - begin))
-        return min(seconds, BUDGET_SECONDS)
 
-
-@contextlib.contextmanager
-def _garbage_left_alone() -> Iterator[None]:
-    """Collect no garbage in the body: that can take longer than a trial may."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+LOOPS = (ast.For, ast.While, ast.comprehension)
 
 
 def _adds_an_axis(edit: Edit) -> bool:
@@ -228,17 +273,6 @@ def _is_right(one: Comparison) -> bool:
         return not one.failed
     except Exception:  # a result that cannot be compared
         return False
-
-
-def _called(function: Answer, case: Case) -> Observation:
-    """Call a function like `observe`, for its value or error alone."""
-    args, kwargs = copy.deepcopy((case.args, case.kwargs))
-    try:
-        return Observation(value=function(*args, **kwargs))
-    except (KeyboardInterrupt, OutOfTime):
-        raise
-    except BaseException as error:  # SystemExit among them
-        return Observation(error=error)
 
 
 def _likeliest_pairs(every: Sequence[Edits]) -> Iterator[tuple[Edits, Edits]]:

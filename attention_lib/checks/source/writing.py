@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.failing_line import FailingLine, failing_line
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.source.edits import MOST_CHARACTERS
 from attention_lib.checks.source.faults import SIGNS
-
-SECONDS = 1.0  # for one call
 
 
 def written_line(function: Answer, case: Case, key: str) -> tuple[str, int] | None:
@@ -28,7 +27,7 @@ def written_line(function: Answer, case: Case, key: str) -> tuple[str, int] | No
     for array in _arrays(args[int(key)] if key.isdigit() else kwargs[key]):
         array.flags.writeable = False
     try:
-        with silenced(), time_limit(SECONDS):
+        with silenced(), time_limit(timeouts.CALL_SECONDS):
             function(*args, **kwargs)
     except ValueError as error:
         line = failing_line(error) if "read-only" in str(error) else None

@@ -1,6 +1,9 @@
 """The time limit of a call counts the time of the processor."""
 
 import time
+import weakref
+
+import pytest
 
 from attention_lib.checks.calls import timeouts
 
@@ -22,3 +25,35 @@ def test_a_short_limit_ends_a_loop_on_a_busy_processor_soon(monkeypatch):
     except timeouts.OutOfTime:
         pass
     assert time.monotonic() < begin + 0.45
+
+
+class _Referent:
+    pass
+
+
+def _busy(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+@pytest.mark.parametrize("after", [0.0, 0.1])
+def test_an_error_of_the_limit_is_not_lost_in_the_callback_of_a_weak_reference(after):
+    def call():
+        one = _Referent()
+        _watch = weakref.ref(one, lambda _: _busy(0.2))
+        del one  # the limit is reached in the callback, where Python ignores errors
+        _busy(after)
+
+    with pytest.raises(timeouts.OutOfTime), timeouts.time_limit(0.05):
+        call()
+
+
+def test_other_errors_that_python_ignores_are_reported_as_ever(monkeypatch):
+    seen = []
+    monkeypatch.setattr("sys.unraisablehook", seen.append)
+    with timeouts.time_limit(5):
+        one = _Referent()
+        _watch = weakref.ref(one, lambda _: 1 / 0)
+        del one
+    assert [type(each.exc_value) for each in seen] == [ZeroDivisionError]
