@@ -38,7 +38,7 @@ def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks():
     assert "use the axis you are given" in sentence
     sentence = sentence_of(_scaled_late_with_a_mask_turned_round, "attention")
     assert "The weights are scaled after softmax" in sentence
-    assert "with ~mask in place of mask" in sentence
+    assert "The boolean mask is inverted" in sentence
 
 
 def _small_constant_after_a_shift_in_place(scores, axis=-1):
