@@ -28,7 +28,12 @@ YELLOW = "#F0E442"
 INK = "#222222"
 GRAY = "#767676"
 GRID = "#DDDDDD"
-PAPER = "#FCFCFA"  # the same in dark themes, so that text and colors keep their contrast
+PAPER = "#FCFCFA"
+
+# In JupyterLab's dark themes a figure is shown with light and dark exchanged and its hues kept. This variable of
+# theirs is 0 in light themes and 32 in dark ones; elsewhere it is missing. The site has a rule of its own.
+IS_DARK = "min(1, var(--jp-shadow-base-lightness, 0))"
+DARK_IN_DARK = f"filter: invert(calc(0.9 * {IS_DARK})) hue-rotate(calc(180deg * {IS_DARK}))"
 
 CYCLE = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE)
 PALETTE = (*CYCLE, YELLOW, INK, GRAY, GRID, PAPER)
@@ -99,7 +104,8 @@ class LessonFigure(Figure):
         width, height = (round(inches * PIXELS_PER_INCH) for inches in self.get_size_inches())
         return (
             f'<img src="data:image/png;base64,{data}" alt="{html.escape(self.alt)}" '
-            f'width="{width}" height="{height}" style="max-width: 100%; height: auto">'
+            f'width="{width}" height="{height}" '
+            f'style="max-width: 100%; height: auto; {DARK_IN_DARK}">'
         )
 
     def __repr__(self) -> str:
