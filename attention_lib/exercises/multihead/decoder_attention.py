@@ -27,7 +27,12 @@ from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.attention import attention_magnitude
 from attention_lib.exercises.parts.cases import in_float32
-from attention_lib.exercises.parts.heads import EXP_OVERFLOWS, HEADS_IN_TURNS, SPLIT_WITHOUT_SWAP
+from attention_lib.exercises.parts.heads import (
+    EXP_OVERFLOWS,
+    HEADS_IN_TURNS,
+    OWN_CACHE,
+    SPLIT_WITHOUT_SWAP,
+)
 from attention_lib.exercises.parts.magnitudes import rotation_magnitude
 from attention_lib.lessons.multihead import (
     decoder_attention,
@@ -199,22 +204,6 @@ def plain(x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, b
     return result, stored
 
 
-class CacheOfItsOwn:
-    """Go on with the last cache it returned where that has the length of the one passed in."""
-
-    def __init__(self) -> None:
-        self.own: Any = None
-
-    def __call__(
-        self, x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
-    ):
-        if cache is not None and self.own and self.own[0].shape == cache[0].shape:
-            cache = self.own
-        heads = num_heads, num_groups
-        output, self.own = plain(x, w_q, w_k, w_v, w_o, *heads, positions, cache, base)
-        return output, self.own
-
-
 SEEN, STORED = "seen = keys, values => seen =", "stored = keys, values => stored ="
 UNTURNED = "np.concatenate([old_keys, key], axis=-2)"
 TURNED_AGAIN = f"turn({UNTURNED}, np.arange(earlier + length))"
@@ -342,7 +331,7 @@ MISTAKES = known_mistakes(
     "return result, stored => return stored, result",
     *EXP_OVERFLOWS,
     f"pieces-differ: {PIECES_DIFFER}",
-    CacheOfItsOwn(),
+    f"length = x => {OWN_CACHE}length = x && stored = => stored = plain.own =",
     measured=("pieces-differ",),
 )
 

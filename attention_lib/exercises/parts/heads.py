@@ -28,3 +28,8 @@ EXP_OVERFLOWS = (
     "lesson 02, or attention.",
     OVERFLOW,
 )
+# First lines of an answer that goes on with its own last cache, where that is as long as the given one.
+OWN_CACHE = (
+    "own = vars(plain).get('own')\n"
+    "    cache = own if cache and own and own[0].shape == cache[0].shape else cache\n    "
+)
