@@ -1,4 +1,4 @@
-"""Measure a call: its peak memory, its CPU time and lines of Python, the overflows it hides.
+"""Measure a call: its peak memory, its lines of Python and its work, the overflows it hides.
 
 Each measurement takes a function and its arguments, and runs in the process of the function.
 """
@@ -9,7 +9,7 @@ import sys
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -18,9 +18,6 @@ import numpy as np
 from attention_lib.checks.calls.remote import FUNCTIONS, remote_measurement
 
 MIB = 1 << 20
-FEWEST_DOUBLINGS, MOST_DOUBLINGS = 4, 6  # between the two sizes compared
-ENOUGH_TO_MEASURE = 0.05  # seconds of CPU time; a shorter call is never slow
-LONG_ENOUGH_TO_TRUST = 0.25  # seconds of CPU time; a longer call is measured again only once
 
 
 @remote_measurement
@@ -109,10 +106,69 @@ def with_result(function: Callable[..., Any], what: str, /, *args: Any, **kwargs
 
     def keep_result(*args: Any, **kwargs: Any) -> Any:
         nonlocal result
-        result = function(*args, **kwargs)
+        result = _uncounted(function(*args, **kwargs))
         return result
 
     return FUNCTIONS[what](keep_result, *args, **kwargs), result
+
+
+class _Counted(np.ndarray):
+    """An array that counts the numbers which NumPy's functions read or write."""
+
+    count = 0  # of the class, for one measurement
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Any:
+        plain = [_uncounted(one) for one in inputs]
+        if out:
+            options["out"] = tuple(map(_uncounted, out))
+        result = getattr(ufunc, method)(*plain, **options)
+        inner = np.shape(plain[0])[-1] if ufunc is np.matmul else 1
+        _Counted.count += max(np.size(result) * inner, *map(np.size, plain))
+        return out[0] if len(out) == 1 else _counted(result)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = super().__array_function__(function, types, args, kwargs)
+        sizes = (one.size for one in (*args, result) if isinstance(one, np.ndarray))
+        _Counted.count += max(sizes, default=0)
+        return _counted(result)
+
+
+def _counted(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_counted, value))
+    return value.view(_Counted) if isinstance(value, np.ndarray) else value
+
+
+def _uncounted(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, _Counted) else value
+
+
+@remote_measurement
+def work_done(function: Callable[..., Any], /, *args: Any) -> int:
+    """Count the lines of Python that one call runs, and the numbers that it has NumPy compute."""
+    numpy: Any = np  # else mypy objects to replacing a module's attributes
+    makers = {name: getattr(np, name) for name in ("array", "asarray", "ascontiguousarray")}
+
+    def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a function that makes plain arrays count what is computed with its result."""
+
+        def made(value: Any, *others: Any, **options: Any) -> Any:
+            result = make(value, *others, **options)
+            return _counted(result) if isinstance(value, _Counted) else result
+
+        return made
+
+    _Counted.count = 0
+    try:
+        for name, make in makers.items():
+            setattr(numpy, name, kept(make))
+        lines = lines_run(function, *map(_counted, args))
+    finally:
+        for name, make in makers.items():
+            setattr(numpy, name, make)
+    return lines + _Counted.count
 
 
 def thread_time() -> float:
@@ -120,54 +176,12 @@ def thread_time() -> float:
     return time.thread_time() if hasattr(time, "thread_time") else time.process_time()
 
 
-@remote_measurement
-def cpu_seconds(function: Callable[..., Any], /, *args: Any, calls: int = 1) -> float:
-    """Return the CPU time of a number of calls.
-
-    In a process with a limit on CPU time, Linux advances the clock of the process in steps of some
-    milliseconds. That of the thread is exact, but leaves out other threads.
-    """
-    process, thread = time.process_time(), thread_time()
-    for _ in range(calls):
-        function(*args)
-    return max(time.process_time() - process, thread_time() - thread)
-
-
-def grows_faster_than_its_input(
+def growth_of_work(
     function: Callable[..., Any],
     arguments: Callable[[int], tuple[Any, ...]],
-    sizes: Sequence[int],
-    tolerance: float = 1.5,
-) -> tuple[int, int, float] | None:
-    """Find a size at which CPU time has grown far more than linearly.
-
-    `arguments(size)` returns the arguments of a call. Each of `sizes` is twice the one before. Two
-    sizes are compared that are four to six doublings apart, as the overhead of each step hides
-    quadratic work at first. Over six doublings linear work grows by a factor of 64, quadratic work
-    by up to 4096. A call that looks slow is measured again, beside so many calls of the smaller size
-    that linear work would take as long. So neither a coarse clock nor a busy machine matters.
-
-    Returns
-    -------
-    tuple of int, int and float, or None
-        The smaller size, the larger size, and the ratio of their CPU times.
-    """
-    seconds: list[float] = []
-    for number, size in enumerate(sizes):
-        seconds.append(cpu_seconds(function, *arguments(size)))
-        if number < FEWEST_DOUBLINGS or seconds[-1] < ENOUGH_TO_MEASURE:
-            continue
-        before = max(0, number - MOST_DOUBLINGS)
-        in_proportion = 2 ** (number - before)
-        small = seconds[before]
-        # A busy machine slows down short calls.
-        for _ in range(3 if seconds[-1] < LONG_ENOUGH_TO_TRUST else 1):
-            if seconds[-1] <= in_proportion * tolerance * small:
-                break
-            seconds[-1] = min(seconds[-1], cpu_seconds(function, *arguments(size)))
-            small = cpu_seconds(function, *arguments(sizes[before]), calls=in_proportion)
-            small /= in_proportion
-        else:
-            if seconds[-1] > in_proportion * tolerance * small:
-                return sizes[before], size, seconds[-1] / max(small, 1e-6)
-    return None
+    sizes: tuple[int, int],
+) -> float:
+    """Return how many times the work of a call grows between two sizes of its arguments."""
+    work_done(function, *arguments(sizes[0]))  # what is done at the first call alone is left out
+    small, large = (work_done(function, *arguments(size)) for size in sizes)
+    return large / max(small, 1)
