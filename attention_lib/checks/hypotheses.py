@@ -28,6 +28,7 @@ class Hypothesis:
     variant: Any  # the function: a variant of a known mistake, or the reference
     change: ArgumentChange | None = None  # of the arguments that the function gets
     mistake: Mistake | None = None
+    ids: tuple[str, ...] = ()  # of the faults, to compare
     _observed: dict[Case, Observation] = field(default_factory=dict)
 
     def applies(self, case: Case) -> bool:
@@ -79,7 +80,7 @@ def called(exercise: Exercise, variant: Any, case: Case) -> Observation:
 def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
     """List a hypothesis for each variant of an exercise's known mistakes."""
     return [
-        Hypothesis(exercise, (mistake.sentence,), variant, mistake=mistake)
+        Hypothesis(exercise, (mistake.sentence,), variant, mistake=mistake, ids=(mistake.id,))
         for mistake in exercise.mistakes
         if not mistake.measured
         for variant in mistake.variants
@@ -95,7 +96,7 @@ def changed_calls(exercise: Exercise, cases: Iterable[Case]) -> list[Hypothesis]
         for change in changes_for(exercise, case):
             changes.setdefault(change.text, change)
     return [
-        Hypothesis(exercise, (change.sentence,), exercise.reference, change)
+        Hypothesis(exercise, (change.sentence,), exercise.reference, change, ids=(change.text,))
         for change in changes.values()
     ]
 
@@ -104,7 +105,8 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis:
     """Combine a known mistake with changed arguments."""
     change = changed.change
     assert change is not None
-    return Hypothesis(known.exercise, (*known.sentences, change.sentence), known.variant, change)
+    sentences, ids = (*known.sentences, change.sentence), known.ids + changed.ids
+    return Hypothesis(known.exercise, sentences, known.variant, change, ids=ids)
 
 
 def is_composable(hypothesis: Hypothesis) -> bool:
@@ -115,7 +117,10 @@ def is_composable(hypothesis: Hypothesis) -> bool:
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
     """Combine two known mistakes in one answer; None if both change the same part of it."""
     variant = _made_together(one.variant, other.variant)
-    return variant and Hypothesis(one.exercise, (*one.sentences, *other.sentences), variant)
+    ids = one.ids + other.ids
+    return variant and Hypothesis(
+        one.exercise, (*one.sentences, *other.sentences), variant, ids=ids
+    )
 
 
 @functools.lru_cache(maxsize=8192)

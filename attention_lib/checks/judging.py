@@ -40,7 +40,6 @@ OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
 MOST_SECONDS = (
     5.0  # of CPU time, a thousand times the usual: then a wrong answer is not called again
 )
-NOT_WRITTEN_YET = "which is not written yet."  # the end of a sentence about a stub
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def judge(
         The gravest problem, or a verdict of "right".
     """
     if answer is None or answer is Ellipsis:
-        return Report(exercise, "unattempted", _unattempted(exercise))
+        return _unattempted(exercise)
     if exercise.kind == "value":
         return judge_value(exercise, answer)
     if not callable(answer):
@@ -107,7 +106,7 @@ def judge(
     calls = observe_all(exercise.on_cases(answer), cases_of(exercise, seed), forbidden)
     for seen, trial in zip(calls, trials, strict=False):
         if not comparisons and of_a_stub(seen):
-            return Report(exercise, "unattempted", _unattempted(exercise, seen))
+            return _unattempted(exercise, seen)
         comparisons.append(Comparison(exercise.name, trial, seen))
         is_slow = thread_time() - begun > MOST_SECONDS
         # Only what makes the verdict *wrong* may end this: a grader forgives forbidden calls.
@@ -141,14 +140,17 @@ def _remarks(attempt: Attempt, policy: Policy) -> Iterator[str]:
     yield from remarks(attempt)
 
 
-def _unattempted(exercise: Exercise, seen: Observation | None = None) -> str:
+def _unattempted(exercise: Exercise, seen: Observation | None = None) -> Report:
     frames = seen.frames if seen else []
     if len(frames) > 1:  # the answer calls the stub of another exercise
-        return f"{exercise.name} calls {frames[-1].name}, {NOT_WRITTEN_YET}"
-    return (
+        stub = frames[-1].name
+        sentence = f"{exercise.name} calls {stub}, which is not written yet."
+        return Report(exercise, "unattempted", sentence, awaits=stub)
+    sentence = (
         "Write your answer in the cell above in place of raise NotImplementedError(), run that "
         f'cell, then this one. hint("{exercise.name}") helps.'
     )
+    return Report(exercise, "unattempted", sentence)
 
 
 def _forbidden_modules(exercise: Exercise) -> tuple[str, ...]:

@@ -202,4 +202,19 @@ def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
         first.evidence,
         mistake=first.id,
         edit=first.edit,
+        kind="; ".join(map(_kind_of, said)),
+        errors=tuple(sorted(_errors_of(attempt))),
     )
+
+
+def _kind_of(one: Finding) -> str:
+    """Name what a finding is about, the same for all answers with this fault."""
+    way = way_of(one.evidence) if one.evidence and one.label in ("result", "error") else None
+    error = one.evidence.seen.error if one.evidence else None
+    ended = type(error).__name__ if way and error is not None else ""
+    words = (one.label, one.id, ended or (way[0] if way else ""), *sorted(one.topics))
+    return " ".join(filter(None, words))
+
+
+def _errors_of(attempt: Attempt) -> set[str]:
+    return {type(one.seen.error).__name__ for one in attempt.failing if one.stopped}

@@ -23,6 +23,9 @@ class Report:
     mistake: str = ""  # the id of the recognized mistake
     advice: tuple[str, ...] = ()  # for a right answer: what it should still do differently
     edit: str = ""  # the change of source that makes results right; folded in the panel
+    kind: str = ""  # what is wrong, as words to compare: reports with one kind are of one fault
+    errors: tuple[str, ...] = ()  # the names of the errors in which calls ended
+    awaits: str = ""  # the function that an answer calls, and that is not written yet
 
 
 def sentences(first: str, second: str) -> str:

@@ -51,7 +51,9 @@ def changed_call(attempt: Attempt) -> Iterator[Finding]:
     if attempt.is_rest or not attempt.begins_with_numbers:
         return
     if cover := attempt.table.one(attempt.table.changed):
-        yield Finding("known", cover.hypothesis.sentences[0], cover.shown[0])
+        hypothesis = cover.hypothesis
+        topics = frozenset(hypothesis.ids)
+        yield Finding("known", hypothesis.sentences[0], cover.shown[0], topics=topics)
 
 
 def _known(attempt: Attempt, mistake: Mistake, shown: Sequence[Comparison]) -> Finding:

@@ -15,7 +15,7 @@ TOGETHER = "Two faults together give your numbers."
 def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:
     """Find two known mistakes that explain all wrong numbers if one answer makes both."""
     if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.together)):
-        yield from _both(attempt, cover.hypothesis.sentences, cover)
+        yield from _both(attempt, cover.hypothesis.sentences, cover.hypothesis.ids, cover)
 
 
 def changed_and_known(attempt: Attempt) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def changed_and_known(attempt: Attempt) -> Iterator[Finding]:
     if attempt.is_rest or not attempt.begins_with_numbers:
         return
     if cover := attempt.table.one(attempt.table.pairs()):
-        yield from _both(attempt, cover.hypothesis.sentences, cover)
+        yield from _both(attempt, cover.hypothesis.sentences, cover.hypothesis.ids, cover)
 
 
 def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
@@ -31,17 +31,21 @@ def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
     exercise, table = attempt.exercise, attempt.table
     if not attempt.begins_with_numbers:
         return
-    for sentence, undone in faults_of_result(table.wrong[0]):
+    for number, (sentence, undone) in enumerate(faults_of_result(table.wrong[0])):
         first = undone(table.wrong[0])
         if first.wrong_in_numbers and not any(table.explains(one, first) for one in table.known):
             continue
         rest = Table(exercise, [undone(one) for one in attempt.comparisons], like=table)
         if rest.wrong and (cover := rest.one(rest.known)):
-            yield from _both(attempt, (cover.hypothesis.sentences[0], sentence), cover)
+            hypothesis = cover.hypothesis
+            two = (hypothesis.sentences[0], sentence)
+            yield from _both(attempt, two, (*hypothesis.ids, f"fault {number} of results"), cover)
             return
 
 
-def _both(attempt: Attempt, sentences: tuple[str, ...], cover: Cover) -> Iterator[Finding]:
+def _both(
+    attempt: Attempt, sentences: tuple[str, ...], ids: tuple[str, ...], cover: Cover
+) -> Iterator[Finding]:
     shown = cover.shown[0] if cover.shown[0] in attempt.table.wrong else attempt.table.wrong[0]
-    for sentence in sentences:
-        yield Finding("pair", sentence, shown, everything, TOGETHER)
+    for sentence, id in zip(sentences, ids, strict=True):
+        yield Finding("pair", sentence, shown, everything, TOGETHER, topics=frozenset({id}))

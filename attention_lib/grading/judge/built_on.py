@@ -11,7 +11,6 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 
-from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.checks.panel import as_html, as_text
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
@@ -66,7 +65,7 @@ def _verdicts(notebook: NotebookNode, outputs: Outputs) -> dict[str, Mapping[str
 def _is_of_a_stub(name: str, verdict: Mapping[str, Any]) -> bool:
     """Tell whether a function is not written. One that calls another's stub may be right."""
     unattempted = verdict.get("outcome") == "unattempted" and EXERCISES[name].kind == "function"
-    return unattempted and not verdict["sentence"].endswith(NOT_WRITTEN_YET)
+    return unattempted and not verdict.get("awaits")
 
 
 def right_exercises(notebook: NotebookNode, outputs: Outputs) -> Iterable[str]:

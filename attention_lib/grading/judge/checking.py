@@ -88,6 +88,9 @@ def check_answer(
         "sentence": "" if report.outcome == "right" else report.sentence,
         "mistake": f"{exercise.name}-{report.mistake}" if report.mistake else "",
         "advice": list(report.advice),
+        "kind": report.kind,
+        "errors": list(report.errors),
+        "awaits": report.awaits,
     }
     outputs = [new_output("display_data", data=panel, metadata={"attention_lib": verdict})]
     if report.outcome != "right":

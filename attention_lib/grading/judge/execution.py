@@ -155,12 +155,11 @@ def _misses_a_name(cells: list[NotebookNode], ran: Ran) -> bool:
     """Tell whether a student's cell or answer stopped where it looked for a name."""
     for cell in cells:
         for output in ran.outputs.get(cell.id, []):
-            if output["output_type"] != "error":
-                continue
+            verdict = output.get("metadata", {}).get("attention_lib", {})
             if checked_exercise(cell):
-                if any(f"with {name}" in output["evalue"] for name in MISSING_NAME):
+                if any(name in MISSING_NAME for name in verdict.get("errors", ())):
                     return True
-            elif output["ename"] in MISSING_NAME:
+            elif output["output_type"] == "error" and output["ename"] in MISSING_NAME:
                 return True
     return False
 

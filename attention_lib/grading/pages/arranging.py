@@ -14,7 +14,6 @@ from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import Bool
 
-from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
 from attention_lib.grading.terminal import first_few, printable, shown_name
@@ -214,8 +213,7 @@ def _sentence(cell: NotebookNode) -> str:
             if verdict["outcome"] == "right":
                 ours = " and ".join(verdict.get("ours", ()))
                 return f"Right, with ours in place of your {ours}." if ours else "Right."
-            sentence = str(verdict.get("sentence", ""))
-            if verdict["outcome"] == "unattempted" and not sentence.endswith(NOT_WRITTEN_YET):
+            if verdict["outcome"] == "unattempted" and not verdict.get("awaits"):
                 return NOT_ATTEMPTED
             return str(verdict.get("sentence") or verdict["outcome"])
     errors = [output.evalue for output in cell.outputs if output.output_type == "error"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +15,6 @@ from attention_lib.grading.classroom.roster import class_list
 from attention_lib.grading.terminal import printable
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
-# Numbers and quoted words, which differ between two students' sentences about the same thing.
-_OWN = re.compile(r"-?\d[\d.,e+-]*|'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 @dataclass(frozen=True)
@@ -27,11 +24,13 @@ class Finding:
     outcome: str  # of a verdict, or NOT_CHECKED
     mistake: str = ""  # the id of a known mistake
     sentence: str = ""
+    kind: str = ""  # what is wrong, as the check compares it
+    awaits: str = ""  # the function that an answer calls, and that is not written yet
 
     @property
     def group(self) -> str:
-        """Return what findings of one kind have in common: the mistake's id, else the wording."""
-        return self.mistake or _OWN.sub("…", self.sentence)
+        """Return what findings of one kind have in common: the mistake's id, or what the check says."""
+        return self.mistake or self.kind or self.awaits or self.sentence
 
 
 def _rank(finding: Finding) -> int:
@@ -182,6 +181,8 @@ def _finding(outputs: list[dict[str, Any]]) -> Finding:
         verdict = output.get("metadata", {}).get("attention_lib")
         if verdict:
             sentence = printable(verdict.get("sentence", ""))
-            return Finding(verdict["outcome"], current_id(verdict.get("mistake", "")), sentence)
+            kind, awaits = str(verdict.get("kind", "")), str(verdict.get("awaits", ""))
+            mistake = current_id(verdict.get("mistake", ""))
+            return Finding(verdict["outcome"], mistake, sentence, kind, awaits)
     errors = [str(one.get("evalue", "")) for one in outputs if one["output_type"] == "error"]
     return Finding(NOT_CHECKED, "", printable(errors[0]) if errors else "")

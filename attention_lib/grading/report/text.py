@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Finding
 from attention_lib.grading.terminal import printable, shown_name
 
@@ -83,6 +82,6 @@ def short(finding: Finding) -> str:
 def said(finding: Finding) -> str:
     """Return what a check found, and of an answer that is as it was given out, only that."""
     # An answer that calls a stub is written itself; its sentence names the stub.
-    if finding.outcome == "unattempted" and not finding.sentence.endswith(NOT_WRITTEN_YET):
+    if finding.outcome == "unattempted" and not finding.awaits:
         return WORDS["unattempted"]
     return printable(finding.sentence)

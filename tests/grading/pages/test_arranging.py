@@ -10,7 +10,6 @@ from bs4 import BeautifulSoup
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attention_lib.checks.judging import NOT_WRITTEN_YET
 from attention_lib.grading import limits
 from attention_lib.grading.pages import display
 from attention_lib.grading.pages.arranging import ArrangeFeedback, ReadGrades
@@ -28,8 +27,8 @@ def graded(name, score, points, **more):
     return {"nbgrader": marks | more}
 
 
-def verdict(outcome, sentence=""):
-    told = {"exercise": "softmax", "outcome": outcome, "sentence": sentence, "mistake": ""}
+def verdict(outcome, sentence="", awaits=""):
+    told = {"exercise": "softmax", "outcome": outcome, "sentence": sentence, "awaits": awaits}
     return new_output(
         "display_data", {"text/html": "<b>panel</b>"}, metadata={"attention_lib": told}
     )
@@ -158,11 +157,11 @@ def test_blank_answers_are_called_not_attempted():
     told = ["Not attempted.", "Not attempted."]
     assert [row.select("td")[2].text for row in rows[1:]] == told
     # An answer that calls another function's stub is an attempt.
-    book.cells[6].outputs = [verdict("unattempted", f"softmax calls entropy, {NOT_WRITTEN_YET}")]
+    book.cells[6].outputs = [verdict("unattempted", "softmax calls entropy.", awaits="entropy")]
     book.cells[-1].metadata.nbgrader.comment = "Have a try."
     rows = BeautifulSoup(page_of(book), "html.parser").select(".summary tr")
     assert [row.select("td")[2].text for row in rows[1:]] == [
-        "softmax calls entropy, which is not written yet.",
+        "softmax calls entropy.",
         "Not attempted. Comment: Have a try.",
     ]
 

@@ -94,7 +94,7 @@ def test_text_names_the_stub_that_an_answer_calls():
         raise NotImplementedError()
 
     found = verdict(lambda scores, target: entropy(scores), "temperature_for_entropy")
-    assert short(Finding(found.outcome, sentence=found.sentence)) == (
+    assert short(Finding(found.outcome, sentence=found.sentence, awaits=found.awaits)) == (
         "temperature_for_entropy calls entropy, which is not written yet."
     )
     found = verdict(None, "entropy")
