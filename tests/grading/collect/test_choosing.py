@@ -99,6 +99,7 @@ def test_newer_notebook_with_answers_counts_on_moodle(course, export, newer, old
         (FOREIGN, f"is the notebook of {OTHER}"),
         (b"", "cannot be read (the file is empty)"),
     ],
+    ids=["blank", "named", "damaged", "foreign", "empty"],
 )
 def test_answers_count_before_a_newer_notebook_without_them(course, export, worse, why):
     result = export((f"{MOODLE}/{LESSON}.ipynb", worse, 9), (f"{MOODLE}/{LESSON}-1.ipynb", ONE, 8))
@@ -106,7 +107,9 @@ def test_answers_count_before_a_newer_notebook_without_them(course, export, wors
     assert f"{LESSON}-1.ipynb is taken, since {LESSON}.ipynb {why}" in result.collected[0]
 
 
-@pytest.mark.parametrize("worse", [BLANK, NAMED, DAMAGED, FOREIGN])
+@pytest.mark.parametrize(
+    "worse", [BLANK, NAMED, DAMAGED, FOREIGN], ids=["blank", "named", "damaged", "foreign"]
+)
 def test_answers_count_before_a_newer_notebook_without_them_on_canvas(course, export, worse):
     result = export(
         (f"lovelaceada_5_901_{LESSON}-1.ipynb", ONE), (f"lovelaceada_5_902_{LESSON}-2.ipynb", worse)
