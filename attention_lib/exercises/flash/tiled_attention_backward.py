@@ -11,8 +11,7 @@ size: the check measures the memory and counts how often a score is formed. Not 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -20,11 +19,10 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import peak_bytes
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.blocks import (
     FIXED_BLOCKS,
     NUMBER_OF_BLOCKS,
-    block_slices,
     forms_scores_twice,
     held_and_allowed,
     ignores_block_size,
@@ -32,7 +30,6 @@ from attention_lib.exercises.parts.blocks import (
     long_inputs,
     takes_block_size_for_a_count,
 )
-from attention_lib.exercises.parts.by_name import by_name
 from attention_lib.exercises.parts.cases import about
 from attention_lib.exercises.parts.magnitudes import vjp_magnitude
 from attention_lib.lessons.attention import attention
@@ -115,8 +112,7 @@ def drawn(
     return saved(*(rng.normal(size=(*leading, *shape)) for shape in shapes), block_size)
 
 
-@by_name(tiled_attention_backward)
-def magnitude(query, key, value, logsumexp, grad_output):
+def magnitude(query, key, value, output, logsumexp, grad_output, block_size):
     """Follow the sizes of the numbers, before any of them cancel, back to each argument."""
     scale = 1 / math.sqrt(query.shape[-1])
     products = np.abs(query) @ np.abs(key).mT * scale
@@ -165,173 +161,126 @@ def holds_the_matrix(answer: Answer, rng: Generator) -> str | None:
     )
 
 
-# The loop from parts. Each default is right; a wrong answer exchanges one or two.
+def plain(query, key, value, output, logsumexp, grad_output, block_size):
+    dtype = np.result_type(query, np.float32)
+    scale = 1 / math.sqrt(query.shape[-1])
+    grad_query = np.zeros(query.shape, dtype)
+    grad_key = np.zeros(key.shape, dtype)
+    grad_value = np.zeros(value.shape, dtype)
+    terms = (grad_output * output).sum(axis=-1, keepdims=True)
+    for start in range(0, key.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        keys = key[..., block, :]
+        values = value[..., block, :]
+        scores = query @ keys.mT * scale
+        weights = np.exp(scores - logsumexp[..., None])
+        grad_weights = grad_output @ values.mT
+        grad_scores = weights * (grad_weights - terms)
+        grad_query = grad_query + scale * grad_scores @ keys
+        grad_key[..., block, :] = scale * grad_scores.mT @ query
+        grad_value[..., block, :] = weights.mT @ grad_output
+    return grad_query, grad_key, grad_value
 
 
-def root_scale(query: NDArray, value: NDArray) -> float:
-    return 1 / math.sqrt(query.shape[-1])
-
-
-def sum_of_products(output: NDArray, grad_output: NDArray) -> NDArray:
-    return (grad_output * output).sum(axis=-1, keepdims=True)
-
-
-@composable
-def backward(
-    *,
-    scale: Callable[[NDArray, NDArray], float] = root_scale,
-    scale_back: Callable[[float], tuple[float, float]] = lambda scale: (scale, scale),
-    blocks: Callable[[int, int], list[slice]] = block_slices,
-    value_block: Callable[[slice], slice] = lambda block: block,
-    row_terms: Callable[[NDArray, NDArray], Any] = sum_of_products,
-    weigh: Callable[[NDArray, NDArray], NDArray] = lambda scores, lse: np.exp(
-        scores - lse[..., None]
-    ),
-    back: Callable[..., NDArray] = lambda weights, grad, terms: weights * (grad - terms),
-    add: Callable[[Any, NDArray], NDArray] = np.add,
-    value_weights: Callable[[NDArray, NDArray], NDArray] = lambda weights, grad_scores: weights,
-    keeps_all: bool = False,
-) -> Answer:
-    """Make an answer to `tiled_attention_backward` from its parts."""
-
-    @by_name(tiled_attention_backward)
-    def answer(query, key, value, output, logsumexp, grad_output, block_size):
-        dtype = np.result_type(query, np.float32)
-        grads = [np.zeros(array.shape, dtype) for array in (query, key, value)]
-        factor = scale(query, value)
-        to_query, to_key = scale_back(factor)
-        terms = row_terms(output, grad_output)
-        kept: list[NDArray] = []
-        for block in blocks(key.shape[-2], block_size):
-            keys, values = key[..., block, :], value[..., value_block(block), :]
-            weights = weigh((query @ keys.mT * factor).astype(dtype), logsumexp)
-            grad_scores = back(weights, grad_output @ values.mT, terms)
-            grads[0] = add(grads[0], to_query * grad_scores @ keys)
-            grads[1][..., block, :] = to_key * grad_scores.mT @ query
-            grads[2][..., block, :] = value_weights(weights, grad_scores).mT @ grad_output
-            if keeps_all:
-                kept.append(weights)
-        return grads[0], grads[1], grads[2]
-
-    return answer
-
-
-@by_name(tiled_attention_backward)
-def whole_matrix(query, key, value, output, logsumexp, grad_output):
-    everything = max(key.shape[-2], 1)
-    return backward()(query, key, value, output, logsumexp, grad_output, everything)
-
-
-@by_name(tiled_attention_backward)
 def scores_formed_twice(query, key, value, output, logsumexp, grad_output, block_size):
-    """Sum what softmax's gradient subtracts in a loop of its own, from the weights."""
-    dtype, terms = np.result_type(query, np.float32), 0.0
-    for block in block_slices(key.shape[-2], block_size):
-        scores = query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
-        weights = np.exp(scores.astype(dtype) - logsumexp[..., None])
-        grad_weights = grad_output @ value[..., block, :].mT
-        terms = terms + (weights * grad_weights).sum(axis=-1, keepdims=True)
-    return backward(row_terms=lambda *_: terms)(
-        query, key, value, output, logsumexp, grad_output, block_size
-    )
+    """Form the output again, from weights in a loop of its own."""
+    output, scale = 0.0, 1 / math.sqrt(query.shape[-1])
+    for start in range(0, key.shape[-2], block_size):
+        scores = query @ key[..., start : start + block_size, :].mT * scale
+        weights = np.exp(scores - logsumexp[..., None])
+        output = output + weights @ value[..., start : start + block_size, :]
+    return plain(query, key, value, output, logsumexp, grad_output, block_size)
 
 
-def unscaled_scores_alone(query: NDArray, *others: Any, **named: Any) -> Gradients:
-    root = math.sqrt(query.shape[-1])
-    make = backward(scale=lambda query, value: 1.0, scale_back=lambda scale: (1 / root, 1 / root))
-    return make(query, *others, **named)
-
-
-def returned(change: Callable[[Gradients], Any]) -> Answer:
-    return lambda *arguments, **named: change(tiled_attention_backward(*arguments, **named))
-
+FIRST_LINE = "grad_output, block_size): => grad_output, block_size):\n    "
+ONTO_QUERY, ONTO_KEY = "scale * grad_scores @", "scale * grad_scores.mT"
+STEP = "weights * (grad_weights - terms)"
+RESULT = "return grad_query, grad_key, grad_value"
 
 MISTAKES = known_mistakes(
+    plain,
     f"whole-matrix: {WHOLE_MATRIX}",
-    whole_matrix,
-    backward(keeps_all=True),
+    f"{FIRST_LINE}block_size = key.shape[-2]",
+    "terms = => kept = []\n    terms ="
+    " && grad_weights = => kept.append(weights)\n        grad_weights =",
     f"formed-twice: {FORMED_TWICE}",
     scores_formed_twice,
     f"fixed-blocks: {FIXED_BLOCKS}",
-    backward(blocks=lambda keys, size: block_slices(keys, 1)),
-    backward(blocks=lambda keys, size: block_slices(keys, 32)),
+    f"{FIRST_LINE}block_size = {{1|32}}",
     f"number-of-blocks: {NUMBER_OF_BLOCKS}",
-    backward(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
+    f"{FIRST_LINE}block_size = -(-key.shape[-2] // block_size)",
     "d-missing: D is missing: the gradient of the scores is weights * (grad_weights - D), with D "
     "the sum of grad_output * output in each row.",
-    backward(row_terms=lambda output, grad: 0.0),
+    " - terms => ",
     "d-of-one-block: What is subtracted is the sum over one block alone: it runs over all keys, "
     "and is the sum of grad_output * output in each row.",
-    backward(
-        back=lambda weights, grad_weights, terms: (
-            weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
-        )
-    ),
+    "- terms => - (weights * grad_weights).sum(axis=-1, keepdims=True)",
     "d-added: D is added: the gradient of the scores is weights * (grad_weights - D).",
-    backward(back=lambda weights, grad_weights, terms: weights * (grad_weights + terms)),
+    "- terms => + terms",
     "sign-reversed: grad_query and grad_key are negated: it is weights * (grad_weights - D).",
-    backward(back=lambda weights, grad_weights, terms: weights * (terms - grad_weights)),
+    "grad_weights - terms => terms - grad_weights",
     "d-over-queries: D is summed over queries too: each query has its own, along the last axis.",
-    backward(row_terms=lambda output, grad: (grad * output).sum()),
-    backward(row_terms=lambda output, grad: (grad * output).sum(axis=(-2, -1), keepdims=True)),
+    "axis=-1, keepdims=True => ",
+    "axis=-1, keepdims => axis=(-2, -1), keepdims",
     "d-averaged: D is a mean: it is the sum of grad_output * output over the last axis.",
-    backward(row_terms=lambda output, grad: (grad * output).mean(axis=-1, keepdims=True)),
+    "output).sum => output).mean",
     "brackets-missing: D is multiplied by the weights no longer: it is weights * (grad_weights - "
     "D), brackets included.",
-    backward(back=lambda weights, grad_weights, terms: weights * grad_weights - terms),
+    f"{STEP} => weights * grad_weights - terms",
     "weights-missing: The factor weights is missing: the gradient of the scores is weights * "
     "(grad_weights - D).",
-    backward(back=lambda weights, grad_weights, terms: grad_weights - terms),
+    f"{STEP} => grad_weights - terms",
     "no-softmax-step: The step through softmax is missing: the gradient of the scores is weights "
     "* (grad_weights - D), not that of the weights.",
-    backward(back=lambda weights, grad_weights, terms: grad_weights),
+    f"{STEP} => grad_weights",
     "softmax-per-block: Each block has a softmax of its own here: a weight is exp(score - "
     "logsumexp), with the logsumexp of the whole row.",
-    backward(weigh=lambda scores, lse: softmax(scores)),
+    "np.exp(scores - logsumexp[..., None]) => softmax(scores)",
     "logsumexp-not-subtracted: logsumexp is not subtracted: a weight is exp(score - logsumexp).",
-    backward(weigh=lambda scores, lse: np.exp(scores)),
+    " - logsumexp[..., None] => ",
     "exp-overflows: exp(scores) overflows: subtract logsumexp before the exponential, not after.",
-    backward(weigh=lambda scores, lse: np.exp(scores) / np.exp(lse)[..., None]),
+    " - logsumexp[..., None]) => ) / np.exp(logsumexp)[..., None]",
     "divided-by-logsumexp: The scores are divided by logsumexp: subtract it, np.exp(scores - "
     "logsumexp[..., None]).",
-    backward(weigh=lambda scores, lse: np.exp(scores) / lse[..., None]),
-    backward(weigh=lambda scores, lse: np.exp(scores / lse[..., None])),
+    " - logsumexp[..., None]) => ) / logsumexp[..., None]",
+    "- logsumexp[ => / logsumexp[",
     "last-block-query: grad_query comes from the last block alone: every block adds to it.",
-    backward(add=lambda old, new: new),
+    "= grad_query + => =",
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",
-    backward(scale_back=lambda scale: (1.0, 1.0)),
+    f"{ONTO_QUERY} => grad_scores @ && {ONTO_KEY} => grad_scores.mT",
     "query-unscaled: grad_query lacks the factor 1/√d_k, and grad_key has it: both carry it.",
-    backward(scale_back=lambda scale: (1.0, scale)),
+    f"{ONTO_QUERY} => grad_scores @",
     "key-unscaled: grad_key lacks the factor 1/√d_k, and grad_query has it: both carry it.",
-    backward(scale_back=lambda scale: (scale, 1.0)),
+    f"{ONTO_KEY} => grad_scores.mT",
     "scale-twice: The factor 1/√d_k is taken twice on the way back: once is enough.",
-    backward(scale_back=lambda scale: (scale**2, scale**2)),
+    f"{ONTO_QUERY} => scale**2 * grad_scores @ && {ONTO_KEY} => scale**2 * grad_scores.mT",
     "scale-twice-on-one: grad_query or grad_key carries the factor 1/√d_k twice: a query or key that was "
     "scaled has it already.",
-    backward(scale_back=lambda scale: (scale, scale**2)),
-    backward(scale_back=lambda scale: (scale**2, scale)),
+    f"{ONTO_KEY} => scale**2 * grad_scores.mT",
+    f"{ONTO_QUERY} => scale**2 * grad_scores @",
     "scale-missing-forward: The scores lack 1/√d_k, so exp(score - logsumexp) is not a weight: "
     "scale them as on the way forward.",
-    backward(scale=lambda query, value: 1.0, scale_back=lambda scale: (1.0, 1.0)),
-    unscaled_scores_alone,
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
+    "keys.mT * scale => keys.mT",
     "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.",
-    backward(scale=lambda query, value: 1 / query.shape[-1]),
+    "math.sqrt => ",
     "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of queries and keys.",
-    backward(scale=lambda query, value: 1 / math.sqrt(value.shape[-1])),
+    "(query.shape[-1]) => (value.shape[-1])",
     "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "
     "divide their number.",
-    backward(blocks=lambda keys, size: block_slices(keys, size)[: keys // size]),
+    "range(0, key.shape[-2], => range(0, key.shape[-2] // block_size * block_size,",
     "first-values-always: Every block of keys meets the first values: slice value like key.",
-    backward(value_block=lambda block: slice(0, block.stop - block.start)),
+    "= value[..., block, :] => = value[..., : keys.shape[-2], :]",
     "value-from-scores: grad_value comes from the gradient of the scores: the output is weights @ "
     "value, so it takes the weights.",
-    backward(value_weights=lambda weights, grad_scores: grad_scores),
+    "weights.mT => grad_scores.mT",
     "gradients-reordered: The gradients are reordered: return grad_query, grad_key, grad_value.",
-    *(
-        returned(lambda grads, order=order: tuple(grads[i] for i in order))
-        for order in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))
-    ),
+    f"{RESULT} => return grad_key, grad_query, grad_value",
+    f"{RESULT} => return grad_value, grad_key, grad_query",
+    f"{RESULT} => return grad_query, grad_value, grad_key",
+    f"{RESULT} => return grad_key, grad_value, grad_query",
+    f"{RESULT} => return grad_value, grad_query, grad_key",
     measured=(
         "whole-matrix",
         "formed-twice",
@@ -339,6 +288,7 @@ MISTAKES = known_mistakes(
         "number-of-blocks",
     ),
 )
+
 
 EXERCISE = Exercise(
     name="tiled_attention_backward",
