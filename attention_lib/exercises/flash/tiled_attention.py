@@ -11,9 +11,8 @@ Any block size; the last block may be short.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -22,29 +21,27 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.patch import patches
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
+    FIRST_ITEM_ONLY,
     FIXED_BLOCKS,
     FORMED_TWICE,
     NUMBER_OF_BLOCKS,
+    OUTPUT_NOT_ALONE,
+    WRONG_BLOCKS,
     WRONG_SCALES,
     WRONG_STEPS,
-    block_slices,
-    first_item_only,
     forms_scores_twice,
     held_and_allowed,
     ignores_block_size,
     keeps_every_block,
     large_scores,
     long_inputs,
-    mistakes_of,
     output_magnitude,
-    row_maximum,
     takes_block_size_for_a_count,
-    tiled,
 )
 from attention_lib.exercises.parts.cases import about
-from attention_lib.exercises.parts.softmax import cut_to_integers
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.flash import tiled_attention
 
@@ -125,112 +122,91 @@ LIST_OF_BLOCKS = (
 )
 
 
-def blocks_of_queries(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    tiles = [
-        attention(query[..., tile, :], key, value)[0]
-        for tile in block_slices(query.shape[-2], block_size)
-    ]
-    return np.concatenate(tiles, axis=-2)
-
-
-def as_many_blocks_as_queries_need(
-    query: NDArray, key: NDArray, value: NDArray, block_size: int
-) -> NDArray:
-    starts = range(0, query.shape[-2], block_size)
-    return tiled(blocks=lambda keys, size: [slice(j, max(j, min(j + size, keys))) for j in starts])(
-        query, key, value, block_size
-    )
-
-
-def block_by_block(join: Callable[[list[NDArray]], NDArray]) -> Answer:
-    """Make an answer that gives every block a softmax of its own, and joins the outputs."""
-
-    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-        return join(
-            [
-                attention(query, key[..., block, :], value[..., block, :])[0]
-                for block in block_slices(key.shape[-2], block_size)
-            ]
-        )
-
-    return answer
-
-
-def in_two_passes(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    """Take the maximum and the total in one loop over the keys, the output in another."""
-    query = query.astype(np.result_type(query, np.float32), copy=False)
-    blocks = block_slices(key.shape[-2], block_size)
-
-    def scores_with(block: slice) -> NDArray:
-        return query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
-
-    maximum = functools.reduce(np.maximum, (row_maximum(scores_with(block)) for block in blocks))
-    total, output = 0.0, 0.0
-    for block in blocks:
-        exponentials = np.exp(scores_with(block) - maximum)
-        total = total + exponentials.sum(-1, keepdims=True)
-        output = output + exponentials @ value[..., block, :]
+def plain(query, key, value, block_size):
+    dtype = np.result_type(query, np.float32)
+    scale = 1 / math.sqrt(query.shape[-1])
+    maximum = np.full((*query.shape[:-1], 1), -np.inf, dtype)
+    total = np.zeros((*query.shape[:-1], 1), dtype)
+    output = np.zeros((*query.shape[:-1], value.shape[-1]), dtype)
+    keys = key.shape[-2]
+    for start in range(0, keys, block_size):
+        stop = min(start + block_size, keys)
+        scores = query @ key[..., start:stop, :].mT * scale
+        largest = scores.max(axis=-1, keepdims=True)
+        old, maximum = maximum, np.maximum(maximum, largest)
+        exponentials = np.exp(scores - maximum)
+        shrink = np.exp(old - maximum)
+        total = total * shrink
+        total = total + exponentials.sum(axis=-1, keepdims=True)
+        output = output * shrink
+        output = output + exponentials @ value[..., start:stop, :]
     return output / total
 
 
-def outputs_in_a_list(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    """Keep the maximum, total and output of every block, and join them at the end."""
-    query = query.astype(np.result_type(query, np.float32), copy=False)
-    parts = []
-    for block in block_slices(key.shape[-2], block_size):
-        scores = query @ key[..., block, :].mT / math.sqrt(query.shape[-1])
-        maximum = row_maximum(scores)
-        exponentials = np.exp(scores - maximum)
-        total = exponentials.sum(-1, keepdims=True)
-        parts.append((maximum, total, exponentials @ value[..., block, :]))
-    largest = functools.reduce(np.maximum, (maximum for maximum, _, _ in parts))
-    total = sum(total * np.exp(maximum - largest) for maximum, total, _ in parts)
-    return sum(output * np.exp(maximum - largest) for maximum, _, output in parts) / total
+def blocks_of_queries(query, key, value, block_size):
+    starts = range(0, query.shape[-2], block_size)
+    tiles = [attention(query[..., i : i + block_size, :], key, value)[0] for i in starts]
+    return np.concatenate(tiles, axis=-2)
 
+
+def block_by_block(query, key, value, block_size):
+    """Give every block a softmax of its own, and add the outputs up."""
+    outputs = []
+    for start in range(0, key.shape[-2], block_size):
+        keys, values = (a[..., start : start + block_size, :] for a in (key, value))
+        outputs.append(attention(query, keys, values)[0])
+    return sum(outputs)
+
+
+FIRST_LINE = "value, block_size): => value, block_size):\n    "
 
 MISTAKES = known_mistakes(
+    plain,
     f"whole-matrix: {WHOLE_MATRIX}",
-    lambda query, key, value, block_size: attention(query, key, value)[0],
+    f"{FIRST_LINE}block_size = key.shape[-2]",
     f"blocks-of-queries: {BLOCKS_OF_QUERIES}",
     blocks_of_queries,
     f"formed-twice: {FORMED_TWICE}",
-    in_two_passes,
+    "keys = key.shape[-2] => keys = key.shape[-2]\n"
+    "    for start in range(0, keys, block_size):\n"
+    "        scores = query @ key[..., start : start + block_size, :].mT * scale\n"
+    "        maximum = np.maximum(maximum, scores.max(axis=-1, keepdims=True))",
     f"list-of-blocks: {LIST_OF_BLOCKS}",
-    outputs_in_a_list,
+    "keys = key.shape[-2] => keys, parts = key.shape[-2], []"
+    " && shrink = => parts.append((maximum, total, output))\n        shrink =",
     f"fixed-blocks: {FIXED_BLOCKS}",
     lambda query, key, value, block_size: blocks_of_queries(query, key, value, 1),
-    tiled(blocks=lambda keys, block_size: block_slices(keys, 1)),
-    tiled(blocks=lambda keys, block_size: block_slices(keys, 32)),
+    f"{FIRST_LINE}block_size = {{1|32}}",
     f"number-of-blocks: {NUMBER_OF_BLOCKS}",
-    tiled(blocks=lambda keys, count: block_slices(keys, -(-keys // count))),
-    *mistakes_of(WRONG_STEPS, tiled),
+    f"{FIRST_LINE}block_size = -(-key.shape[-2] // block_size)",
+    *WRONG_STEPS,
+    OUTPUT_NOT_ALONE,
+    "output / total => output / total, {maximum + np.log(total)|maximum, total|total}",
+    *WRONG_BLOCKS,
     "first-block-lost: The first block of keys is left out: its place is 0.",
-    tiled(blocks=lambda keys, size: block_slices(keys, size)[1:]),
+    "range(0, keys, => range(block_size, keys,",
     "blocks-counted-by-queries: The blocks are counted by L, the number of queries: it is the S "
     "keys that are cut.",
-    as_many_blocks_as_queries_need,
-    *mistakes_of(WRONG_SCALES, tiled),
+    "range(0, keys, => range(0, query.shape[-2],",
+    *WRONG_SCALES,
     "root-of-queries: The scores are divided by √L, the number of queries: divide them by √d_k.",
-    tiled(scale=lambda query, key, value, block_size: 1 / math.sqrt(query.shape[-2])),
+    "(query.shape[-1]) => (query.shape[-2])",
     "softmax-per-block: Each block has a softmax of its own here, and their outputs are joined: "
     "the blocks share one maximum and one total.",
-    block_by_block(sum),
-    block_by_block(lambda outputs: np.mean(outputs, axis=0)),
+    block_by_block,
+    *patches(block_by_block, "sum(outputs) => np.mean(outputs, axis=0)"),
     "one-block-alone: Only one block of keys is used: the output is that of a single block.",
-    block_by_block(lambda outputs: outputs[0]),
-    block_by_block(lambda outputs: outputs[-1]),
-    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled),
+    "range(0, keys, block_size) => range(0, keys, block_size){[:1]|[-1:]}",
+    *DIVIDED_IN_EVERY_STEP,
     "always-causal: Keys after the query are hidden: this attention is not causal.",
-    lambda query, key, value, block_size: attention(
-        query, key, value, np.tri(query.shape[-2], key.shape[-2], dtype=bool)
-    )[0],
+    "largest = => rows, columns = np.arange(query.shape[-2])[:, None], np.arange(start, stop)\n"
+    "        scores = np.where(columns > rows, -np.inf, scores)\n"
+    "        largest =",
     "values-not-weighted: The values are averaged unweighted: multiply each by its exponential.",
-    lambda query, key, value, block_size: np.broadcast_to(
-        value.mean(axis=-2, keepdims=True), (*query.shape[:-1], value.shape[-1])
-    ),
-    *first_item_only(tiled_attention),
+    "output / total => np.broadcast_to(value.mean(axis=-2, keepdims=True), output.shape)",
+    *FIRST_ITEM_ONLY,
     "cut-to-integers: For integers the output is cut to whole numbers: make a float array for it.",
-    cut_to_integers(tiled_attention),
+    "output / total => (output / total).astype(query.dtype)",
     measured=(
         "whole-matrix",
         "blocks-of-queries",
@@ -240,6 +216,7 @@ MISTAKES = known_mistakes(
         "number-of-blocks",
     ),
 )
+
 
 EXERCISE = Exercise(
     name="tiled_attention",

@@ -10,9 +10,9 @@ scores included: the check counts them. Computing a block of the past twice is a
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -20,24 +20,23 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import overflows
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
+from attention_lib.checks.patch import patches
 from attention_lib.exercises.parts.blocks import (
     DIVIDED_IN_EVERY_STEP,
+    FIRST_ITEM_ONLY,
     FIXED_BLOCKS,
     HUGE,
     NUMBER_OF_BLOCKS,
+    OUTPUT_NOT_ALONE,
+    WRONG_BLOCKS,
     WRONG_SCALES,
     WRONG_STEPS,
-    block_slices,
-    first_item_only,
     growth_in_bytes,
     ignores_block_size,
     large_scores,
-    mistakes_of,
-    one_over_root_d_k,
     output_magnitude,
     takes_block_size_for_a_count,
-    tiled,
 )
 from attention_lib.lessons.attention import attention, causal_mask
 from attention_lib.lessons.flash import tiled_causal_attention
@@ -166,150 +165,101 @@ def marked(rng: Generator, i: int, j: int, apart: bool = False) -> tuple[NDArray
     return query, key, value
 
 
-def in_the_future(row: NDArray, column: NDArray) -> NDArray:
-    return column > row
+def plain(query, key, value, block_size):
+    dtype = np.result_type(query, np.float32)
+    scale = 1 / math.sqrt(query.shape[-1])
+    tiles = []
+    for first in range(0, query.shape[-2], block_size):
+        tile = query[..., first : first + block_size, :]
+        rows = np.arange(first, first + tile.shape[-2])[:, None]
+        maximum = np.full((*tile.shape[:-1], 1), -np.inf, dtype)
+        total = np.zeros((*tile.shape[:-1], 1), dtype)
+        output = np.zeros((*tile.shape[:-1], value.shape[-1]), dtype)
+        keys = min(first + block_size, query.shape[-2])
+        for start in range(0, keys, block_size):
+            stop = min(start + block_size, keys)
+            scores = tile @ key[..., start:stop, :].mT * scale
+            columns = np.arange(start, stop)
+            hidden = columns > rows
+            scores = np.where(hidden, -np.inf, scores)
+            largest = scores.max(axis=-1, keepdims=True)
+            old, maximum = maximum, np.maximum(maximum, largest)
+            exponentials = np.exp(scores - maximum)
+            shrink = np.exp(old - maximum)
+            total = total * shrink
+            total = total + exponentials.sum(axis=-1, keepdims=True)
+            output = output * shrink
+            output = output + exponentials @ value[..., start:stop, :]
+        tiles.append(output / total)
+    return np.concatenate(tiles, axis=-2)
 
 
-@composable
-def tiled_over_all_keys(**parts: Any) -> Answer:
-    """Make tiled attention with the future hidden: right values from too much work."""
-    return tiled(**{"hidden": in_the_future, **parts})
+def whole_matrix(query, key, value, block_size):
+    mask = np.tri(query.shape[-2], dtype=bool)
+    return attention(query, key, value, mask)[0]
 
 
-@composable
-def tiled_over_queries(
-    last: Callable[[int, int, int], int] = lambda start, stop, length: stop,
-    hidden: Callable[[NDArray, NDArray], Any] = in_the_future,
-    scale: Callable[..., float] = one_over_root_d_k,
-    **parts: Any,
-) -> Answer:
-    """Make causal attention, a block of queries at a time.
-
-    `last(start, stop, L)` is where the keys of the queries `start` to `stop` end.
-    """
-
-    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> Any:
-        length, tiles = query.shape[-2], []
-        factor = scale(query, key, value, block_size)
-        for tile in block_slices(length, block_size):
-            seen = slice(0, last(tile.start, tile.stop, length))
-            attend = tiled(
-                scale=lambda *_: factor,
-                hidden=lambda row, column, first=tile.start: hidden(first + row, column),
-                **parts,
-            )
-            tiles.append(
-                attend(query[..., tile, :], key[..., seen, :], value[..., seen, :], block_size)
-            )
-        if isinstance(tiles[0], tuple):  # the output with something else
-            return tuple(np.concatenate(each, axis=-2) for each in zip(*tiles, strict=True))
-        return np.concatenate(tiles, axis=-2)
-
-    return answer
-
-
-def to_the_end(start: int, stop: int, length: int) -> int:
-    return length
-
-
-def masked(mask: Callable[[int], NDArray]) -> Answer:
-    """Make attention of the whole matrix with a mask made from the length."""
-    return lambda query, key, value, block_size: attention(
-        query, key, value, mask(query.shape[-2])
-    )[0]
-
-
-def prefix_by_prefix(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    rows = [
-        attention(query[..., i : i + 1, :], key[..., : i + 1, :], value[..., : i + 1, :])[0]
-        for i in range(query.shape[-2])
-    ]
-    return np.concatenate(rows, axis=-2)
-
-
-def as_many_blocks(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    return tiled_over_queries()(query, key, value, -(-query.shape[-2] // block_size))
-
-
-def without_the_short_block(
-    query: NDArray, key: NDArray, value: NDArray, block_size: int
-) -> NDArray:
-    output = tiled_over_queries()(query, key, value, block_size)
-    output[..., query.shape[-2] // block_size * block_size :, :] = 0
-    return output
-
-
-def strip_by_strip(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    """Take a block of queries with its whole past at once."""
-    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
-    for tile in block_slices(query.shape[-2], block_size):
-        past = (array[..., : tile.stop, :] for array in (key, value))
-        mask = np.arange(tile.stop) <= np.arange(tile.start, tile.stop)[:, None]
-        output[..., tile, :] = attention(query[..., tile, :], *past, mask)[0]
-    return output
-
-
-def own_block_alone(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> NDArray:
-    """Let each block of queries see its own block of keys alone."""
-    output = np.zeros((*query.shape[:-1], value.shape[-1]))
-    for tile in block_slices(query.shape[-2], block_size):
-        parts = (array[..., tile, :] for array in (query, key, value))
-        output[..., tile, :] = attention(*parts, causal_mask(tile.stop - tile.start))[0]
-    return output
-
+FIRST_LINE = "value, block_size): => value, block_size):\n    "
+HIDE = "np.where(hidden, -np.inf, scores)"
+ALL_KEYS = "min(first + block_size, query.shape[-2]) => query.shape[-2]"
+JOINED = "np.concatenate(tiles, axis=-2)"
 
 MISTAKES = known_mistakes(
+    plain,
     f"strips: {STRIPS}",
-    masked(causal_mask),
-    strip_by_strip,
-    tiled_over_all_keys(),
+    whole_matrix,
+    "range(0, keys, block_size) => [0] && min(start + block_size, keys) => keys",
+    f"in range(0, query.shape[-2], block_size) => in [0] && first : first + block_size => : && {ALL_KEYS}",
     f"future-computed: {FUTURE_COMPUTED}",
-    tiled_over_queries(to_the_end),
-    tiled_over_queries(to_the_end, skip_hidden=True),
+    ALL_KEYS,
+    f"{ALL_KEYS} && largest = => if np.all(hidden):\n                continue\n            largest =",
     f"fixed-blocks: {FIXED_BLOCKS}",
-    prefix_by_prefix,
+    f"{FIRST_LINE}block_size = 1",
     f"number-of-blocks: {NUMBER_OF_BLOCKS}",
-    as_many_blocks,
-    *mistakes_of(WRONG_STEPS, tiled_over_queries),
-    *mistakes_of(WRONG_SCALES, tiled_over_queries),
+    f"{FIRST_LINE}block_size = -(-query.shape[-2] // block_size)",
+    *WRONG_STEPS,
+    OUTPUT_NOT_ALONE,
+    "(output / total) => ((output / total, {maximum + np.log(total)|maximum, total|total}))"
+    f" && {JOINED} => tuple(np.concatenate(each, axis=-2) for each in zip(*tiles))",
+    *WRONG_BLOCKS,
+    *WRONG_SCALES,
     "nothing-hidden: Nothing is hidden: query i sees the keys 0 to i.",
-    lambda query, key, value, block_size: attention(query, key, value)[0],
+    f"{HIDE} => scores && {ALL_KEYS}",
     "diagonal-block-unmasked: The block on the diagonal is not masked: in it too, query i sees no "
     "key after i.",
-    tiled_over_queries(hidden=lambda row, column: False),
+    f"{HIDE} => scores",
     "diagonal-hidden: The diagonal is hidden: query i sees key i itself.",
-    masked(lambda length: np.tri(length, k=-1, dtype=bool)),
-    tiled_over_all_keys(hidden=lambda row, column: column >= row),
+    *patches(whole_matrix, "dtype=bool => k=-1, dtype=bool"),
+    "columns > rows => columns >= rows",
     "one-key-ahead: One key of the future is seen: the last key that query i sees is key i.",
-    masked(lambda length: np.tri(length, k=1, dtype=bool)),
-    tiled_over_queries(hidden=lambda row, column: column > row + 1),
+    *patches(whole_matrix, "dtype=bool => k=1, dtype=bool"),
+    "columns > rows => columns > rows + 1",
     "mask-reversed: The mask is reversed: query i sees the keys before it, not those after it.",
-    masked(lambda length: np.tri(length, dtype=bool).T),
-    tiled_over_queries(hidden=lambda row, column: column < row),
-    tiled_over_queries(hidden=lambda row, column: column <= row),
+    *patches(whole_matrix, "dtype=bool) => dtype=bool).T"),
+    "columns > rows => columns {<|<=} rows",
     "hidden-scores-zero: Hidden scores are set to 0, a score like any other: put -inf there.",
-    tiled_over_queries(fill=0.0),
+    "-np.inf, scores => 0.0, scores",
     "hidden-after-exp: Keys are hidden after the exponentials, and a large hidden score still "
     "sets the maximum: put -inf into the scores before it is taken.",
-    tiled_over_queries(hide_late=True),
+    f"{HIDE} => scores"
+    " && shrink = => exponentials = np.where(hidden, 0.0, exponentials)\n            shrink =",
     "last-queries-lost: The last queries have no output: the last block is short where block_size "
     "does not divide their number.",
-    without_the_short_block,
+    f"return {JOINED} => output = {JOINED}\n"
+    "    output[..., query.shape[-2] // block_size * block_size :, :] = 0\n    return output",
     "large-number-for-inf: A large negative number is not -inf: where the scores lie far below "
     "it, hidden keys take their weight. Use -inf.",
-    *(tiled_over_queries(fill=fill) for fill in (-1e4, -1e6, -1e9, -1e20, -1e30)),
+    "-np.inf, scores => {-1e4|-1e6|-1e9|-1e20|-1e30}, scores",
     "diagonal-block-left-out: The block on the diagonal is left out: its queries see the keys in "
     "it up to their own.",
-    tiled_over_queries(lambda start, stop, length: start),
+    "min(first + block_size, query.shape[-2]) => first",
     "own-block-only: A block of queries sees its own block of keys alone: earlier ones count too.",
-    own_block_alone,
+    "range(0, keys, => range(first, keys,",
     "positions-from-block: Positions in the mask, of the rows, the columns or both, are counted from "
     "the start of a block: compare positions in the whole sequence.",
-    tiled_over_queries(hidden=lambda row, column: column - column[0] > row - row[0]),
-    tiled_over_queries(hidden=lambda row, column: column - column[0] > row),
-    tiled_over_queries(hidden=lambda row, column: column > row - row[0]),
-    *mistakes_of(DIVIDED_IN_EVERY_STEP, tiled_over_queries),
-    *first_item_only(tiled_causal_attention),
+    "columns > rows => {columns - start > rows - first|columns - start > rows|columns > rows - first}",
+    *DIVIDED_IN_EVERY_STEP,
+    *FIRST_ITEM_ONLY,
     measured=(
         "strips",
         "future-computed",
@@ -317,6 +267,7 @@ MISTAKES = known_mistakes(
         "number-of-blocks",
     ),
 )
+
 
 EXERCISE = Exercise(
     name="tiled_causal_attention",

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.measuring import lines_run, overflows, peak_bytes, returned
-from attention_lib.checks.exercise import Probe, Table, composable
-from attention_lib.exercises.parts.softmax import EPSILONS, plain_softmax
+from attention_lib.checks.exercise import Probe, Table
+from attention_lib.exercises.parts.choices import EPSILONS
 from attention_lib.lessons.attention import attention
 
 Arguments = tuple[Any, ...]  # of a tiled function, all but block_size
-Changes = dict[str, Any]  # arguments of `tiled`: the parts that a wrong answer exchanges
 
 
 def large_scores(rng: Generator) -> Iterator[Case]:
@@ -52,227 +51,95 @@ def output_magnitude(
     return weights * (2 + 4 * reach) @ np.abs(value)
 
 
-# Tiled attention from parts. Each default is right; a wrong answer exchanges one or two.
+# Mistakes of a loop over blocks of keys, as patches: the plain answers of the exercises have these lines.
+# They are in the order in which they are recognized.
 
-
-def block_slices(count: int, block_size: int) -> list[slice]:
-    """Cut `count` positions into blocks, of which the last may be short."""
-    return [slice(j, min(j + block_size, count)) for j in range(0, count, block_size)]
-
-
-def one_over_root_d_k(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> float:
-    return 1 / math.sqrt(query.shape[-1])
-
-
-def row_maximum(scores: NDArray) -> NDArray:
-    return scores.max(axis=-1, keepdims=True)
-
-
-def correction(old: NDArray, new: NDArray) -> NDArray:
-    return np.exp(old - new)
-
-
-def no_correction(old: NDArray, new: NDArray) -> float:
-    return 1.0
-
-
-@composable
-def tiled(
-    *,
-    scale: Callable[..., float] = one_over_root_d_k,
-    blocks: Callable[[int, int], list[slice]] = block_slices,
-    value_block: Callable[[slice], slice] = lambda block: block,
-    first: float = -np.inf,
-    width: Callable[[NDArray, NDArray], int] = lambda query, value: value.shape[-1],
-    peak: Callable[[NDArray], Any] = row_maximum,
-    raise_to: Callable[[Any, Any], Any] = np.maximum,
-    weigh: Callable[..., NDArray] = lambda scores, old, new: np.exp(scores - new),
-    correct_total: Callable[..., Any] = correction,
-    correct_output: Callable[..., Any] = correction,
-    end_of_step: Callable[..., Any] = lambda output, total: output,
-    end: Callable[..., Any] = lambda output, total, maximum: output / total,
-    hidden: Callable[[NDArray, NDArray], Any] | None = None,
-    fill: float = -np.inf,
-    hide_late: bool = False,
-    skip_hidden: bool = False,
-) -> Answer:
-    """Make an answer to `tiled_attention` from its parts.
-
-    Parameters
-    ----------
-    hidden
-        Given the positions of queries (a column) and of keys (a row), which keys are hidden from
-        which queries. Their scores are replaced with `fill`.
-    hide_late
-        Hide them after the exponentials only.
-    skip_hidden
-        Form the scores of a block that is hidden as a whole, but do not use them.
-    """
-
-    def answer(query: NDArray, key: NDArray, value: NDArray, block_size: int) -> Any:
-        dtype = np.result_type(query, np.float32)
-        factor = scale(query, key, value, block_size)
-        rows = query.shape[:-1]
-        maximum, total = np.full((*rows, 1), first, dtype), np.zeros((*rows, 1), dtype)
-        output = np.zeros((*rows, width(query, value)), dtype)
-        for block in blocks(key.shape[-2], block_size):
-            scores = (query @ key[..., block, :].mT * factor).astype(dtype)
-            is_hidden = np.False_
-            if hidden is not None:
-                columns = np.arange(block.start, block.stop)
-                is_hidden = hidden(np.arange(query.shape[-2])[:, None], columns)
-                if skip_hidden and np.all(is_hidden):
-                    continue
-                if not hide_late:
-                    scores = np.where(is_hidden, dtype.type(fill), scores)
-            new = raise_to(maximum, peak(scores))
-            exponentials = weigh(scores, maximum, new)
-            if hide_late:
-                exponentials = np.where(is_hidden, 0, exponentials)
-            total = total * correct_total(maximum, new) + exponentials.sum(-1, keepdims=True)
-            mixed = exponentials @ value[..., value_block(block), :]
-            output = end_of_step(output * correct_output(maximum, new) + mixed, total)
-            maximum = new
-        return end(output, total, maximum)
-
-    return answer
-
-
-def mistakes_of(wrong: dict[str, tuple[Changes, ...]], make: Callable[..., Answer]) -> Table:
-    """Return the mistakes whose sentences and exchanged parts are given, made by `make`."""
-    return tuple(
-        entry
-        for sentence, variants in wrong.items()
-        for entry in (sentence, *(make(**changes) for changes in variants))
-    )
-
-
-# Mistakes in the step from block to block, in the order in which they are recognized.
-WRONG_STEPS: dict[str, tuple[Changes, ...]] = {
+UNCORRECTED = "total * shrink => total && output * shrink => output"
+WRONG_STEPS: Table = (
     "nothing-corrected: Nothing is corrected when the maximum grows: multiply the total and the "
-    "output so far by exp(old maximum − new maximum), while the old one is there.": (
-        {"correct_total": no_correction, "correct_output": no_correction},
-    ),
+    "output so far by exp(old maximum − new maximum), while the old one is there.",
+    UNCORRECTED,
     "output-uncorrected: The output so far is not corrected when the maximum grows: multiply it by "
-    "exp(old maximum − new maximum), like the total, while the old one is there.": (
-        {"correct_output": no_correction},
-    ),
+    "exp(old maximum − new maximum), like the total, while the old one is there.",
+    "output * shrink => output",
     "total-uncorrected: The total so far is not corrected when the maximum grows: multiply it, while "
-    "the old one is there, by exp(old maximum − new maximum).": ({"correct_total": no_correction},),
+    "the old one is there, by exp(old maximum − new maximum).",
+    "total * shrink => total",
     "corrected-late: The new block is corrected with the rest: correct what was there before, and add "
-    "the block's part after it.": (
-        {"weigh": lambda scores, old, new: np.exp(scores - new) * np.exp(old - new)},
-    ),
-    "width-of-queries: The output so far is as wide as a query: it has d_v columns, as value has.": (
-        {"width": lambda query, value: query.shape[-1]},
-    ),
+    "the block's part after it.",
+    "np.exp(scores - maximum) => np.exp(scores - maximum) * np.exp(old - maximum)",
+    "width-of-queries: The output so far is as wide as a query: it has d_v columns, as value has.",
+    "value.shape[-1]), dtype => query.shape[-1]), dtype",
     "old-maximum: A block's exponentials are taken with the maximum from before it: take exp(score − "
-    "maximum) with the new one.": (
-        {"weigh": lambda scores, old, new: np.exp(scores - np.where(np.isinf(old), new, old))},
-        {"weigh": lambda scores, old, new: np.exp(scores - old), "first": 0.0},
-    ),
+    "maximum) with the new one.",
+    "scores - maximum => scores - np.where(np.isinf(old), maximum, old)",
+    "scores - maximum => scores - old && -np.inf, dtype => 0.0, dtype",
     "own-maximum: A block's exponentials are taken with the maximum of that block alone, and the sums "
-    "so far have another one: take exp(score − maximum) with the larger of the two.": (
-        {"weigh": lambda scores, old, new: np.exp(scores - row_maximum(scores))},
-    ),
+    "so far have another one: take exp(score − maximum) with the larger of the two.",
+    "scores - maximum => scores - largest",
     "softmax-in-every-block: The weights of each block are divided by its own sum: take exp(score − "
-    "maximum) alone, and divide once, at the very end.": (
-        {"weigh": lambda scores, old, new: plain_softmax(scores - new)},
-    ),
+    "maximum) alone, and divide once, at the very end.",
+    "exponentials = np.exp(scores - maximum) => exponentials = np.exp(scores - maximum)"
+    " / np.exp(scores - maximum).sum(axis=-1, keepdims=True)",
     "correction-reversed: The correction is reversed: multiply by exp(old maximum − new maximum), "
-    "which is never above 1.": (
-        dict.fromkeys(
-            ("correct_total", "correct_output"),
-            lambda old, new: np.where(np.isinf(old), 0, np.exp(new - old)),
-        ),
-    ),
+    "which is never above 1.",
+    "np.exp(old - maximum) => np.where(np.isinf(old), 0, np.exp(maximum - old))",
     "old-maximum-subtracted: The old maximum is subtracted, at first far below every score, and the "
-    "exponential is infinite: subtract the new one in every exponential, exp(old − new) and exp(score − new).": (
-        {"weigh": lambda scores, old, new: np.exp(scores - old)},
-    ),
+    "exponential is infinite: subtract the new one in every exponential, exp(old − new) and exp(score − new).",
+    "scores - maximum => scores - old",
     "block-maximum: The maximum is that of the present block alone: keep the larger one of the old "
-    "and the new.": (
-        {"raise_to": lambda old, new: new},
-        {
-            "raise_to": lambda old, new: new,
-            "correct_total": no_correction,
-            "correct_output": no_correction,
-        },
-    ),
+    "and the new.",
+    "np.maximum(maximum, largest) => largest",
+    f"np.maximum(maximum, largest) => largest && {UNCORRECTED}",
     "maximum-starts-at-number: The maximum starts at a number: where all scores lie far below it, "
-    "every exponential is 0. Start at -inf.": tuple(
-        {"first": first} for first in (0.0, -1e3, -1e4, -1e6, -1e9, -1e20, -1e30)
-    ),
-    "exp-overflows: No maximum is subtracted, so the exponentials of large scores overflow.": (
-        {"first": 0.0, "raise_to": lambda old, new: old},
-    ),
-    "one-maximum: There is one maximum for all queries: each has its own, along the last axis.": (
-        {"peak": lambda scores: np.full((*scores.shape[:-1], 1), scores.max())},
-    ),
-    "not-divided: The output is not divided: at the very end, divide it by the total.": (
-        {"end": lambda output, total, maximum: output},
-    ),
-    "constant-in-total: A constant is added to the total, which is at least 1: leave it out.": tuple(
-        {"end": lambda output, total, maximum, epsilon=epsilon: output / (total + epsilon)}
-        for epsilon in EPSILONS
-    ),
-    "output-not-alone: The output is returned with something else: return the output alone.": (
-        {"end": lambda output, total, maximum: (output / total, maximum + np.log(total))},
-        {"end": lambda output, total, maximum: (output / total, maximum, total)},
-        {"end": lambda output, total, maximum: (output / total, total)},
-    ),
+    "every exponential is 0. Start at -inf.",
+    "-np.inf, dtype => {0.0|-1e3|-1e4|-1e6|-1e9|-1e20|-1e30}, dtype",
+    "exp-overflows: No maximum is subtracted, so the exponentials of large scores overflow.",
+    "np.maximum(maximum, largest) => maximum && -np.inf, dtype => 0.0, dtype",
+    "one-maximum: There is one maximum for all queries: each has its own, along the last axis.",
+    "scores.max(axis=-1, keepdims=True) => np.full((*scores.shape[:-1], 1), scores.max())",
+    "not-divided: The output is not divided: at the very end, divide it by the total.",
+    " / total => ",
+    "constant-in-total: A constant is added to the total, which is at least 1: leave it out.",
+    f"/ total => / (total + {EPSILONS})",
+)
+OUTPUT_NOT_ALONE = (
+    "output-not-alone: The output is returned with something else: return the output alone."
+)
+WRONG_BLOCKS: Table = (
     "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "
-    "divide their number.": (
-        # The first and the third keep one block where there would be none.
-        {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size] or [slice(0, keys)]},
-        {"blocks": lambda keys, size: block_slices(keys, size)[: keys // size]},
-        {"blocks": lambda keys, size: block_slices(keys, size)[:-1] or [slice(0, keys)]},
-    ),
-    "first-values-always: Every block of keys meets the first values: slice value like key.": (
-        {"value_block": lambda block: slice(0, block.stop - block.start)},
-    ),
-}
-
-WRONG_SCALES: dict[str, tuple[Changes, ...]] = {
-    "never-scaled: The scores are not scaled: divide them by √d_k.": (
-        {"scale": lambda query, key, value, block_size: 1.0},
-    ),
-    "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.": (
-        {"scale": lambda query, key, value, block_size: 1 / query.shape[-1]},
-    ),
-    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of queries and keys.": (
-        {"scale": lambda query, key, value, block_size: 1 / math.sqrt(value.shape[-1])},
-    ),
-    "root-of-keys: The scores are divided by √S, the number of keys: divide them by √d_k.": (
-        {"scale": lambda query, key, value, block_size: 1 / math.sqrt(key.shape[-2])},
-    ),
-    "root-of-block-size: The scores are divided by √block_size: divide them by √d_k.": (
-        {"scale": lambda query, key, value, block_size: 1 / math.sqrt(block_size)},
-    ),
-    "multiplied-by-root: The scores are multiplied by √d_k: divide them by it.": (
-        {"scale": lambda query, key, value, block_size: math.sqrt(query.shape[-1])},
-    ),
-}
-
-DIVIDED_IN_EVERY_STEP: dict[str, tuple[Changes, ...]] = {
+    "divide their number.",
+    # The first and the third keep one block where there would be none.
+    "range(0, keys, => range(0, keys // block_size * block_size or 1,",
+    "range(0, keys, => range(0, keys // block_size * block_size,",
+    "range(0, keys, => range(0, max(1, keys - block_size),",
+    "first-values-always: Every block of keys meets the first values: slice value like key.",
+    "value[..., start:stop, :] => value[..., : stop - start, :]",
+)
+WRONG_SCALES: Table = (
+    "never-scaled: The scores are not scaled: divide them by √d_k.",
+    "1 / math.sqrt(query.shape[-1]) => 1.0",
+    "divided-by-d-k: The scores are divided by d_k itself: divide them by √d_k.",
+    "math.sqrt => ",
+    "root-of-d-v: The scores are divided by √d_v: divide by √d_k, the width of queries and keys.",
+    "(query.shape[-1]) => (value.shape[-1])",
+    "root-of-keys: The scores are divided by √S, the number of keys: divide them by √d_k.",
+    "(query.shape[-1]) => (key.shape[-2])",
+    "root-of-block-size: The scores are divided by √block_size: divide them by √d_k.",
+    "(query.shape[-1]) => (block_size)",
+    "multiplied-by-root: The scores are multiplied by √d_k: divide them by it.",
+    "1 / math.sqrt => math.sqrt",
+)
+DIVIDED_IN_EVERY_STEP: Table = (
     "divided-every-step: The output is divided by the total in every step: the next step must then "
-    "undo it. Divide once, after the last block.": (
-        {
-            "end_of_step": lambda output, total: output / total,
-            "end": lambda output, total, maximum: output,
-        },
-    ),
-}
-
-
-def first_item_only(answer: Answer) -> Table:
-    """Return the mistake of giving the first batch item's output alone."""
-    return (
-        "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
-        lambda query, key, value, block_size: answer(
-            *(array[(0,) * (array.ndim - 2)] for array in (query, key, value)), block_size
-        ),
-    )
+    "undo it. Divide once, after the last block.",
+    "output + exponentials => output / total + exponentials / total && output / total => output",
+)
+FIRST_ITEM_ONLY: Table = (
+    "first-item-only: Only the first batch item is computed: leading dimensions must be kept.",
+    "value, block_size): => value, block_size):\n"
+    "    query, key, value = (a[(0,) * (a.ndim - 2)] for a in (query, key, value))",
+)
 
 
 # What is measured: bytes held, whether block_size matters, whether it is the size of a block.
