@@ -150,7 +150,7 @@ class Comparison:
         return next(filter(None, (_remark_on_dtype(*each) for each in named)), None)
 
     def _named(self, part: Part) -> str:
-        return f"{part.name} of {self.name}" if part.name else self.name
+        return f"{part.name.capitalize()} of {self.name}" if part.name else self.name
 
     @functools.cached_property
     def wrong_in_numbers(self) -> bool:
@@ -201,7 +201,7 @@ def _problem_with_count(name: str, value: Any, expected: Any, part: str) -> str 
     if not isinstance(value, (tuple, list)) or len(value) != len(expected):
         return f"{name} returned {described(value)}; it should return {len(expected)} {part}s."
     of_each = (
-        _problem_with_count(f"{part} {number} of {name}", one, right, "part")
+        _problem_with_count(f"{part.capitalize()} {number} of {name}", one, right, "part")
         for number, (one, right) in enumerate(zip(value, expected, strict=True), 1)
     )
     return next(filter(None, of_each), None)

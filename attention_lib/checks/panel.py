@@ -65,17 +65,19 @@ def as_text(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """Summarize a report in one line: ``softmax: right. All 11 cases, 3 points.``"""
-    exercise = report.exercise
-    if report.outcome == "right":
-        points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
-        cases = (
-            f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
-        )
-        return f"{exercise.name}: right. {cases}"
-    sentence = report.sentence
-    if sentence.startswith(("result ", "part ")):  # a function's name keeps its case
-        sentence = sentence[0].upper() + sentence[1:]
-    return f"{exercise.name}: {TITLES[report.outcome].lower()}. {sentence}"
+    return f"{_title(report)}. {_told(report)}"
+
+
+def _title(report: Report) -> str:
+    return f"{report.exercise.name}: {TITLES[report.outcome].lower()}"
+
+
+def _told(report: Report) -> str:
+    """Return what is said below the title."""
+    if report.outcome != "right":
+        return report.sentence
+    points = f"{report.exercise.points} point{'s' * (report.exercise.points != 1)}"
+    return f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
 
 
 def as_html(report: Report, pictures: bool = True) -> str:
@@ -83,7 +85,6 @@ def as_html(report: Report, pictures: bool = True) -> str:
 
     Feedback pages show no SVG: `pictures=False` leaves it out, as words say the same.
     """
-    head, _, sentence = headline(report).partition(". ")
     color = COLORS[report.outcome]
     details = "".join(
         (NEW_LINE if label.startswith("you returned") else "") + _detail(label, value, marked)
@@ -99,7 +100,7 @@ def as_html(report: Report, pictures: bool = True) -> str:
     if report.edit:
         edit = f"<details><summary>{EDIT}</summary>{with_code(report.edit)}</details>"
     return panel(
-        f"<strong>{html.escape(head)}.</strong> {with_code(sentence)}{advice}{edit}{details}",
+        f"<strong>{html.escape(_title(report))}.</strong> {with_code(_told(report))}{advice}{edit}{details}",
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',
     )

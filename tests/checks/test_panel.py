@@ -76,7 +76,7 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
 
     report = verdict(doubled, "decode_step", policy=WITHOUT_SOURCE)
     assert report.sentence.startswith(
-        "part 2 of result 2 of decode_step gives 6 at [0, 0]; it should"
+        "Part 2 of result 2 of decode_step gives 6 at [0, 0]; it should"
     )
     text = as_text(report)
     assert "you returned, part 2 of result 2" in text
@@ -85,7 +85,7 @@ def test_a_wrong_result_within_a_result_is_shown_part_by_part():
 
     answer = lambda query, key, value, cache=None: (value, None)  # noqa: E731
     report = verdict(answer, "decode_step", policy=WITHOUT_SOURCE)
-    assert report.sentence == "result 2 of decode_step returned None; it should return 2 parts."
+    assert report.sentence == "Result 2 of decode_step returned None; it should return 2 parts."
     assert "right is, part 2 of result 2" in as_text(report)
 
 
