@@ -11,6 +11,7 @@ import pytest
 import attention_lib as lib
 from attention_lib import model as helper
 from attention_lib.exercises import EXERCISES
+from attention_lib.exercises.model.model_scores import draw_model
 from attention_lib.trained_numbers import FILE
 from benchmarks.lesson import cells_of
 from benchmarks.trained import computed
@@ -267,3 +268,33 @@ def test_yours_or_ours_takes_right_answers_only(capsys):
 def test_importing_the_library_brings_numpy_only():
     assert "attention_lib.model" not in vars(lib)
     assert "gguf" not in sys.modules or helper.is_installed()
+
+
+class TestInTorch:
+    @pytest.fixture
+    def small(self):
+        return draw_model(np.random.default_rng(3), 5, 11, 16, 3, (4, 2), dtype=np.float32).args
+
+    @pytest.mark.parametrize("attention", ["torch_attention", "flash_attention"])
+    def test_a_small_model_gives_the_scores_and_the_text_of_numpy(self, small, attention):
+        torch = pytest.importorskip("torch")
+        from attention_lib.torch_model import on_device, torch_step
+
+        tokens, model = small
+        step = torch_step(
+            on_device(model, torch.device("cpu"), torch.float32), getattr(lib, attention)
+        )
+        scores, _ = step(tokens, None)
+        np.testing.assert_allclose(scores, lib.model_scores(tokens, model)[0], atol=2e-4)
+        ours = lib.generate(lambda t, c: lib.model_scores(t, model, c), tokens, 6, np.argmax)
+        assert lib.generate(step, tokens, 6, np.argmax).tolist() == ours.tolist()
+
+    def test_several_words_with_caches_are_refused(self, small):
+        torch = pytest.importorskip("torch")
+        from attention_lib.torch_model import on_device, torch_step
+
+        tokens, model = small
+        step = torch_step(on_device(model, torch.device("cpu"), torch.float32), lib.torch_attention)
+        _, caches = step(tokens, None)
+        with pytest.raises(ValueError, match="step takes one word at a time"):
+            step(tokens[:2], caches)
