@@ -29,7 +29,7 @@ def weight_cells(axes: Any, values: NDArray, top: float) -> Any:
 
 def bars(axes: Any, heights: NDArray, names: Sequence[str]) -> None:
     bars = axes.bar(range(len(heights)), heights, color=CYCLE[: len(heights)], width=0.7)
-    axes.bar_label(bars, [number(height) for height in heights], padding=2, fontsize=9)
+    axes.bar_label(bars, [share(height) for height in heights], padding=2, fontsize=9)
     axes.axhline(0, color=GRAY, linewidth=0.8)
     axes.set_xticks(range(len(heights)), names)
     axes.tick_params(axis="x", length=0)
@@ -89,6 +89,15 @@ def number(value: float) -> str:
 
 def numbers(values: NDArray) -> str:
     return ", ".join(number(value) for value in values)
+
+
+def share(value: float) -> str:
+    """Format a number like `number`, without calling a small weight 0."""
+    return "<0.001" if 0 < value < 0.0005 else number(value)
+
+
+def shares(values: NDArray) -> str:
+    return ", ".join(share(value) for value in values)
 
 
 def points(points: NDArray) -> str:

@@ -294,7 +294,7 @@ def tempered(
     reached = float(measure(weights))
     figure, (now, course) = new_figure(
         f"At the temperature {temperature:g} the scores {drawing.numbers(scores)} get the weights "
-        f"{drawing.numbers(weights)}, with entropy {reached:.2f}. Beside them a rising curve, the "
+        f"{drawing.shares(weights)}, with entropy {reached:.2f}. Beside them a rising curve, the "
         "entropy against the temperature, with this temperature marked.",
         ncols=2,
         width_ratios=[2, 3],

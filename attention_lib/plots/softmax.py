@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from attention_lib.plots import drawing
 from attention_lib.plots.drawing import Weigh
 from attention_lib.plots.style import (
+    BLUE,
     CYCLE,
     GRAY,
+    GRID,
     INK,
+    PAPER,
     SKY,
     VERMILLION,
+    WEIGHT_COLORS,
     LessonFigure,
     lesson_style,
     new_figure,
@@ -24,7 +28,9 @@ from attention_lib.plots.style import (
 __all__ = [
     "attention_map",
     "equal_steps",
+    "factors_on_a_line",
     "groups_along_axes",
+    "maps_of_heads",
     "mixtures",
     "rows_compared",
     "rows_over_sums",
@@ -63,7 +69,7 @@ def scores_beside_weights(
     """Draw each row's scores above its weights, both (L, S), as bars with numbers."""
     scores, weights = np.asarray(scores), np.asarray(weights)
     columns = "; ".join(
-        f"{name}: {drawing.numbers(row)} become {drawing.numbers(weights[i])}"
+        f"{name}: {drawing.numbers(row)} become {drawing.shares(weights[i])}"
         for i, (name, row) in enumerate(zip(rows, scores, strict=True))
     )
     alt = (
@@ -164,6 +170,90 @@ def equal_steps(
 
 
 @lesson_style
+def factors_on_a_line(
+    leads: Mapping[float, str],
+    factors: Sequence[str],
+    steps: Mapping[str, Sequence[tuple[float, float]]],
+) -> LessonFigure:
+    """Draw how many times as large a weight is that leads by so much, on a number line.
+
+    `leads` names each lead, and `steps` maps the factor of a step to its starts and ends.
+    """
+    said = "; ".join(
+        f"{name} belongs to {factor}" for name, factor in zip(leads.values(), factors, strict=True)
+    )
+    jumps = "; ".join(f"{name} takes {len(pairs)} steps" for name, pairs in steps.items())
+    figure, axes = new_figure(
+        f"A number line of leads between two scores, with the factor between the weights below: {said}. "
+        f"Arrows lead from one to the next: {jumps}.",
+        height=2.1,
+    )
+    places = list(leads)
+    axes.plot([places[0], places[-1]], [0, 0], color=GRAY, linewidth=1)
+    axes.plot(places, np.zeros(len(places)), "o", color=INK, markersize=7)
+    for place, factor in zip(places, factors, strict=True):
+        drawing.note(axes, factor, (place, 0), (0, -10), ha="center", va="top", fontsize=13)
+    for (name, pairs), color in zip(steps.items(), (BLUE, VERMILLION), strict=False):
+        for start, end in pairs:
+            bend = {"connectionstyle": "arc3,rad=-0.35", "shrinkA": 5, "shrinkB": 5}
+            drawing.pointer(axes, (start, 0), (end, 0), color, **bend)
+            inside = end - start < 1  # below its own arrow, where a longer one lies above
+            height = 0.13 if inside else 0.31
+            axes.text(
+                (start + end) / 2,
+                height,
+                name,
+                color=color,
+                ha="center",
+                va=("bottom", "top")[inside],
+            )
+    axes.set(xlim=(places[0] - 0.15, places[-1] + 0.15), ylim=(-0.35, 0.5), yticks=[])
+    axes.set_xticks(places, leads.values())
+    axes.set_xlabel("lead: one score minus the other")
+    axes.set_ylabel("factor")
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+@lesson_style
+def maps_of_heads(maps: Mapping[str, ArrayLike], names: Sequence[str]) -> LessonFigure:
+    """Draw causal (L, L) weights of several heads side by side; NaN marks what is not heard.
+
+    Weights below 0.1 have a color and no number.
+    """
+    arrays = {head: np.asarray(weights, float) for head, weights in maps.items()}
+    strongest = {
+        head: ", ".join(
+            f"{name} listens most to {names[int(np.nanargmax(row))]} at place "
+            f"{int(np.nanargmax(row)) + 1} ({np.nanmax(row):.2f})"
+            for name, row in zip(names, weights, strict=True)
+        )
+        for head, weights in arrays.items()
+    }
+    said = ". ".join(f"{head}: {line}" for head, line in strongest.items())
+    figure, panels = new_figure(
+        f"Heat maps of attention weights, one row for each listening word of {' '.join(names)}, "
+        f"with the words after it left out. {said}.",
+        height=max(2.6, 1.2 + 0.33 * len(names)),
+        panels=len(arrays),
+    )
+    for panel, (head, weights) in zip(panels, arrays.items(), strict=True):
+        image = panel.imshow(weights, cmap=WEIGHT_COLORS, vmin=0, vmax=1, aspect="auto")
+        for (row, column), weight in np.ndenumerate(weights):
+            if weight >= 0.1:
+                color = PAPER if weight > 0.6 else INK
+                look = {"ha": "center", "va": "center", "fontsize": 8, "color": color}
+                panel.text(column, row, f"{weight:.2f}", **look)
+        panel.set_facecolor(GRID)  # the color of words that come later
+        drawing.name_cells(panel, names, names)
+        panel.tick_params(axis="x", labelrotation=45)
+        panel.set(title=head, xlabel="key: the word listened to")
+    panels[0].set_ylabel("query: the word that listens")
+    figure.colorbar(image, ax=list(panels), label="attention weight").outline.set_visible(False)
+    return figure
+
+
+@lesson_style
 def rows_compared(rows: dict[str, ArrayLike], keys: Sequence[str], label: str) -> LessonFigure:
     """Draw named rows of numbers side by side, a panel for each row, on one scale."""
     rows = {name: np.asarray(row) for name, row in rows.items()}
@@ -224,7 +314,7 @@ def sharpness(
     scores = np.asarray(scores, dtype=float)
     weights = np.asarray(weigh(factor * scores))
     alt = (
-        f"The scores {drawing.numbers(scores)} times {factor:g} get the weights {drawing.numbers(weights)}. "
+        f"The scores {drawing.numbers(scores)} times {factor:g} get the weights {drawing.shares(weights)}. "
         f"Beside them, lines of the weights for factors from 0 to {largest:g}: equal at 0, "
         "then drawing apart."
     )

@@ -37,6 +37,14 @@ SAMPLES = {
     "rows_over_sums": lambda: plots.rows_over_sums([[1, 2], [3, 4]], ["a", "b"], ["c", "d"]),
     "groups_along_axes": lambda: plots.groups_along_axes((2, 3)),
     "equal_steps": lambda: plots.equal_steps(np.exp2, [0, 1, 2], "$2^s$"),
+    "factors_on_a_line": lambda: plots.factors_on_a_line(
+        {0: "0", 0.5: "½", 1: "1"},
+        ["1", "√5", "5"],
+        {"× 5": [(0, 1)], "× √5": [(0, 0.5), (0.5, 1)]},
+    ),
+    "maps_of_heads": lambda: plots.maps_of_heads(
+        {"one": [[1, np.nan], [0.95, 0.05]], "two": [[1, np.nan], [0.25, 0.75]]}, ["here", "there"]
+    ),
     "rows_compared": lambda: plots.rows_compared(
         {"one": SHARES[0], "two": SHARES[1]}, KEYS, "share"
     ),
@@ -386,6 +394,36 @@ def test_entries_of_one_sum_have_one_color():
 
 def test_steps_are_labeled_with_their_factor():
     assert texts(SAMPLES["equal_steps"]().axes[0]) == ["× 2.00", "× 2.00"]
+
+
+def test_a_factor_stands_at_its_lead_and_a_step_has_an_arrow():
+    figure = SAMPLES["factors_on_a_line"]()
+    axes = figure.axes[0]
+    factors = [text for text in axes.texts if text.get_text() in ("1", "√5", "5")]
+    assert [text.xy for text in factors] == [(0, 0), (0.5, 0), (1, 0)]
+    arrows = [text for text in axes.texts if not text.get_text()]
+    assert [(arrow.xyann, arrow.xy) for arrow in arrows] == [
+        ((0, 0), (1, 0)),
+        ((0, 0), (0.5, 0)),
+        ((0.5, 0), (1, 0)),
+    ]
+    assert "½ belongs to √5" in figure.alt
+
+
+def test_maps_of_heads_write_large_weights_and_say_where_each_word_listens():
+    figure = SAMPLES["maps_of_heads"]()
+    one, two, *_ = figure.axes
+    assert texts(one) == ["1.00", "0.95"]
+    assert texts(two) == ["1.00", "0.25", "0.75"]
+    assert "there listens most to there at place 2 (0.75)" in figure.alt
+
+
+def test_a_small_weight_is_not_called_0():
+    figure = plots.sharpness(
+        [0.0, 0.0, 8.0], 1.0, lambda scores: np.exp(scores) / np.exp(scores).sum(), KEYS
+    )
+    assert texts(figure.axes[0]) == ["<0.001", "<0.001", "0.999"]
+    assert "get the weights <0.001, <0.001, 0.999." in figure.alt
 
 
 def test_what_does_not_move_is_said_not_to_move():
