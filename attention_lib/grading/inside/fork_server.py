@@ -218,7 +218,7 @@ def live(shell: Shell, settings: Settings, channel: int, address_bytes: int) -> 
         os.chdir(FOLDER)
         _set_resource_limits(settings, address_bytes)
         kernel.drop_capabilities()
-        install_filter()
+        install_filter(bytes.fromhex(settings.seccomp_filter))
     converse(Channel(socket.socket(fileno=CHANNEL_DESCRIPTOR)), shell)
 
 

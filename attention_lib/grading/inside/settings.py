@@ -18,6 +18,7 @@ class Settings:
     folder_bytes: int
     folder_files: int
     shared_memory_bytes: int
+    seccomp_filter: str  # its instructions, in hexadecimal
     modules: list[str]  # imported once, before the first submission
     hidden: list[str]  # folders and files of which nothing may be seen
     folders_in_tmp: list[str]  # folders of Python's below /tmp, which stay visible

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attention_lib.grading import limits
-from attention_lib.grading.inside.seccomp import unfiltered_processor
 from attention_lib.grading.inside.settings import Settings
 from attention_lib.grading.inside.wire import CPU_SECONDS, INTERRUPT, SECONDS, Channel, Closed
+from attention_lib.grading.sandbox import seccomp
 from attention_lib.grading.sandbox.bubblewrap import (
     bubblewrap_arguments,
     hidden_paths,
@@ -53,8 +53,9 @@ NOT_ALLOWED = (  # after bubblewrap's own words
     "docs/teaching.md, under Containers."
 )
 NO_FILTER = (
-    "Students' code is run without a system-call filter on this processor ({processor}): it may "
-    "use kernel keyrings, and memory that no limit counts. The rest of the sandbox is in force."
+    "Students' code is run without a system-call filter, since libseccomp is not installed (on Debian: "
+    "apt-get install libseccomp2): it may use kernel keyrings, and memory that no limit counts. The rest "
+    "of the sandbox is in force."
 )
 
 
@@ -71,8 +72,7 @@ def require_sandbox() -> str:
 
 def missing_protection() -> str:
     """Return the sentence to warn with if the sandbox lacks its seccomp filter, or nothing."""
-    processor = unfiltered_processor()
-    return NO_FILTER.format(processor=processor) if processor else ""
+    return NO_FILTER if seccomp.is_missing() else ""
 
 
 class Sandbox:
@@ -198,6 +198,7 @@ def _settings(modules: list[str], hidden: list[Path]) -> Settings:
         folder_bytes=limits.SUBMISSION_FOLDER_BYTES,
         folder_files=limits.SUBMISSION_FOLDER_FILES,
         shared_memory_bytes=limits.SUBMISSION_SHARED_MEMORY_BYTES,
+        seccomp_filter=seccomp.filter_program().hex(),
         modules=modules,
         hidden=[str(path) for path in hidden],
         folders_in_tmp=python_folders_in_tmp(),
