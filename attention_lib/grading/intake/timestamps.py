@@ -36,6 +36,7 @@ class Record:
     student: str
     time: datetime  # in the folder's name, which a student may have made up
     folder: Path
+    owner: int | None = None  # of the folder, where that has been looked up
 
     @functools.cached_property
     def changed(self) -> datetime:

@@ -17,6 +17,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -126,7 +127,7 @@ class CollectFiles(ExchangeCollect):
         note = dest.with_name(f".{lesson}.collected")
         is_new = not dest.is_dir()
         before = {} if is_new else _read_note(note)
-        said = {"folder": record.folder.name, "changed": str(record.changed)}
+        said = {"folder": record.folder.name}
         is_same_folder = before.get("folder") == said["folder"]
         if not is_new and not self._may_replace(dest, record, before if is_same_folder else {}):
             self.log.info("There is nothing newer to collect for %r", record.student)
@@ -135,6 +136,8 @@ class CollectFiles(ExchangeCollect):
         with TemporaryDirectory() as folder:
             copy = Path(folder, "copy")
             said["digest"] = self._copy(record, copy)
+            record = replace(record)  # which looks again: it may have changed until it was copied
+            said["changed"] = str(record.changed)
             # The folder may only have been touched, and the instructor have corrected what was collected.
             if not is_same_folder or before.get("digest") != said["digest"]:
                 stamp = write_time(record.handed_in)
@@ -171,6 +174,8 @@ class CollectFiles(ExchangeCollect):
         digests = []
         with opened(src.parent, src.parent) as inbound:
             owner = status(inbound, src.name).st_uid
+        if owner != record.owner:
+            raise NotTaken("another one than when its owner was looked up")
         for folder, path, reason in walk(
             src, src.parent, limits.FOLDER_ENTRIES, limits.FOLDER_DEPTH
         ):
@@ -185,7 +190,7 @@ class CollectFiles(ExchangeCollect):
                 _write(dest / path, content)
                 room -= len(content)
             except NotTaken as refusal:
-                self.log.warning("Left out of %s as %s: %r", src.name, refusal, str(path))
+                self.log.warning("Left out of %r as %s: %r", src.name, refusal, str(path))
                 continue
             digests.append(f"{str(path)!r} {hashlib.sha256(content).hexdigest()}")
         return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
@@ -273,16 +278,22 @@ def own_records(
 
     A folder is a student's if the account of the student's name owns it, or if there is none of that name
     and it is the instructor's own. Where one account owns all hand-ins, owners say nothing: there is no
-    hub, or all its servers run as one account.
+    hub, or all its servers run as one account. Still nobody but the instructor is believed to hand in
+    for a student who has an account here: that may be a stranger who comes first.
 
     Return them by student, and by student named why another one was passed over.
     """
     inbound = Path(collect.root, course.course_id, "inbound")
     found = _look_at(inbound)
     owners = {name: one.st_uid for name, one in found.items() if stat.S_ISDIR(one.st_mode)}
-    hand_ins = {owner for name, owner in owners.items() if name.count("+") > 1}
-    anyone = not collect.check_owner or _one_for_all(hand_ins, course)
-    account = functools.cache(_account)
+    account, instructor = functools.cache(_account), os.geteuid()
+    trial = f"{account(instructor)}+"  # the instructor may have tried to hand in
+    hand_ins = {
+        owner
+        for name, owner in owners.items()
+        if name.count("+") > 1 and not (owner == instructor and name.startswith(trial))
+    }
+    is_shared = _one_for_all(hand_ins, course)
     own: dict[str, list[Record]] = {}
     not_taken: dict[str, str] = {}
     for name in found.keys() - owners.keys():
@@ -294,9 +305,10 @@ def own_records(
         for record in records:
             number = owners.get(record.folder.name)
             owner = account(number)
-            is_ours = number == os.geteuid() and not _has_account(student)
-            if anyone or owner == student or is_ours:
-                own.setdefault(student, []).append(record)
+            is_ours = number == instructor and (is_shared or not _has_account(student))
+            is_one_of_all = is_shared and not _has_account(student)
+            if not collect.check_owner or owner == student or is_ours or is_one_of_all:
+                own.setdefault(student, []).append(replace(record, owner=number))
             else:
                 not_taken[student] = f"a folder of this name in the exchange belongs to {owner}"
     return {student: _newest(records) for student, records in own.items()}, not_taken

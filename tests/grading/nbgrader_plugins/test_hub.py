@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from nbgrader.coursedir import CourseDirectory
@@ -28,6 +29,7 @@ LESSON = LESSONS[0]
 NOTEBOOK = f"{LESSON}.ipynb"
 CLASS = "attention"
 ACCOUNTS = {"news": 9, "games": 5, "mail": 8}  # students of the tests
+WITHOUT_ACCOUNTS = ["without-account-1", "without-account-2"]
 OF_NOBODY = 54_321  # an account without a name
 NOW = datetime.now(UTC).replace(tzinfo=None)
 pytestmark = [
@@ -190,12 +192,29 @@ def test_where_one_account_owns_all_the_names_count(one_account):
     assert one_account.collect() == {"news": "news", "games": "games"}
 
 
+@pytest.mark.parametrize("enrolled", [(), ("news", "mail")])
+def test_stranger_who_comes_first_is_not_believed_to_be_others(hub, enrolled):
+    """Neither where there is no roster yet, nor where the stranger is in no roster."""
+    for folder in hub.inbound.iterdir():
+        hub.give(folder, ACCOUNTS["games"])
+    hub.enroll(*enrolled)
+    hub.put("news", owner=ACCOUNTS["games"], text="forged")
+    assert hub.collect() == {}
+    why = {"news": "a folder of this name in the exchange belongs to games"}
+    assert hub.course.not_collected(LESSON) == (why if enrolled else {})
+
+
 def test_where_another_account_owns_all_the_names_count(hub):
     for folder in hub.inbound.iterdir():
         hub.give(folder, OF_NOBODY)
-    for name in ("news", "games"):
+    for name in WITHOUT_ACCOUNTS:
         hub.put(name, owner=OF_NOBODY)
-    assert hub.collect() == {"news": "news", "games": "games"}
+    assert hub.collect() == {name: name for name in WITHOUT_ACCOUNTS}
+    instructor = pwd.getpwuid(os.geteuid()).pw_name  # who has tried it
+    hub.put(instructor, owner=os.geteuid())
+    assert hub.collect().keys() == {*WITHOUT_ACCOUNTS, instructor}
+    hub.put(WITHOUT_ACCOUNTS[0], owner=OF_NOBODY, hours_ago=-0.01, text="newer")
+    assert hub.collect()[WITHOUT_ACCOUNTS[0]] == "newer"
 
 
 def test_folders_of_other_accounts_do_not_stop_an_exchange_of_one_account(hub):
@@ -203,16 +222,14 @@ def test_folders_of_other_accounts_do_not_stop_an_exchange_of_one_account(hub):
     for folder in hub.inbound.iterdir():
         hub.give(folder, OF_NOBODY)
     (hub.inbound / "lost+found").mkdir()
-    hub.put("news", owner=OF_NOBODY)
-    assert hub.collect() == {"news": "news"}
+    hub.put(WITHOUT_ACCOUNTS[0], owner=OF_NOBODY)
+    assert hub.collect() == {WITHOUT_ACCOUNTS[0]: WITHOUT_ACCOUNTS[0]}
 
     for folder in hub.inbound.iterdir():
         hub.give(folder, os.geteuid())
-    names = ["without-account-1", "without-account-2"]
-    for name in names:
-        hub.put(name, owner=os.geteuid())
-    hub.put(names[0], owner=OF_NOBODY, hours_ago=-0.01, text="forged")
-    assert hub.collect() == {"news": "news", **{name: name for name in names}}
+    hub.put(WITHOUT_ACCOUNTS[1], owner=os.geteuid())
+    hub.put(WITHOUT_ACCOUNTS[0], owner=OF_NOBODY, hours_ago=-0.01, text="forged")
+    assert hub.collect() == {name: name for name in WITHOUT_ACCOUNTS}
 
 
 def test_owners_need_not_be_checked(hub):
@@ -328,6 +345,39 @@ def test_work_that_is_changed_after_it_was_collected_is_collected_as_late(one_ac
     assert one_account.read("news").time_doubt.endswith("(UTC), which counts")
 
 
+def test_work_that_is_changed_while_it_is_collected_is_late(one_account, monkeypatch):
+    """A program of the student's may notice that somebody looks into the folder."""
+    folder = one_account.put("news", hours_ago=48)
+    when = {folder: NOW - timedelta(hours=48)}
+    changed(monkeypatch, when)
+    copy = exchange.CollectFiles._copy
+
+    def copy_what_is_changed(self, record, dest):
+        (folder / NOTEBOOK).write_text("more")
+        when[folder] = NOW
+        return copy(self, record, dest)
+
+    monkeypatch.setattr(exchange.CollectFiles, "_copy", copy_what_is_changed)
+    for _ in range(2):
+        assert one_account.collect() == {"news": "more"}
+        assert one_account.read("news").time == NOW
+
+
+def test_folder_that_another_puts_in_the_place_of_hers_is_not_collected(hub, monkeypatch):
+    folder = hub.put("news", text="hers")
+    copy = exchange.CollectFiles._copy
+
+    def copy_what_is_exchanged(self, record, dest):
+        folder.rename(folder.with_name("away"))
+        folder.mkdir()
+        (folder / NOTEBOOK).write_text("his")
+        hub.give(folder, ACCOUNTS["games"])
+        return copy(self, record, dest)
+
+    monkeypatch.setattr(exchange.CollectFiles, "_copy", copy_what_is_exchanged)
+    assert hub.collect() == {}
+
+
 @pytest.mark.parametrize("earlier", [1, 2])
 def test_late_work_is_late_also_when_its_folder_is_taken_away(one_account, monkeypatch, earlier):
     """A student may remove what was collected from the exchange, and leave what was in time."""
@@ -389,6 +439,12 @@ def odd_names(folder):
         (folder / name).write_text("")
 
 
+def odd_end_of_its_own_name(folder):
+    odd = folder.with_name(folder.name + "\x1b[2J\n" + os.fsdecode(b"\xff"))
+    folder.rename(odd)
+    (odd / "link").symlink_to(odd)
+
+
 def odd_files(folder):
     os.mkfifo(folder / "pipe")
     (folder / "loop").symlink_to("loop")
@@ -406,15 +462,20 @@ def odd_files(folder):
         folder_in_place_of_the_time_in_capitals,
         folder_in_place_of_the_secret,
         odd_names,
+        odd_end_of_its_own_name,
         odd_files,
     ],
 )
-def test_odd_content_stops_nobody(one_account, trouble):
+def test_odd_content_stops_nobody(one_account, trouble, monkeypatch):
+    log = Mock()
+    monkeypatch.setattr(exchange.CollectFiles, "log", log)
     trouble(one_account.put("mail"))
     one_account.put("news")
     one_account.put("games")
     assert one_account.collect() == {name: name for name in ("games", "mail", "news")}
     assert one_account.read("mail").time is not None
+    warnings = [call.args[0] % call.args[1:] for call in log.warning.mock_calls]
+    assert all(map(str.isprintable, warnings))
 
 
 def test_folder_that_cannot_be_read_is_named_and_replaces_nothing(one_account, monkeypatch):
