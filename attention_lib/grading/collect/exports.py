@@ -48,6 +48,7 @@ from attention_lib.grading.collect.choosing import (
 from attention_lib.grading.collect.downloads import minute_of, not_collected
 from attention_lib.grading.intake.folder import NotTaken, opened, read_file, walk
 
+MOODLES_MARK = "_assignsubmission_"
 MOODLE = re.compile(r"(?P<name>[^_/]+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)(?:_|(?=/))")
 MOODLE_TEAM = re.compile(r"[^_/]+_assignsubmission_[a-z]+(?:_|/)")  # of those who are in no team
 CANVAS = re.compile(
@@ -90,6 +91,10 @@ def read_name(path: str, on_canvas: bool | None = None) -> File:
     """Read a path in an export, of either platform unless it is known, or raise NotCollected."""
     match = None if on_canvas else MOODLE.match(path)
     if match:
+        if (
+            path.partition("/")[0].count(MOODLES_MARK) > 1
+        ):  # one of them is in a name that was chosen
+            raise NotCollected("its name can be read as that of two students; rename it")
         own_name = path[match.end() :].removeprefix("/")
         if match["plugin"] != "file" or not own_name:
             raise NotCollected("it is not a file that a student handed in")

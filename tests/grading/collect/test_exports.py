@@ -55,6 +55,19 @@ def test_name_in_moodles_export_is_never_read_as_canvas_would(export, course):
     assert "not as Moodle exports it" in result.refused[0]
 
 
+@pytest.mark.parametrize("separator", ["/", "_"])
+def test_name_with_moodles_own_words_is_nobodys(export, course, separator):
+    """Eve's name begins as Moodle would write all of Ada's."""
+    ends = f"_assignsubmission_file{separator}{NOTEBOOK}"
+    eves = f"Ada Lovelace_5_assignsubmission_file_77{ends}"
+    result = export((eves, "eve's"), (f"Ada Lovelace_8{ends}", "ada's"))
+    assert submitted(course) == {f"ada/{LESSON}/{NOTEBOOK}": b"ada's"}
+    (sentence,) = result.refused
+    assert sentence == (
+        f"{eves}: not collected, since its name can be read as that of two students; rename it."
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "read"),
     [
