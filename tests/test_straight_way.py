@@ -27,7 +27,7 @@ STATED = re.compile(r"\babout (\d+) minutes\b")  # before the first section
 STEP = 5  # minutes are stated in steps of 5, rounded up
 AT_MOST = {
     "01_softmax": 65,
-    "02_stability": 95,
+    "02_stability": 85,
     "03_scaling": 85,
     "04_gradients": 100,
     "05_attention": 95,

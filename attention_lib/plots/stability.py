@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MultipleLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
@@ -28,7 +28,6 @@ from attention_lib.plots.style import (
 __all__ = [
     "errors_by_weight",
     "exponential_cliffs",
-    "log_weight_cliffs",
     "losses_by_row",
     "masked_rows",
     "merged_halves",
@@ -49,37 +48,28 @@ def exponential_cliffs(
     e^x.
     """
     said = ", ".join(f"{name} at {end:.1f}" for name, end in ends.items())
-    figure, axes = new_figure(
-        "The exponential on a logarithmic axis in three panels, a straight line that climbs "
-        f"until it reaches the largest number of its dtype and ends there: {said}.",
-        height=3.2,
-        panels=len(curves),
-        sharey=False,
+    figure, axis = new_figure(
+        "The exponential on a logarithmic axis, a straight line with a stop for each dtype, where it "
+        f"reaches the largest number of its dtype: {said}.",
+        height=3.4,
     )
-    for axis, (name, (x, y)) in zip(axes, curves.items(), strict=True):
+    widths = np.linspace(9, 2, len(curves))
+    for (name, (x, y)), color, width in zip(curves.items(), CYCLE, widths, strict=False):
         x, y = np.asarray(x, float), np.asarray(y, float)
         finite = np.isfinite(y)
         top = ends[name] * np.log10(np.e)  # the axis counts powers of ten
-        axis.plot(x[finite], np.log10(y[finite]), color=BLUE)
-        axis.plot(ends[name], top, "o", color=VERMILLION, markersize=7, clip_on=False)
-        axis.axvspan(ends[name], x.max(), color=VERMILLION, alpha=0.15, linewidth=0)
-        axis.text((ends[name] + x.max()) / 2, top / 2, "inf", color=VERMILLION, ha="center")
-        axis.axhline(top, color=GRAY, linewidth=1, linestyle="--")
-        drawing.note(
-            axis,
-            f"largest: {float(np.finfo(name).max):.3g}",
-            (0.02 * x.max(), top),
-            (0, 2),
-            va="bottom",
-            fontsize=8,
-        )
-        drawing.note(
-            axis, f"x = {ends[name]:.1f}", (ends[name], top), (-22, -6), ha="right", va="top"
-        )
-        axis.set(title=name, xlabel="x", xlim=(0, x.max()), ylim=(0, 1.15 * top))
-        axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axis.yaxis.set_major_formatter(lambda power, _position: f"$10^{{{power:.0f}}}$")
-    axes[0].set_ylabel("$e^x$ (logarithmic)")
+        line, powers = np.append(x[finite], ends[name]), np.append(np.log10(y[finite]), top)
+        axis.plot(line, powers, color=color, linewidth=width, solid_capstyle="butt", zorder=2)
+        axis.plot(ends[name], top, "o", color=VERMILLION, markersize=7, zorder=3)
+        text = f"{name}: x = {ends[name]:.1f}, largest number {float(np.finfo(name).max):.3g}"
+        last = ends[name] == max(ends.values())
+        side = {"ha": "right"} if last else {"ha": "left"}
+        drawing.note(axis, text, (ends[name], top), (-30 if last else 26, 0), va="center", **side)
+    longest = max(ends.values())
+    axis.set(xlim=(0, 1.06 * longest), ylim=(-12, 1.06 * longest * np.log10(np.e)))
+    axis.set(xlabel="x", ylabel="$e^x$ (logarithmic)")
+    axis.yaxis.set_major_locator(MultipleLocator(100))
+    axis.yaxis.set_major_formatter(lambda power, _position: f"$10^{{{power:.0f}}}$")
     return figure
 
 
@@ -266,56 +256,6 @@ def soft_maximum(x: ArrayLike, values: ArrayLike) -> LessonFigure:
     )
     axis.set(xlabel="x, the score that moves", ylabel="value")
     axis.legend(loc="upper left")
-    return figure
-
-
-@lesson_style
-def log_weight_cliffs(gaps: ArrayLike, logs: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw the logarithm of a weight against the gap of its score, a panel for each way.
-
-    Where the logarithm is -inf, the line ends and the panel is shaded.
-    """
-    gaps = np.asarray(gaps, float)
-    ends = {name: gaps[np.isfinite(values)].max() for name, values in logs.items()}
-    said = ", ".join(
-        f"{name} ends at a gap of {end:.0f} and is minus infinity beyond"
-        if end < gaps.max()
-        else f"{name} goes all the way"
-        for name, end in ends.items()
-    )
-    figure, axes = new_figure(
-        "The logarithm of the smaller of two weights against the gap between the scores, the "
-        f"same straight line in each panel: {said}.",
-        height=2.9,
-        panels=len(logs),
-        gridspec_kw={"wspace": 0.1},  # keeps the labels at the axes' ends apart
-    )
-    for axis, (name, values) in zip(axes, logs.items(), strict=True):
-        values = np.asarray(values, float)
-        finite = np.isfinite(values)
-        axis.plot(gaps[finite], values[finite], color=BLUE)
-        if ends[name] < gaps.max():
-            axis.plot(ends[name], values[finite][-1], "o", color=VERMILLION, markersize=7)
-            axis.axvspan(ends[name], gaps.max(), color=VERMILLION, alpha=0.15, linewidth=0)
-            axis.text(
-                (ends[name] + gaps.max()) / 2,
-                -0.06 * gaps.max(),
-                "−inf",
-                color=VERMILLION,
-                ha="center",
-                va="center",
-            )
-            early = ends[name] < gaps.max() / 2
-            drawing.note(
-                axis,
-                f"gap {ends[name]:.0f}",
-                (ends[name], values[finite][-1]),
-                (8, -2) if early else (-8, -2),
-                ha="left" if early else "right",
-                va="top",
-            )
-        axis.set(title=name, xlabel="gap between the scores", xlim=(0, gaps.max()))
-    axes[0].set_ylabel("log of the smaller weight")
     return figure
 
 

@@ -66,7 +66,6 @@ SAMPLES = {
     "two_softmaxes": stability.softmaxes,
     "errors_by_weight": stability.errors,
     "soft_maximum": stability.rounded_corner,
-    "log_weight_cliffs": stability.logarithms,
     "losses_by_row": stability.losses,
     "masked_rows": stability.masked,
     "merged_halves": stability.merged,

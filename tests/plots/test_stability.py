@@ -22,13 +22,14 @@ def bar_heights(axis) -> list[float]:
 
 def test_each_exponential_ends_below_its_largest_number():
     figure = stability.cliffs()
-    for axis, name in zip(figure.axes, ("float16", "float32"), strict=True):
+    (axis,) = figure.axes
+    lines, stops = axis.lines[::2], [line.get_xydata()[0] for line in axis.lines[1::2]]
+    for line, stop, name in zip(lines, stops, ("float16", "float32"), strict=True):
         top = np.log10(float(np.finfo(name).max))
-        assert axis.get_title(loc="left") == name
-        assert np.max(axis.lines[0].get_ydata()) <= top
+        assert np.max(line.get_ydata()) == stop[1] <= top + 0.01
         assert axis.get_ylim()[1] > top
     assert "float16 at 11.1, float32 at 88.7" in figure.alt
-    assert "x = 88.7" in written(figure.axes[1])
+    assert written(axis)[1].startswith("float32: x = 88.7, largest number 3.4e+38")
 
 
 def test_only_the_shift_by_the_maximum_leaves_weights():
@@ -87,21 +88,6 @@ def test_the_log_sum_exp_is_furthest_from_the_maximum_at_the_tie():
     figure = stability.rounded_corner()
     assert written(figure.axes[0]) == ["0.693 apart"]
     assert "by 0.693" in figure.alt
-
-
-def test_a_line_that_turns_infinite_is_marked_where_it_ends():
-    figure = stability.logarithms()
-    straight, cut = figure.axes
-    assert written(straight) == []
-    assert written(cut) == ["−inf", "gap 103"]
-    assert "by way of weights ends at a gap of 103" in figure.alt
-    assert "straight goes all the way" in figure.alt
-
-
-def test_each_way_to_a_logarithm_has_a_panel_of_its_own():
-    figure = stability.logarithms()
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["straight", "by way of weights"]
-    assert [len(axis.lines[0].get_xdata()) for axis in figure.axes] == [201, 104]
 
 
 def test_the_frame_stands_on_the_target_and_the_bars_are_the_losses():

@@ -40,12 +40,6 @@ def rounded_corner():
     return plots.soft_maximum(x, np.logaddexp(x, 0))
 
 
-def logarithms():
-    gaps = np.arange(0, 201)
-    cut = np.where(gaps < 104, -gaps, -np.inf)
-    return plots.log_weight_cliffs(gaps, {"straight": -gaps, "by way of weights": cut})
-
-
 def losses():
     scores = [[2.0, 4.0, 4.0], [0.0, 5.0, 1.0]]
     return plots.losses_by_row(scores, [1, 0], [0.75, 5.25], ["a", "b", "c"])
