@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
-from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.collect.archives import Files, NotCollected, TooMuch, read_zip
+from attention_lib.grading.intake.cells import lessons_of, read_cells
 from attention_lib.grading.intake.folder import same_name
 from attention_lib.grading.intake.submission import (
     ARCHIVE_SUFFIXES,
     IGNORED_FOLDERS,
     MODULE_SUFFIXES,
     NBGRADER_FILES,
-    UnreadableNotebook,
-    read_notebook,
+    is_notebook,
+    read_within_limits,
 )
-from attention_lib.grading.resource_limits import TooSlow, cpu_limit, memory_limit
 from attention_lib.grading.terminal import first_few, shown_name
 
 NOTEBOOK, ZIP = ".ipynb", ".zip"
@@ -35,7 +33,6 @@ COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE
 COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
 MINUTES_APART = 2  # where they are less, two files may have the time at which they were packed
 LONGEST_NAME = 80  # characters of a file's name in a sentence
-DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
 Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
 
@@ -51,6 +48,7 @@ class Contents:
         default_factory=list
     )  # what is not taken, with the reason if it is odd
     remarks: list[str] = field(default_factory=list)  # about the notebook
+    foreseen: list[str] = field(default_factory=list)  # remarks that grading makes as well
     late: bool = False  # as the platform says
 
 
@@ -82,7 +80,8 @@ def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
         files.contents[chosen],
         {path: files.contents[whole] for path, whole in taken.items()},
         named,
-        _remarks(files, kinds, chosen, lesson),
+        _remarks(files, kinds, chosen),
+        _foreseen(files, kinds, chosen, lesson),
     )
 
 
@@ -148,69 +147,19 @@ def _odd(left_out: Mapping[str, str]) -> list[str]:
     ]
 
 
-def is_notebook(path: str, content: bytes) -> bool:
-    """Tell whether a file is a notebook by its name, or by what is in it."""
-    if path.lower().endswith(NOTEBOOK):
-        return True
-    if len(content) > limits.NOTEBOOK_BYTES or b'"nbformat"' not in content:
-        return False
-    return _read(content)[0] is not None
-
-
-def _read(content: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Return a notebook, or None and why it cannot be read."""
-    try:
-        with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
-            return read_notebook(content), ""
-    except UnreadableNotebook as why:
-        return None, str(why)
-    except (TooSlow, MemoryError):
-        return None, "it takes too much time or memory to read"
-
-
 def _kind(content: bytes, lesson: str, blank: Blank) -> Kind:
-    notebook, why = _read(content)
+    notebook, why = read_within_limits(content)
     if notebook is None:
         return Kind(UNKNOWN, f"cannot be read ({why})")
     if blank(content):
         return Kind(BLANK, "is as it was given out")
-    lessons = _lessons(notebook)
+    lessons = lessons_of(list(read_cells(notebook)))
     if lesson in lessons:
         return Kind(ANSWERED)
     if lessons:
         (other, _), *_ = lessons.most_common(1)
         return Kind(FOREIGN, f"is the notebook of {other}")
     return Kind(UNKNOWN, f"has no answer cell of {lesson}")
-
-
-def _lessons(notebook: Mapping[str, Any]) -> Counter[str]:
-    """Return how many exercises of each lesson a notebook has, by the marks of its cells.
-
-    Where these were lost, by the names of the functions that it defines.
-    """
-    cells = list(_cells(notebook))
-    settings = [_mapping(_mapping(cell.get("metadata")).get("nbgrader")) for cell in cells]
-    names = {str(one.get("grade_id", "")).removeprefix("check_") for one in settings} - {""}
-    if not names & EXERCISES.keys():
-        names = {name for cell in cells for name in DEFINITION.findall(_text(cell))}
-    return Counter(EXERCISES[name].lesson for name in names & EXERCISES.keys())
-
-
-def _cells(notebook: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    sheets = notebook.get("worksheets")  # of nbformat 3
-    for sheet in [notebook, *(sheets if isinstance(sheets, list) else [])]:
-        cells = _mapping(sheet).get("cells")
-        yield from (map(_mapping, cells) if isinstance(cells, list) else ())
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(cell: Mapping[str, Any]) -> str:
-    lines = cell.get("source", cell.get("input"))
-    lines = lines if isinstance(lines, list) else [lines]
-    return "".join(line for line in lines if isinstance(line, str))[: limits.CODE_CELL_CHARACTERS]
 
 
 def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
@@ -247,7 +196,7 @@ def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
     return [path for path in paths if path in first.values()]
 
 
-def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) -> list[str]:
+def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str) -> list[str]:
     """Say which of several notebooks is taken, and why, and what is odd about it."""
     why = []
     for path, kind in sorted(kinds.items(), key=lambda one: one[1].rank):
@@ -263,11 +212,15 @@ def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) 
     )
     if not chosen.lower().endswith(NOTEBOOK):
         remarks.append(f"{chosen} is read as a notebook")
-    if kinds[chosen].rank == FOREIGN:
-        remarks.append(f"{chosen} {kinds[chosen].words}, not of {lesson}")
-    if not files.contents[chosen].strip():
-        remarks.append(f"{chosen} is empty")
     return remarks
+
+
+def _foreseen(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) -> list[str]:
+    """Say why a notebook that is taken will not be graded."""
+    if not files.contents[chosen].strip():
+        return [f"{chosen} is empty"]
+    is_foreign = kinds[chosen].rank == FOREIGN
+    return [f"{chosen} {kinds[chosen].words}, not of {lesson}"] if is_foreign else []
 
 
 def _files_with(

@@ -98,6 +98,7 @@ def _collect_each(
         else:
             remarks = [*work.remarks, *download.remarks]
             notes[download.student] = [*([LATE_MARK] if work.late else []), *remarks]
+            remarks += work.foreseen
             if work.late:
                 remarks = [_late(course, lesson, download.student, late), *remarks]
             result.collected.append(f"{download.name}: {'; '.join([sentence, *remarks])}.")

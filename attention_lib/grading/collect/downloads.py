@@ -22,7 +22,6 @@ from attention_lib.grading.collect.choosing import (
     Blank,
     Contents,
     choose_work,
-    is_notebook,
 )
 from attention_lib.grading.intake.folder import (
     NotTaken,
@@ -33,8 +32,8 @@ from attention_lib.grading.intake.folder import (
     same_name,
     walk,
 )
+from attention_lib.grading.intake.submission import RENAMED_NOTEBOOKS, is_notebook
 
-RENAMED_NOTEBOOKS = (".json", ".txt")  # which browsers and mail programs make of .ipynb
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 

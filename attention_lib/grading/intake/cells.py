@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nbformat import NotebookNode
 
+from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.inside.outputs import BASE64, PICTURE_TYPES
 from attention_lib.grading.intake.bindings import bound_names
 
+DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 BEFORE_FIRST = -1  # the index below which cells above the first released cell are added
 
 
@@ -126,6 +129,17 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
 def _most_characters(kind: str) -> int:
     code = kind == "code"
     return limits.CODE_CELL_CHARACTERS if code else limits.MARKDOWN_CELL_CHARACTERS
+
+
+def lessons_of(cells: Sequence[Cell]) -> Counter[str]:
+    """Count the exercises of each lesson that cells are for, by their marks.
+
+    Where these were lost, by the names of the functions that they define.
+    """
+    names = {str(cell.name).removeprefix("check_") for cell in cells}
+    if not names & EXERCISES.keys():
+        names = {name for cell in cells for name in DEFINITION.findall(cell.text)}
+    return Counter(EXERCISES[name].lesson for name in names & EXERCISES.keys())
 
 
 def too_many_characters() -> str:

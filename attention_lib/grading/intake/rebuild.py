@@ -20,6 +20,7 @@ from attention_lib.grading.intake.cells import (
     grade_id,
     is_answer,
     is_check,
+    lessons_of,
     normalized,
     normalized_released,
     read_cells,
@@ -71,7 +72,9 @@ def rebuild(released: NotebookNode, submitted: Mapping[str, Any], lesson: str = 
     added, left_out = _added(released.cells, cells, chosen)
     elsewhere = find_elsewhere(released.cells, chosen, added)
     if not elsewhere.answered and not any(is_answer(released.cells[index]) for index in chosen):
-        raise ForeignNotebook("it has none of this lesson's answer cells")
+        others = [other for other, _ in lessons_of(cells).most_common(1)]
+        known = f"; it is the notebook of {others[0]}" if others else ""
+        raise ForeignNotebook(f"it has none of this lesson's answer cells{known}")
     changes = _changes(released.cells, cells, copies, chosen, elsewhere.exercises)
     notebook = from_dict({**released, "cells": []})
     count = 0

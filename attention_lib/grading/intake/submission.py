@@ -44,6 +44,7 @@ SECRET_FILE = "submission_secret.txt"
 NBGRADER_FILES = {TIMESTAMP, SECRET_FILE}  # what nbgrader puts beside a notebook
 IGNORED_FOLDERS = {"__pycache__", "__macosx", "feedback"}  # passed over without a word
 MODULE_SUFFIXES = (".py", ".pyc", ".pyo", ".pyd", ".pyw", ".so", ".dll", ".dylib")
+RENAMED_NOTEBOOKS = (".json", ".txt")  # which browsers and mail programs make of .ipynb
 ARCHIVE_SUFFIXES = (".pth", ".egg", ".whl", ".zip")  # which bring modules along
 
 
@@ -209,7 +210,7 @@ def _take_notebook(
                 name = _other_notebook(place, wanted, blank)
                 submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
-        others = _notebooks(place)
+        others = _notebooks(place) or _others(place)
         but = f", but {_listed(others)}" if others else ""
         submission.problem = f"there is no {wanted} in the folder{but}"
     except TooLarge as reason:
@@ -235,8 +236,24 @@ def _is_blank_file(place: Folder, name: str, blank: Callable[[bytes], bool]) -> 
 
 
 def _notebooks(place: Folder) -> list[str]:
+    """Return the names of notebooks; where there are none, of those that were given another suffix."""
+    found = _others(place)
+    named = [name for name in found if name.lower().endswith(".ipynb")]
+    renamed = [name for name in found if name.lower().endswith(RENAMED_NOTEBOOKS)]
+    few = renamed[: limits.FILES_NAMED_PER_NOTE]  # each takes time to read
+    return named or [name for name in few if _is_renamed_notebook(place, name)]
+
+
+def _others(place: Folder) -> list[str]:
     found = names(place, limits.FOLDER_ENTRIES)
-    return [name for name in found if name.lower().endswith(".ipynb") and name[0] != "."]
+    return [name for name in found if name[0] != "." and name not in NBGRADER_FILES]
+
+
+def _is_renamed_notebook(place: Folder, name: str) -> bool:
+    try:
+        return is_notebook(name, read_file(place, name, limits.NOTEBOOK_BYTES))
+    except NotTaken:
+        return False
 
 
 def _take_files(top: Path, notebook: str) -> tuple[dict[str, bytes], dict[str, list[str]]]:
@@ -327,6 +344,26 @@ def read_notebook(content: bytes) -> dict[str, Any]:
         shown = version if abs(version) < 1000 else "of a large number"
         raise UnreadableNotebook(f"it is in nbformat {shown}, which is not known here")
     return notebook
+
+
+def is_notebook(path: str, content: bytes) -> bool:
+    """Tell whether a file is a notebook by its name, or by what is in it."""
+    if path.lower().endswith(".ipynb"):
+        return True
+    if len(content) > limits.NOTEBOOK_BYTES or b'"nbformat"' not in content:
+        return False
+    return read_within_limits(content)[0] is not None
+
+
+def read_within_limits(content: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return a notebook, or None and why it cannot be read."""
+    try:
+        with memory_limit(limits.INTAKE_MEMORY_BYTES), cpu_limit(limits.INTAKE_CPU_SECONDS):
+            return read_notebook(content), ""
+    except UnreadableNotebook as why:
+        return None, str(why)
+    except (TooSlow, MemoryError):
+        return None, "it takes too much time or memory to read"
 
 
 def files_of(submission: Submission, source: Path) -> dict[str, bytes]:

@@ -229,6 +229,7 @@ def without_marks(content):
 def test_notebook_of_another_lesson_is_named_with_its_lesson(course, export, foreign):
     (sentence,) = export((f"{MOODLE}/{LESSON}.ipynb", foreign)).collected
     assert f"{LESSON}.ipynb is the notebook of {OTHER}, not of {LESSON}" in sentence
+    assert course.collected(LESSON) == {}  # the table of marks says it once, of what was graded
 
 
 def test_answers_replace_what_was_collected_blank_and_never_the_other_way(course, export):

@@ -299,6 +299,16 @@ def test_notebook_of_another_lesson_is_refused(cells):
         rebuild(RELEASED, {"cells": cells})
 
 
+@pytest.mark.parametrize("cell", [
+    new_code_cell("...", metadata=marks("stable_softmax", solution=True)),
+    new_code_cell("check(1)", metadata=marks("check_stable_softmax", grade=True, points=3)),
+    new_code_cell("def stable_softmax(scores):\n    return scores"),
+])  # fmt: skip
+def test_notebook_of_another_lesson_is_named_with_that_lesson(cell):
+    with pytest.raises(ForeignNotebook, match=r"cells; it is the notebook of 02_stability$"):
+        rebuild(RELEASED, {"cells": [new_code_cell("1 + 1"), cell]})
+
+
 def test_cells_of_an_earlier_version_are_recognized_by_their_ids(submitted):
     """Their ids tell that they are as they were given out; one that was edited is the student's."""
     title, demo, edited = "# Leson", "print(2)", "print(3)"

@@ -141,7 +141,36 @@ def test_notebook_named_after_the_lesson_is_taken_of_several(folder):
 
 def test_folder_without_a_notebook_is_reported(folder):
     (folder / f"{LESSON}.ipynb").unlink()
+    put(folder, "timestamp.txt", "submission_secret.txt")
     assert read(folder).problem == f"there is no {LESSON}.ipynb in the folder"
+
+
+@pytest.mark.parametrize(
+    "name", ["answers.pdf", "work.zip", "notes.txt", "data.json", "work/a.ipynb"]
+)
+def test_what_is_there_in_place_of_a_notebook_is_named(folder, name):
+    (folder / f"{LESSON}.ipynb").unlink()
+    put(folder, name)
+    told = f"there is no {LESSON}.ipynb in the folder, but `{name.partition('/')[0]}`"
+    assert read(folder).problem == told
+
+
+@pytest.mark.parametrize("name", [f"{LESSON}.ipynb.txt", f"{LESSON}.ipynb.json", "a.JSON", "a.txt"])
+def test_notebook_under_the_suffix_of_a_text_is_taken(folder, name):
+    (folder / f"{LESSON}.ipynb").rename(folder / name)
+    put(folder, "data.json", "words.txt", "timestamp.txt")
+    submission = read(folder)
+    assert (submission.problem, submission.notebook) == (None, TEXT.encode())
+    assert (
+        submission.notes[-1] == f"`{name}`, the only notebook there, is taken for {LESSON}.ipynb."
+    )
+    assert sorted(submission.files) == ["data.json", "words.txt"]
+
+
+def test_text_that_is_a_notebook_does_not_count_beside_one(folder):
+    put(folder, f"{LESSON}.ipynb.txt")
+    (folder / f"{LESSON}.ipynb.txt").write_text(TEXT.replace("1", "2"))
+    assert read(folder).notebook == TEXT.encode()
 
 
 def test_too_large_notebook_is_not_read(folder):
