@@ -1,13 +1,15 @@
 """A lesson run from top to bottom with its model answers, and the time that each cell takes.
 
 `python -m benchmarks.lesson 10_gpu` starts no Jupyter. A cell that fails is shown with its error, the
-next ones run all the same, and the command exits with 1.
+next ones run all the same, and the command exits with 1. NumPy's products have one thread, as on the site.
 """
 
 from __future__ import annotations
 
 import json
 import linecache
+import os
+import subprocess
 import sys
 import time
 import traceback
@@ -18,12 +20,17 @@ from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+# Of OpenBLAS and MKL, and of Apple's Accelerate. It is read when NumPy is imported.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}
 
 
 def main() -> None:
     names = sorted(path.name for path in NOTEBOOKS.iterdir() if path.is_dir())
     if len(sys.argv) != 2 or sys.argv[1] not in names:
         sys.exit(f"Name one lesson: python -m benchmarks.lesson LESSON, of {', '.join(names)}.")
+    if not ONE_THREAD.items() <= os.environ.items():
+        command = [sys.executable, "-m", "benchmarks.lesson", sys.argv[1]]
+        sys.exit(subprocess.call(command, env=os.environ | ONE_THREAD))
     times = timed_cells(cells_of(sys.argv[1]))
     print(f"\n{sum(seconds for _, seconds, _ in times):.1f} s in all")
     for number, (first_line, seconds, failed) in enumerate(times, 1):

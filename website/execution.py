@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from pathlib import Path
 
@@ -14,10 +15,19 @@ from nbformat.v4 import new_code_cell
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import module_of
+from benchmarks.lesson import ONE_THREAD
 
 ROOT = Path(__file__).parents[1]
 # What decides the outputs, in attention_lib. Of the checks only right verdicts are shown.
-SHOWN_BY = ("arguments.py", "checks/panel.py", "commands.py", "lessons/**/*.py", "plots/*.py")
+SHOWN_BY = (
+    "arguments.py",
+    "checks/panel.py",
+    "commands.py",
+    "lessons/**/*.py",
+    "model.py",
+    "plots/*.py",
+    "training.py",
+)
 RECORD_FRAMES = "from website.frames import record\n\nrecord()"
 CELL_SECONDS = 1800  # the training in lesson 08, on a busy machine
 
@@ -59,7 +69,9 @@ def executed(lesson: str, cache: Path) -> NotebookNode:
         timeout=CELL_SECONDS,
         force_raise_errors=True,  # also in cells whose errors Jupyter passes over
         resources={"metadata": {"path": str(ROOT)}},
-    ).execute()
+    ).execute(
+        env=os.environ | ONE_THREAD
+    )  # the first cell imports NumPy, before a lesson limits it
     notebook.cells.remove(first)
     cache.mkdir(parents=True, exist_ok=True)
     for old in cache.glob(f"{lesson}-*.ipynb"):

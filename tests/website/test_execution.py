@@ -29,6 +29,7 @@ def course(tmp_path, monkeypatch):
         ("attention_lib/plots/style.py", True),
         ("attention_lib/checks/panel.py", True),
         ("attention_lib/exercises/softmax/softmax.py", True),
+        ("attention_lib/training.py", True),
         ("website/frames.py", True),
         ("attention_lib/exercises/flash/tiled_attention.py", False),  # another lesson's
         ("attention_lib/checks/table.py", False),  # of wrong answers
@@ -49,3 +50,13 @@ def test_change_of_a_cell_is_noticed():
         for text in ("1", "2")
     }
     assert len(keys) == 2
+
+
+@pytest.mark.slow
+def test_a_lesson_is_executed_on_one_thread_from_the_first_import_on(tmp_path, monkeypatch):
+    source = "import os\nprint(os.environ['OMP_NUM_THREADS'], os.environ['VECLIB_MAXIMUM_THREADS'])"
+    notebook = new_notebook(cells=[new_code_cell(source, id="threads")])
+    monkeypatch.setattr(execution, "released", lambda lesson: notebook)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    [cell] = execution.executed("01_softmax", tmp_path).cells
+    assert cell.outputs[0].text == "1 1\n"
