@@ -33,7 +33,7 @@ AT_MOST = {
     "05_attention": 95,
     "06_multihead": 105,
     "07_flash": 120,
-    "08_learning": 115,
+    "08_learning": 100,
     "09_model": 100,
     "10_gpu": 125,
 }

@@ -26,7 +26,6 @@ SHOWN_BY = (
     "lessons/**/*.py",
     "model.py",
     "plots/*.py",
-    "training.py",
 )
 RECORD_FRAMES = "from website.frames import record\n\nrecord()"
 CELL_SECONDS = 1800  # the training in lesson 08, on a busy machine

@@ -166,24 +166,33 @@ def _first_above(steps: Sequence[int], values: ArrayLike) -> str:
 
 
 @lesson_style
-def replaced_maps(shares: Mapping[str, Sequence[float]], label: str) -> LessonFigure:
-    """Draw the share of right answers after each change: a dot for each start, a bar for the mean."""
-    said = "; ".join(f"{name} {drawing.numbers(values)}" for name, values in shares.items())
+def replaced_maps(
+    measured: Mapping[str, Sequence[float]], label: str, levels: Mapping[str, float]
+) -> LessonFigure:
+    """Draw what is measured after each change: a dot for each start, a bar for the mean.
+
+    `levels` maps names to numbers that are marked with a line.
+    """
+    said = "; ".join(f"{name} {drawing.numbers(values)}" for name, values in measured.items())
     figure, axes = new_figure(
-        f"Share of right words for each change, one dot a start, a bar for their mean: {said}.",
-        height=0.9 + 0.42 * len(shares),
+        f"The {label} after each change, one dot a start, a bar for their mean: {said}. "
+        f"Lines mark {drawing.numbers(levels.values())}.",
+        height=1.1 + 0.42 * len(measured),
     )
-    for row, values in enumerate(shares.values()):
+    for name, level in levels.items():
+        axes.axvline(level, color=GRAY, linewidth=1, linestyle=":")
+        drawing.note(axes, name, (level, -0.5), (2, 3), ha="center", fontsize=9)
+    for row, values in enumerate(measured.values()):
         axes.plot([0, np.mean(values)], [row, row], color=GRID, linewidth=5, solid_capstyle="butt")
         for start, value in enumerate(values):
             # Dots in a row are spread a little, so that equal ones can be counted.
             shift = 0.18 * (start - (len(values) - 1) / 2)
             axes.plot(value, row + shift, MARKS[start], color=CYCLE[start + 2], markersize=5)
-    axes.set_yticks(range(len(shares)), list(shares))
-    axes.set(xlim=(0, 1.03), ylim=(len(shares) - 0.5, -0.5), xlabel=label)
+    axes.set_yticks(range(len(measured)), list(measured))
+    axes.set(xlim=(0, None), ylim=(len(measured) - 0.5, -0.5), xlabel=label)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
-    count = max(len(values) for values in shares.values())
+    count = max(len(values) for values in measured.values())
     mean = Line2D([], [], color=GRID, linewidth=5, solid_capstyle="butt", label="mean")
     handles = [*_start_marks(count), mean]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
@@ -235,7 +244,7 @@ def steps_to_learn(trials: Mapping[str, Mapping[str, Sequence[float]]], limit: i
         panel.axvline(1.06 * limit, color=GRAY, linewidth=1, linestyle=":")
         panel.set_title(title, fontsize=10)
         panel.set(xlim=(0, 1.2 * limit), ylim=(len(names) - 0.5, -0.5), xlabel="training step")
-        ticks = np.linspace(0, limit, 6)
+        ticks = np.linspace(0, limit, 6 if len(trials) < 3 else 4)
         panel.set_xticks([*ticks, later], [*(f"{tick:g}" for tick in ticks[:-1]), "", "later"])
         panel.set_yticks(range(len(names)), names)
         panel.tick_params(axis="y", length=0)

@@ -15,7 +15,7 @@ def test_alt_texts_hold_the_numbers():
     assert by_layer().alt.startswith("step 20: Attention maps over the words f b e f b.")
     assert "two layers from 3.50 to 1.61" in drop().alt
     assert "on the place before from 0.10 to 0.90, past one half at step 20" in drop().alt
-    assert "layer 1: moved by one place 0.1, 0.1, 0.09" in changes().alt
+    assert "layer 1: moved by one place 4.19, 4.24, 4.05" in changes().alt
     assert "rate 0.01, not divided: 160, not by 250, not by 250" in steps().alt
 
 

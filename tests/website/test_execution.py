@@ -29,7 +29,6 @@ def course(tmp_path, monkeypatch):
         ("attention_lib/plots/style.py", True),
         ("attention_lib/checks/panel.py", True),
         ("attention_lib/exercises/softmax/softmax.py", True),
-        ("attention_lib/training.py", True),
         ("website/frames.py", True),
         ("attention_lib/exercises/flash/tiled_attention.py", False),  # another lesson's
         ("attention_lib/checks/table.py", False),  # of wrong answers

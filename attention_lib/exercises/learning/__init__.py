@@ -9,4 +9,5 @@ EXERCISES = (
     "next_word_loss",
     "attention_layer_backward",
     "adam_step",
+    "patched_loss",
 )

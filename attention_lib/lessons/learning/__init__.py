@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,6 +20,7 @@ __all__ = [
     "embed",
     "induction_score",
     "next_word_loss",
+    "patched_loss",
 ]
 
 Layer = tuple[NDArray, NDArray, NDArray, NDArray, NDArray]
@@ -446,6 +449,65 @@ def copying_score(
     embedding, w_v, w_o, unembedding = matrices
     circuit = embedding @ w_v @ w_o @ unembedding
     return float(np.mean(circuit.argmax(axis=1) == np.arange(len(circuit))))
+
+
+def patched_loss(
+    model: Sequence[ArrayLike],
+    tokens: ArrayLike,
+    layer: int,
+    replace: Callable[[NDArray[np.floating]], ArrayLike],
+) -> np.floating:
+    """Measure the loss of a model in which other weights stand in place of one layer's.
+
+    Parameters
+    ----------
+    model : sequence of array_like
+        The embedding (V, D), the positions (T, D), the readout (D, V), and ``w_q, w_k, w_v, w_o`` of
+        each layer, as in `attention_layer`.
+    tokens : array_like of int, shape (..., L)
+        The numbers of the words, with L of at least 2.
+    layer : int
+        The layer whose weights are replaced; 0 is the first.
+    replace : callable
+        From the layer's weights, (..., L, L), it makes those that are used, in the same shape.
+
+    Returns
+    -------
+    floating
+        The `next_word_loss` of the model's scores. Later layers work on what comes of the change.
+
+    Raises
+    ------
+    ValueError
+        If `model` has no such layer, or shapes do not fit.
+
+    Notes
+    -----
+    Where the weights are those of another run this is activation patching: Vig et al.,
+    "Investigating Gender Bias in Language Models Using Causal Mediation Analysis" (2020).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import patched_loss
+    >>> words, zeros = np.eye(2), np.zeros((2, 2))
+    >>> model = [words, np.zeros((3, 2)), words, zeros, zeros, np.eye(2), 2 * np.eye(2)]
+    >>> float(patched_loss(model, [0, 1, 1], 0, lambda weights: np.eye(3)).round(4))
+    1.5486
+    """
+    embedding, positions, readout, *matrices = model
+    layers = [matrices[i : i + 4] for i in range(0, len(matrices), 4)]
+    layer = as_integer(layer, "layer", 0)
+    if layer >= len(layers):
+        raise ValueError(f"There is no layer {layer}: the model has {len(layers)}, from 0 on.")
+    x = embed(tokens, embedding, positions)
+    for number, (w_q, w_k, w_v, w_o) in enumerate(layers):
+        if number != layer:
+            x = attention_layer(x, w_q, w_k, w_v, w_o)
+            continue
+        _, weights = attention(x @ w_q, x @ w_k, x @ w_v, causal_mask(x.shape[-2]))
+        x = x + replace(weights) @ (x @ w_v) @ w_o
+    return next_word_loss(x @ readout, tokens)
 
 
 def as_tokens(tokens: ArrayLike, words: int | None = None) -> NDArray[np.integer]:
