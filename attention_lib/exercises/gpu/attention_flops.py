@@ -6,13 +6,12 @@ L = S, causal counted as half.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from numpy.random import Generator
 
-from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.calls.case import Case
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference
 
 HINTS = (
@@ -35,56 +34,49 @@ def cases(rng: Generator) -> Iterator[Case]:
     yield Case(*sizes, is_causal=True)
 
 
-@composable
-def flops(
-    factor: float = 4.0,
-    extra: float = 0.0,
-    stacked: Callable[[int, int], int] = operator.mul,
-    pairs: Callable[[int], float] = lambda n: n * n,
-    causal: Callable[[float, int], float] = lambda pairs, n: pairs / 2,
-) -> Answer:
-    """Make an answer from what a pair costs, factor * head_dim + extra, and how pairs are counted."""
-
-    def count(b: int, h: int, n: int, d: int, is_causal: bool = False) -> float:
-        found = causal(pairs(n), n) if is_causal else pairs(n)
-        return (factor * d + extra) * stacked(b, h) * found
-
-    return count
+def plain(batch, heads, length, head_dim, is_causal=False):
+    pairs = length * length
+    if is_causal:
+        pairs = pairs / 2
+    a_pair = 4 * head_dim
+    return a_pair * pairs * batch * heads
 
 
 MISTAKES = known_mistakes(
+    plain,
     "half: Half of it: there are two products, and a multiply and an add are two operations.",
-    flops(2.0),
+    "4 * => 2 *",
     "quarter: A quarter of it: there are two products, and each of their steps is a "
     "multiplication and an addition.",
-    flops(1.0),
+    "4 * => ",
     "double: Twice the count: two products of two operations a step make 4 · head_dim for a pair.",
-    flops(8.0),
+    "4 * => 8 *",
     "causal-ignored: is_causal is ignored: it leaves half of the pairs.",
-    flops(causal=lambda pairs, n: pairs),
+    "pairs / 2 => pairs",
     "causal-a-quarter: A causal mask halves the pairs, and so the operations, once: not the two "
     "products each by four.",
-    flops(causal=lambda pairs, n: pairs / 4),
+    "pairs / 2 => pairs / 4",
     "causal-rounded: Half of the pairs is rounded to a whole number before it is multiplied: an odd "
     "length has an odd number of pairs, so divide last.",
-    flops(causal=lambda pairs, n: pairs // 2),
-    flops(causal=lambda pairs, n: (pairs + 1) // 2),
+    "pairs / 2 => pairs // 2",
+    "pairs / 2 => (pairs + 1) // 2",
     "batch-or-heads-missing: The batch or the heads are left out: every head of every sequence "
     "has its own products.",
-    flops(stacked=lambda b, h: h),
-    flops(stacked=lambda b, h: b),
-    flops(stacked=lambda b, h: 1),
+    " * batch => ",
+    " * heads => ",
+    " * batch * heads => ",
     "length-not-squared: This grows with the length, not its square: every query meets every key.",
-    flops(pairs=float),
+    "length * length => length",
     "softmax-counted: Softmax's operations are counted as well: only the matrix products count.",
-    *(flops(extra=extra) for extra in (1.0, 2.0, 3.0, 4.0, 5.0)),
+    "return a_pair => return (a_pair + {1|2|3|4|5})",
     "causal-diagonal-counted: The causal pairs are counted one by one, the diagonal included: "
     "here causal counts as exactly half.",
-    flops(causal=lambda pairs, n: (pairs + n) / 2),
+    "pairs / 2 => (pairs + length) / 2",
     "one-addition-less: The last addition of each dot product is left out: count as many "
     "additions as multiplications.",
-    flops(extra=-2.0),
+    "return a_pair => return (a_pair - 2)",
 )
+
 
 EXERCISE = Exercise(
     name="attention_flops",
