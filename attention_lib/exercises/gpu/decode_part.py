@@ -9,13 +9,13 @@ the log-sum-exp in it or in float32, both on the inputs' device. Parts are joine
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from numpy.random import Generator
 
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, OfAnyNumbers, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -85,54 +85,6 @@ def problem_with_dtypes(answer: Answer, rng: Generator) -> str | None:
     return None
 
 
-@composable
-def part_with(
-    *,
-    scale: Callable[..., float] = lambda query, key, value: 1 / math.sqrt(query.shape[-1]),
-    sums: Callable[[Any], Any] = lambda scores: scores.logsumexp(dim=-1),
-    weigh: Callable[[Any, Any], Any] = lambda scores, total: (scores - total[..., None]).exp(),
-    end: Callable[..., Any] = lambda output, total, scores, value: (output, total),
-) -> Answer:
-    """Make a right answer, in float64, with one thing changed."""
-
-    def answer(query: Any, key: Any, value: Any) -> Any:
-        import torch
-
-        scores = query.double() @ key.double().transpose(-2, -1) * scale(query, key, value)
-        total = sums(scores)
-        output = weigh(scores, total) @ value.double()
-        result = end(output.to(value.dtype), total.float(), scores, value)
-        return result if isinstance(result, torch.Tensor) else tuple(result)
-
-    return answer
-
-
-def naive(scores: Any) -> Any:
-    return scores.float().exp().sum(dim=-1).log().double()
-
-
-def naive_weights(scores: Any, total: Any) -> Any:
-    exponentials = scores.float().exp()
-    return (exponentials / exponentials.sum(dim=-1, keepdim=True)).double()
-
-
-def softmax_of(scores: Any, total: Any) -> Any:
-    return scores.softmax(dim=-1)
-
-
-def maximum_of(scores: Any) -> Any:
-    return scores.amax(dim=-1) if scores.shape[-1] else scores.logsumexp(dim=-1)
-
-
-def torch_where_finite(numbers: Any, otherwise: Any) -> Any:
-    return numbers.where(numbers.isfinite(), otherwise)
-
-
-def in_float32(query: Any, key: Any, value: Any) -> Any:
-    output, total = part_with()(query.float(), key.float(), value.float())
-    return output, total
-
-
 WRONG_DEVICE = (
     "A tensor inside decode_part is on the CPU whatever device the inputs are on: give "
     "device=query.device where you make one, and leave .cpu() out."
@@ -140,79 +92,73 @@ WRONG_DEVICE = (
 
 
 def leaves_its_device(answer: Answer, _rng: Generator) -> str | None:
-    return (
-        OfAnyNumbers(WRONG_DEVICE)
-        if leaves_device(answer, ((2, 3, 6), (2, 5, 6), (2, 5, 7)))
-        else None
-    )
+    return WRONG_DEVICE if leaves_device(answer, ((2, 3, 6), (2, 5, 6), (2, 5, 7))) else None
 
+
+def plain(query, key, value):
+    scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.transpose(-2, -1) * scale
+    logsumexp = scores.logsumexp(dim=-1)
+    weights = (scores - logsumexp[..., None]).exp()
+    output = weights @ value
+    return output, logsumexp
+
+
+WEIGHTS = "(scores - logsumexp[..., None]).exp()"
+NAIVE = "scores.logsumexp(dim=-1) => scores.exp().sum(dim=-1).log()"
+NAIVE_WEIGHTS = "scores.exp() / scores.exp().sum(dim=-1, keepdim=True)"
+OUTPUT_AND = "return output, logsumexp => return output,"
 
 MISTAKES = known_mistakes(
+    plain,
     "never-scaled: The scores are not scaled: divide them by √d, also for the log-sum-exp.",
-    part_with(scale=lambda query, key, value: 1.0),
+    " * scale => ",
     "logsumexp-not-scaled: The log-sum-exp is that of scores without 1/√d: both results take the scaled "
     "scores.",
-    lambda query, key, value: (
-        part_with()(query, key, value)[0],
-        part_with(scale=lambda *tensors: 1.0)(query, key, value)[1],
-    ),
+    f"{OUTPUT_AND} (query @ key.transpose(-2, -1)).logsumexp(dim=-1)",
     "divided-by-d: The scores are divided by d: divide by its square root.",
-    part_with(scale=lambda query, key, value: 1 / query.shape[-1]),
+    "math.sqrt => ",
     "root-of-d-v: The scores are divided by √d_v: the length of a query counts, query.shape[-1].",
-    part_with(scale=lambda query, key, value: 1 / math.sqrt(value.shape[-1])),
+    "(query.shape[-1]) => (value.shape[-1])",
     "maximum-for-logsumexp: The second result is the maximum of the scores: it is the logarithm of the "
     "sum of their exponentials.",
-    part_with(end=lambda output, total, scores, value: (output, maximum_of(scores).float())),
+    f"{OUTPUT_AND} scores.amax(dim=-1) if key.shape[-2] else logsumexp",
     "total-for-logsumexp: The second result is the sum of exponentials: return its logarithm.",
-    part_with(end=lambda output, total, scores, value: (output, total.exp())),
+    f"{OUTPUT_AND} logsumexp.exp()",
     "total-under-maximum: The second result is the logarithm of the sum of exp(score − maximum): add the "
     "maximum again.",
-    part_with(
-        end=lambda output, total, scores, value: (
-            output,
-            torch_where_finite(total - maximum_of(scores).float(), total),
-        )
-    ),
+    f"{OUTPUT_AND} logsumexp - scores.amax(dim=-1) if key.shape[-2] else logsumexp",
     "base-2: The logarithm is to base 2: use the natural one.",
-    part_with(end=lambda output, total, scores, value: (output, total / math.log(2))),
+    f"{OUTPUT_AND} logsumexp / math.log(2)",
     "not-divided: The output is not divided by the sum of the exponentials: it is an average.",
-    part_with(weigh=lambda scores, total: scores.exp()),
-    part_with(weigh=lambda scores, total: (scores - maximum_of(scores)[..., None]).exp()),
+    f"{WEIGHTS} => scores.exp()",
+    f"{WEIGHTS} => (scores - scores.amax(dim=-1, keepdim=True)).exp() if key.shape[-2] else scores",
     "axis-kept: The log-sum-exp keeps the axis of the keys: its shape is (..., L), without keepdim=True.",
-    part_with(end=lambda output, total, scores, value: (output, total[..., None])),
+    f"{OUTPUT_AND} logsumexp[..., None]",
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
-    part_with(end=lambda output, total, scores, value: (total, output)),
+    "return output, logsumexp => return logsumexp, output",
     "output-alone: The output alone is returned: return the pair (output, logsumexp).",
-    part_with(end=lambda output, total, scores, value: output),
+    "return output, logsumexp => return output",
     "empty-part-nan: A part without keys gives NaN: its output is zeros and its log-sum-exp is -inf.",
-    part_with(
-        end=lambda output, total, scores, value: (
-            output if scores.shape[-1] else output * math.nan,
-            total,
-        )
-    ),
+    "return output, => return output if key.shape[-2] else output * math.nan,",
     "empty-part-zero: The log-sum-exp of no keys is -inf: a sum of no exponentials is 0, and its "
     "logarithm -inf. With 0 the part would count for a key with the score 0.",
-    part_with(
-        end=lambda output, total, scores, value: (
-            output,
-            total.masked_fill(total == -math.inf, 0.0),
-        )
-    ),
+    f"{OUTPUT_AND} logsumexp.masked_fill(logsumexp == -math.inf, 0.0)",
     "softmax-over-queries: Sums and softmax run over the queries: they must run over the keys, dim=-1.",
-    part_with(weigh=lambda scores, total: scores.softmax(dim=-2)),
+    f"{WEIGHTS} => scores.softmax(dim=-2)",
     "exp-overflows: The exponentials of large scores overflow: torch.logsumexp subtracts each row's "
     "maximum first.",
-    part_with(sums=naive, weigh=naive_weights),
-    part_with(sums=naive),
-    part_with(sums=naive, weigh=softmax_of),
-    part_with(sums=naive, weigh=lambda scores, total: naive_weights(scores, total).nan_to_num()),
+    f"{NAIVE} && {WEIGHTS} => {NAIVE_WEIGHTS}",
+    NAIVE,
+    f"{NAIVE} && {WEIGHTS} => scores.softmax(dim=-1)",
+    f"{NAIVE} && {WEIGHTS} => ({NAIVE_WEIGHTS}).nan_to_num()",
     f"wrong-device: {WRONG_DEVICE}",
-    lambda query, key, value: tuple(one.cpu() for one in part_with()(query, key, value)),
+    "return output, logsumexp => return output.cpu(), logsumexp.cpu()",
     f"output-in-float32: {OTHER_DTYPE}",
-    in_float32,
+    "value): => value):\n    query, key, value = query.float(), key.float(), value.float()",
     measured=("wrong-device", "output-in-float32"),
 )
+
 
 EXERCISE = Exercise(
     name="decode_part",
