@@ -8,15 +8,13 @@ on the inputs' device. Any floating dtype; differentiable; causal aligned top-le
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.exercise import Exercise, OfAnyNumbers, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, OfAnyNumbers, known_mistakes
 from attention_lib.exercises.parts.tensors import (
     LazyReference,
     draw_inputs,
@@ -109,132 +107,78 @@ def leaves_its_device(answer: Answer, _rng: Generator) -> str | None:
     return OfAnyNumbers(WRONG_DEVICE) if left else None
 
 
-def lower_triangle(scores: Any, diagonal: int = 0) -> Any:
+def plain(query, key, value, is_causal=False):
     import torch
 
-    ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
-    return ones.tril(diagonal=diagonal)
-
-
-@composable
-def attention_with(
-    *,
-    scale: Callable[..., float] = lambda query, key, value: math.sqrt(query.shape[-1]),
-    mask: Callable[[Any], Any] = lower_triangle,
-    hide: Callable[[Any, Any], Any] = lambda scores, seen: scores.masked_fill(~seen, -math.inf),
-    dim: int = -1,
-    shift: bool = True,
-    change_weights: Callable[[Any], Any] | None = None,
-) -> Answer:
-    """Make a right answer with one thing changed; `change_weights` takes the place of the mask."""
-
-    def answer(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-        import torch
-
-        scores = query.double() @ key.double().transpose(-2, -1) / scale(query, key, value)
-        if is_causal and not change_weights:
-            scores = hide(scores, mask(scores))
-        if shift:
-            weights = torch.softmax(scores, dim=dim)
-        else:
-            weights = torch.exp(scores) / torch.exp(scores).sum(dim=dim, keepdim=True)
-        if is_causal and change_weights:
-            weights = change_weights(weights)
-        return (weights @ value.double()).to(value.dtype)
-
-    return answer
-
-
-right_answer = attention_with()
-
-
-def fused(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    import torch
-
-    return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
-
-
-def mask_on_the_cpu(scores: Any) -> Any:
-    import torch
-
-    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-
-
-def back_from_the_cpu(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    inputs = [tensor.cpu() for tensor in (query, key, value)]
-    return right_answer(*inputs, is_causal)
-
-
-def divided_in_place(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    import torch
-
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scale = math.sqrt(query.shape[-1])
+    scores = query @ key.transpose(-2, -1) / scale
     if is_causal:
-        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-        scores = scores.masked_fill(future, -math.inf)
-    weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    weights /= weights.sum(dim=-1, keepdim=True)
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
     return weights @ value
 
 
-def in_float32(query: Any, key: Any, value: Any, is_causal: bool = False) -> Any:
-    narrow = [tensor.float() for tensor in (query, key, value)]
-    return EXERCISE.reference(*narrow, is_causal).to(value.dtype)
-
+HIDDEN = "scores.masked_fill(~seen, -math.inf)"
+LATE = "return weights => if is_causal:\n        weights = weights * seen"
 
 MISTAKES = known_mistakes(
+    plain,
     "fused: fused attention: write it with matrix products and other plain tensor operations.",
-    fused,
+    "return weights @ value => "
+    "return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal)",
     "never-scaled: The scores are not scaled: divide them by the square root of d_k.",
-    attention_with(scale=lambda query, key, value: 1.0),
+    " / scale => ",
     "root-of-d-v: The scores are divided by √d_v: the length of a query counts, query.shape[-1].",
-    attention_with(scale=lambda query, key, value: math.sqrt(value.shape[-1])),
+    "(query.shape[-1]) => (value.shape[-1])",
     "divided-by-d-k: The scores are divided by d_k: divide by its square root.",
-    attention_with(scale=lambda query, key, value: query.shape[-1]),
+    "math.sqrt => ",
     "root-of-keys: The scores are divided by the square root of the number of keys: d_k is the "
     "last axis, query.shape[-1].",
-    attention_with(scale=lambda query, key, value: math.sqrt(key.shape[-2])),
+    "(query.shape[-1]) => (key.shape[-2])",
     "aligned-bottom-right: The causal mask is aligned at the bottom right: query 0 sees key 0 and "
     "no other, also where L and S differ.",
-    attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1] - scores.shape[-2])),
+    ".tril() => .tril(scores.shape[-1] - scores.shape[-2])",
     "causal-ignored: is_causal is ignored: with it, query i sees the keys 0 to i only.",
-    attention_with(mask=lambda scores: lower_triangle(scores, scores.shape[-1])),
+    ".tril() => ",
     "mask-reversed: The mask is reversed: it hides the past, and the future is seen.",
-    attention_with(mask=lambda scores: ~lower_triangle(scores, -1)),
-    attention_with(mask=lambda scores: ~lower_triangle(scores)),
+    ".tril() => .triu()",
+    ".tril() => .triu(1)",
     "own-key-missed: Each query misses its own key: key i may be seen by query i.",
-    attention_with(mask=lambda scores: lower_triangle(scores, -1)),
+    ".tril() => .tril(-1)",
     "one-key-ahead: Each query sees one key of the future: the last one it may see is its own.",
-    attention_with(mask=lambda scores: lower_triangle(scores, 1)),
+    ".tril() => .tril(1)",
     "masked-scores-zero: Masked scores are set to 0, which softmax gives a weight: fill in -inf.",
-    attention_with(hide=lambda scores, seen: scores.masked_fill(~seen, 0.0)),
+    "-math.inf => 0.0",
     "mask-added: The mask's 1 and 0 are added to the scores: fill -inf into those that it hides.",
-    attention_with(hide=lambda scores, seen: scores + seen),
+    f"{HIDDEN} => scores + seen",
     "masked-after-softmax: The mask comes after the softmax: fill -inf into the scores before it, "
     "so that what is hidden takes no part in the sum.",
-    attention_with(change_weights=lambda weights: weights.tril()),
-    attention_with(
-        change_weights=lambda weights: weights.tril() / weights.tril().sum(-1, keepdim=True)
-    ),
+    f"{HIDDEN} => scores && {LATE}\n    return weights",
+    f"{HIDDEN} => scores && {LATE}\n        weights = weights / weights.sum(-1, keepdim=True)\n"
+    "    return weights",
     "always-causal: Keys are hidden without is_causal, too: mask only where it is True.",
-    lambda query, key, value, is_causal=False: right_answer(query, key, value, True),
+    "if is_causal => if True",
     "softmax-over-queries: The softmax runs over the queries: it must run over the keys, dim=-1.",
-    attention_with(dim=-2),
+    "dim=-1 => dim=-2",
     "exp-overflows: NaN: exponentials overflow. torch.softmax subtracts each row's maximum first.",
-    attention_with(shift=False),
+    "torch.softmax(scores, => torch.exp(scores) / torch.sum(torch.exp(scores), keepdim=True,",
     "root-in-float32: The square root has the 7 digits of float32, and float64 inputs lose the "
     "others: torch.tensor(6) is float32 in torch.sqrt. math.sqrt(query.shape[-1]) has all digits.",
-    attention_with(scale=lambda query, key, value: float(np.sqrt(np.float32(query.shape[-1])))),
+    "math.sqrt(query.shape[-1]) => torch.sqrt(torch.tensor(query.shape[-1]))",
     "computed-in-float32: float64 inputs are computed in float32, and half of their digits are "
     "lost: keep the inputs' dtype, or a wider one.",
-    in_float32,
+    "query @ key => query.float() @ key.float()"
+    " && weights @ value => (weights @ value.float()).to(value.dtype)",
     f"no-gradient: {NO_GRADIENT}",
-    lambda *inputs, **causal: right_answer(*inputs, **causal).detach(),
+    "weights @ value => (weights @ value).detach()",
     f"changed-in-place: {CHANGED_IN_PLACE}",
-    divided_in_place,
+    "torch.softmax(scores, dim=-1) => torch.exp(scores - scores.amax(dim=-1, keepdim=True))\n"
+    "    weights /= weights.sum(dim=-1, keepdim=True)",
     f"wrong-device: {WRONG_DEVICE}",
-    attention_with(mask=mask_on_the_cpu),
-    back_from_the_cpu,
+    ", device=query.device => ",
+    "is_causal=False): => is_causal=False):\n"
+    "    query, key, value = query.cpu(), key.cpu(), value.cpu()",
     measured=(
         "fused",
         "no-gradient",
@@ -242,6 +186,7 @@ MISTAKES = known_mistakes(
         "wrong-device",
     ),
 )
+
 
 EXERCISE = Exercise(
     name="torch_attention",
