@@ -9,17 +9,17 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from attention_lib.checks.calls import staging
-from attention_lib.checks.calls.case import Answer, Case
+from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.simulated import Work
 from attention_lib.checks.calls.tensors import is_tensor
-from attention_lib.checks.exercise import Exercise, composable, known_mistakes
+from attention_lib.checks.exercise import Exercise, known_mistakes
 from attention_lib.exercises.parts.tensors import LazyReference, torch_device
 
 HINTS = (
@@ -68,100 +68,87 @@ def problem_with(value: Any, durations: list[float]) -> str | None:
     )
 
 
-@composable
-def timer(
-    *,
-    warm: int = 1,
-    of: Callable[[list[float]], Any] = statistics.median,
-    unit: float = 1e3,
-    before: bool = True,
-    after: bool = True,
-    repeats_given: bool = True,
-    waits_on: Sequence[str] = ("cuda", "mps"),
-    clock: str = "perf_counter",
-) -> Answer:
-    """Make a right answer with one thing changed."""
-
-    def wait(device: Any) -> None:
-        if device.type in waits_on:
-            synchronize(device)
-
-    def time_milliseconds(fn: Answer, device: Any, repeats: int = 10) -> Any:
-        times = []
-        for _ in range(warm):
-            fn()
-        for _ in range(repeats if repeats_given else 10):
-            if before:
-                wait(device)
-            start = getattr(time, clock)()
-            fn()
-            if after:
-                wait(device)
-            times.append(unit * (getattr(time, clock)() - start))
-        return of(times)
-
-    return time_milliseconds
-
-
-def by_each_median(**parts: Any) -> tuple[Answer, ...]:
-    """Make a timer with the median, and with each middle number of an even count."""
-    middles = statistics.median_high, statistics.median_low
-    return (timer(**parts), *(timer(of=middle, **parts) for middle in middles))
-
-
-def synchronize(device: Any) -> None:
+def plain(fn, device, repeats=10):
     import torch
 
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    elif device.type == "mps":
-        torch.mps.synchronize()
+    def wait():
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        elif device.type == "mps":
+            torch.mps.synchronize()
 
+    fn()
+    times = []
+    for _ in range(repeats):
+        wait()
+        start = time.perf_counter()
+        fn()
+        wait()
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
+NO_WARM_UP = "fn()\n    times = [] => times = []"
+NO_WAIT_AT_END = "fn()\n        wait() => fn()"
+NO_WAIT_AT_START = ":\n        wait() => :"
+CPU_TIME = "start = time.perf_counter => start = time.process_time && (time.perf_counter => (time.process_time"
+OTHER_MIDDLE = " && statistics.median => statistics.median_{high|low}"
 
 MISTAKES = known_mistakes(
+    plain,
     "first-call-timed: The first call is timed as well: call fn() once, untimed, before you begin.",
-    *by_each_median(warm=0),
+    NO_WARM_UP,
+    NO_WARM_UP + OTHER_MIDDLE,
     "one-call-short: The call that warms up is one of the repeats, and one time is missing: keep all "
     "of them, and call fn() once more, untimed, before them.",
-    timer(warm=0, of=lambda times: statistics.median(times[1:] or [0.0])),
+    f"{NO_WARM_UP} && (times) => (times[1:] or [0.0])",
     "mean: This is the mean, which one slow call drags away: take the median.",
-    timer(of=statistics.mean),
+    "statistics.median => statistics.mean",
     "fastest: This is the fastest call: take the median.",
-    timer(of=min),
+    "statistics.median => min",
     "slowest: This is the slowest call: take the median.",
-    timer(of=max),
+    "statistics.median => max",
     "percentile: np.percentile takes percent: 50 is the median, and 0.5 nearly the fastest call.",
-    timer(of=lambda times: np.percentile(times, 0.5)),
+    "statistics.median(times) => np.percentile(times, 0.5)",
     "not-sorted: The middle one in the order of the calls is taken: the median is the middle one in "
     "order of size, as in sorted(times).",
-    timer(of=lambda times: times[len(times) // 2]),
+    "statistics.median(times) => times[len(times) // 2]",
     "sum: These are all calls together: take the median of the single calls.",
-    timer(of=sum),
+    "statistics.median => sum",
     "seconds: These are seconds: a second has 1000 milliseconds.",
-    *by_each_median(unit=1.0),
+    "1000 * => ",
+    "1000 * => " + OTHER_MIDDLE,
     "microseconds: These are microseconds: a second has 1000 milliseconds.",
-    *by_each_median(unit=1e6),
+    "1000 => 1e6",
+    "1000 => 1e6" + OTHER_MIDDLE,
     "not-synchronized-at-end: The clock stops before the device has done its work: synchronize "
     'before you read it, where device.type is "cuda" or "mps".',
-    *by_each_median(after=False),
+    NO_WAIT_AT_END,
+    NO_WAIT_AT_END + OTHER_MIDDLE,
     "untimed-and-unsynchronized: The first call is timed as well, and the clock stops before the "
     "device has done its work: call fn() once, untimed, and synchronize before you read the clock.",
-    *by_each_median(warm=0, after=False),
+    f"{NO_WARM_UP} && {NO_WAIT_AT_END}",
+    f"{NO_WARM_UP} && {NO_WAIT_AT_END}" + OTHER_MIDDLE,
     "not-synchronized-at-start: The clock starts while the device still does earlier work: "
     "synchronize before the first timed call, too.",
-    *by_each_median(before=False),
+    NO_WAIT_AT_START,
+    NO_WAIT_AT_START + OTHER_MIDDLE,
     "only-cuda-synchronized: Only CUDA is waited for: on MPS it is torch.mps.synchronize().",
-    *by_each_median(waits_on=("cuda",)),
+    "torch.mps.synchronize() => pass",
+    "torch.mps.synchronize() => pass" + OTHER_MIDDLE,
     "only-mps-synchronized: Only MPS is waited for: on CUDA it is torch.cuda.synchronize().",
-    *by_each_median(waits_on=("mps",)),
+    "torch.cuda.synchronize() => pass",
+    "torch.cuda.synchronize() => pass" + OTHER_MIDDLE,
     "process-time: process_time counts what the processor works, and not what it waits for a "
     "device: read time.perf_counter().",
-    *by_each_median(clock="process_time"),
+    CPU_TIME,
+    CPU_TIME + OTHER_MIDDLE,
     "repeats-ignored: repeats is ignored: time as many calls as asked for.",
-    timer(repeats_given=False),
+    "range(repeats => range(10",
     "list-of-times: This is the list of times: return its median, one number.",
-    timer(of=list),
+    "statistics.median(times) => times",
 )
+
 
 EXERCISE = Exercise(
     name="time_milliseconds",
