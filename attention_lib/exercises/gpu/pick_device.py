@@ -14,7 +14,7 @@ from numpy.random import Generator
 from attention_lib.checks.calls import staging
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.exercise import Exercise, known_mistakes
-from attention_lib.exercises.parts.tensors import LazyReference, cuda_is_available, torch_device
+from attention_lib.exercises.parts.tensors import LazyReference
 
 HINTS = (
     "torch.cuda.is_available() and torch.backends.mps.is_available() say what there is.",
@@ -42,38 +42,38 @@ def problem_with(value: Any, right: str) -> str | None:
     return None
 
 
-def mps_is_available() -> bool:
+def plain():
     import torch
 
-    return torch.backends.mps.is_available()
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
 
 
-AVAILABLE = {"cuda": cuda_is_available, "mps": mps_is_available, "cpu": lambda: True}
-
-
-def first_of(*names: str) -> str:
-    """Return the first of these kinds of device that the machine has."""
-    return next(name for name in names if AVAILABLE[name]())
-
+CUDA, MPS = "torch.cuda.is_available()", "torch.backends.mps.is_available()"
 
 MISTAKES = known_mistakes(
+    plain,
     'names: These are names: return the device itself, such as torch.device("cuda").',
-    lambda: first_of("cuda", "mps", "cpu"),
+    'torch.device("cuda") => "cuda" && torch.device("mps") => "mps" && torch.device("cpu") => "cpu"',
     "cuda-alone: Only CUDA is looked for: on a Mac, torch.backends.mps.is_available() is True.",
-    lambda: torch_device(first_of("cuda", "cpu")),
+    f"{MPS} => False",
     "never-cuda: CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
-    lambda: torch_device(first_of("mps", "cpu")),
+    f"{CUDA} => False",
     "mps-first: MPS is taken where there is CUDA as well: CUDA comes first, and MPS only without it.",
-    lambda: torch_device(first_of("mps", "cuda", "cpu")),
+    f"{CUDA} => {CUDA} and not {MPS}",
     "always-cpu: It is always the CPU: ask torch.cuda.is_available() first.",
-    lambda: torch_device("cpu"),
+    f"{CUDA} => False && {MPS} => False",
     "always-cuda: It is always CUDA, also where there is none: ask what "
     "torch.cuda.is_available() returns.",
-    lambda: torch_device("cuda"),
+    f"{CUDA} => True",
     "always-mps: MPS is taken where there is none: ask what "
     "torch.backends.mps.is_available() returns; the CPU comes last.",
-    lambda: torch_device("cuda" if cuda_is_available() else "mps"),
+    f"{MPS} => True",
 )
+
 
 EXERCISE = Exercise(
     name="pick_device",

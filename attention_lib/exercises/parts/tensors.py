@@ -44,12 +44,6 @@ def torch_device(name: str) -> Any:
     return torch.device(name)
 
 
-def cuda_is_available() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
-
-
 def draw_tensors(rng: Generator, *shapes: tuple[int, ...], dtype: str = "float64") -> list[Any]:
     import torch
 
