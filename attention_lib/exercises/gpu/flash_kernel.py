@@ -67,6 +67,9 @@ def cases(rng: Generator) -> Iterator[Case]:
     slope = torch.linspace(1.0, -1.0, 70)[:, None]
     for direction in (slope, -slope):  # the largest scores come first, and last
         yield Case(100.0 * query.abs(), direction * key.abs(), value)
+    query, key, value = draw_heads(rng, 1, 16, 16, 32)  # hidden scores are far the largest
+    rising = torch.linspace(-1.0, 1.0, 16)[:, None] * (1.0 + key.abs())
+    yield Case(100.0 * (1.0 + query.abs()), rising, value, is_causal=True, tile=(16, 16))
 
 
 def draw_heads(
@@ -156,6 +159,10 @@ MISTAKES = known_mistakes(
     "limit[:, None] => stop",
     "masked-scores-zero: Masked keys get the score 0, a score like any other: put -inf there.",
     'float("-inf") => 0.0',
+    "maximum-before-mask: The maximum is taken before the mask: under a far larger masked score every "
+    "exponential of a row is 0. Mask the scores first.",
+    "tl.trans(key)) => tl.trans(key))\n        peak = tl.max(scores, axis=1)"
+    " && tl.max(scores, axis=1) * scale => peak * scale",
     "one-key-too-many: One key too many is seen: row i may see the keys below limit[i], limit[i] "
     "not among them.",
     "columns[None, :] < => columns[None, :] <=",
