@@ -30,6 +30,9 @@ TITLES = {
 # Okabe–Ito colors, which color-blind readers can tell apart on light and dark pages.
 COLORS = {"right": "#009E73", "wrong": "#D55E00", "error": "#CC79A7", "unattempted": "#56B4E9"}
 EDIT = "The line to change"  # its heading, folded in a notebook
+MORE = "More that is wrong"  # the heading of what is folded
+MOST_SENTENCES = 3  # shown at once
+END_OF_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z`])")
 REMARK = "A remark:"  # begins each line of advice below a right verdict
 Detail = tuple[str, Any, Any]  # label, text or array or maps, which entries to mark
 MOST_CELLS = 8  # a larger array is abbreviated
@@ -58,8 +61,8 @@ def as_text(report: Report) -> str:
         body = value if isinstance(value, str) else _array_text(value)
         lines.append(f"  {label}:")
         lines.extend(f"    {line}" for line in body.splitlines())
-    if report.edit:
-        lines += [f"  {EDIT}:", f"    {report.edit}"]
+    for heading, folded in _folded(report).items():
+        lines += [f"  {heading}:", f"    {folded}"]
     return "\n".join(lines)
 
 
@@ -75,9 +78,33 @@ def _title(report: Report) -> str:
 def _told(report: Report) -> str:
     """Return what is said below the title."""
     if report.outcome != "right":
-        return report.sentence
+        return _at_once(report)[0]
     points = f"{report.exercise.points} point{'s' * (report.exercise.points != 1)}"
     return f"All {report.case_count} cases, {points}." if report.case_count > 1 else f"{points}."
+
+
+def _at_once(report: Report) -> tuple[str, str]:
+    """Divide what is said: what is shown at once, and what is folded.
+
+    A finding is shown whole, except the first one if it is too long.
+    """
+    first, *others = report.parts or (report.sentence,)
+    pieces = END_OF_SENTENCE.split(first)
+    shown, folded = pieces[:MOST_SENTENCES], pieces[MOST_SENTENCES:]
+    for part in others:
+        pieces = END_OF_SENTENCE.split(part)
+        is_short = not folded and len(shown) + len(pieces) <= MOST_SENTENCES
+        (shown if is_short else folded).extend(pieces)
+    return " ".join(shown), " ".join(folded)
+
+
+def _folded(report: Report) -> dict[str, str]:
+    """Return what is folded, by heading."""
+    return {
+        heading: text
+        for heading, text in ((MORE, _at_once(report)[1]), (EDIT, report.edit))
+        if text
+    }
 
 
 def as_html(report: Report, pictures: bool = True) -> str:
@@ -96,11 +123,12 @@ def as_html(report: Report, pictures: bool = True) -> str:
         details = (
             f'<div style="display:flex;flex-wrap:wrap;gap:4px 28px;margin-top:6px">{details}</div>'
         )
-    edit = ""
-    if report.edit:
-        edit = f"<details><summary>{EDIT}</summary>{with_code(report.edit)}</details>"
+    folded = "".join(
+        f"<details><summary>{heading}</summary>{with_code(text)}</details>"
+        for heading, text in _folded(report).items()
+    )
     return panel(
-        f"<strong>{html.escape(_title(report))}.</strong> {with_code(_told(report))}{advice}{edit}{details}",
+        f"<strong>{html.escape(_title(report))}.</strong> {with_code(_told(report))}{advice}{folded}{details}",
         color,
         f'class="attention-check" data-outcome="{report.outcome}" role="status"',
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -185,23 +186,24 @@ def _axes(one: Comparison) -> int:
 
 def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
     """Join findings into a report: the only place where their texts meet."""
-    first, text, opened = said[0], "", set[str]()
-    if first.label in ("changed", "warns", "measured") and not any(
-        one.stopped or one.wrong_in_numbers for one in attempt.comparisons
-    ):
-        text = VALUES_ARE_RIGHT
+    first, parts, opened = said[0], dict[str, str](), set[str]()
     for one in said:
         opening = "" if one.opening in opened else one.opening
         opened |= {one.opening}
         own = sentences(opening, one.text)
-        text = sentences(text, own if one is first else f"Besides: {own}")
+        parts.setdefault(one.text or own, f"Besides: {own}" if parts else own)
+    if first.label in ("changed", "warns", "measured") and not any(
+        one.stopped or one.wrong_in_numbers for one in attempt.comparisons
+    ):
+        parts[first.text] = f"{VALUES_ARE_RIGHT} {first.text}"
     return Report(
         attempt.exercise,
         first.outcome,
-        text,
+        functools.reduce(sentences, parts.values()),
         first.evidence,
         mistake=first.id,
         edit=first.edit,
+        parts=tuple(parts.values()),
         kind="; ".join(map(_kind_of, said)),
         errors=tuple(sorted(_errors_of(attempt))),
     )

@@ -36,7 +36,7 @@ def test_the_panel_holds_no_markup_of_the_learners():
 def test_the_panel_shows_as_code_what_a_sentence_has_between_backticks():
     report = verdict(lambda scores, axis=-1: scores)
     sentence = "Write `a < b` in place of `a > b`."
-    panel = as_html(dataclasses.replace(report, sentence=sentence))
+    panel = as_html(dataclasses.replace(report, sentence=sentence, parts=()))
     assert "Write <code>a &lt; b</code> in place of <code>a &gt; b</code>." in panel
 
 
@@ -145,3 +145,22 @@ def test_arrays_that_print_alike_are_written_with_the_digits_that_tell_them_apar
     rights = text.partition("right is")[2].splitlines()[1]
     assert yours != rights
     assert yours.strip(" [").partition(",")[0] in as_html(report)
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown", "folded"),
+    [
+        (("One. Two.", "Besides: Three."), "One. Two. Besides: Three.", ""),
+        (("One. Two. Three.", "Besides: Four."), "One. Two. Three.", "Besides: Four."),
+        (("One. Two.", "Besides: Three. Four."), "One. Two.", "Besides: Three. Four."),
+        (("Use a.any() or a.all(). if, max. Two. Three. Four.",), None, "Four."),
+    ],
+)
+def test_three_sentences_are_shown_at_once_and_the_rest_is_folded(parts, shown, folded):
+    report = Report(EXERCISES["softmax"], "wrong", " ".join(parts), parts=parts)
+    first, _, rest = as_text(report).partition("\n  More that is wrong:\n    ")
+    assert shown is None or first == f"softmax: not right yet. {shown}"
+    assert folded is None or rest == folded
+    assert headline(report) == first
+    summary = "<details><summary>More that is wrong</summary>"
+    assert (summary in as_html(report)) is bool(rest)

@@ -112,8 +112,9 @@ def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
     hidden = judge(exercise, answer, seed=seed, policy=HIDDEN_NUMBERS)
     if hidden.outcome == "right":
         return report
-    sentence = f"With numbers that are not in the notebook: {hidden.sentence}"
-    return dataclasses.replace(hidden, sentence=sentence, comparison=None)
+    first, *others = hidden.parts or (hidden.sentence,)
+    parts = (f"With numbers that are not in the notebook: {first}", *others)
+    return dataclasses.replace(hidden, sentence=" ".join(parts), parts=parts, comparison=None)
 
 
 def error_output(name: str, sentence: str) -> dict[str, Any]:
