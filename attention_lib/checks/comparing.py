@@ -311,7 +311,7 @@ def _first_of_a_pair(value: Any, expected: Expected) -> str:
 def _origin_of_dtype(got: Any, right: Any) -> str:
     """Say how an unexpected dtype comes about."""
     if (got, right) == (np.float64, np.float32):
-        return " What meets a float64 array becomes float64."
+        return " A float64 array makes what is computed with it float64."
     if isinstance(got, np.dtype) and got.kind in "iu" and right == np.float64:
         return " An array of integers holds whole numbers only."
     return ""

@@ -28,7 +28,10 @@ REMEDIES = {
     "of batch dimensions.",
     "c10::Half without overflow": "float16 ends at 65,504: float('-inf') exists in every dtype.",
     "which has no identity|an empty sequence|argument is empty|to have non-zero size": "Here it is "
-    "empty, and nothing has no largest number: answer this case first, or look why it comes about.",
+    "empty, and an empty array has no maximum: answer this case first, or look why it comes about.",
+    "unhashable type: 'numpy.ndarray'": "A cache keeps results by their arguments, and arrays cannot be "
+    "keys: leave the decorator out.",
+    "maximum recursion depth": "The function calls itself again and again, and nothing ends that.",
     "<class 'numpy.": "A dtype may be given as a class, a name or an np.dtype: np.dtype(...) takes each.",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }

@@ -14,6 +14,7 @@ from attention_lib.checks.comparing import Comparison, in_own_dtype
 from attention_lib.checks.findings.finding import Finding, way_of
 from attention_lib.checks.findings.known import (
     changed_call,
+    comes_back,
     known_even_of_nan,
     known_everywhere,
     known_where_numbers_are_wrong,
@@ -47,6 +48,7 @@ EXPLAINING: tuple[Producer, ...] = (
     edits_of_all,
     known_even_of_nan,
     known_where_numbers_are_wrong,
+    comes_back,
     changed_call,
     two_in_one_answer,
     changed_and_known,

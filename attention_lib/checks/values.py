@@ -25,7 +25,7 @@ def judge_value(exercise: Exercise, answer: Any) -> Report:
     if np.isnan(got).any():
         found = f"it is {described(answer)}"
         if fits:
-            found = f"{repr(entries[np.argmax(np.isnan(got))])[:40]} is none"
+            found = f"{repr(entries[np.argmax(np.isnan(got))])[:40]} is not a number"
         sentence = f"{exercise.name} should be {math.prod(shape)} numbers, such as [0.1, 0.2, 0.7]; {found}."
         return Report(exercise, "wrong", sentence)
     off = _off(got, exercise.reference, exercise.tolerance)

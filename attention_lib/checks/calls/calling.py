@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import io
 import traceback
 import warnings
@@ -73,7 +74,8 @@ def observe(
             raise
         except BaseException as error:
             seen.error, seen.frames = error, learner_frames(error)
-            seen.refused_call = isinstance(error, TypeError) and not seen.frames
+            refused = isinstance(error, TypeError) and not seen.frames
+            seen.refused_call = refused and not _takes(answer, args, kwargs)
     seen.printed = output.getvalue()
     seen.warnings = [str(warning.message) for warning in caught]
     seen.changed = [
@@ -88,6 +90,15 @@ def observe(
     if forbidden and not seen.forbidden:
         seen.forbidden = scipy_ufunc_in(answer)
     return seen
+
+
+def _takes(answer: Answer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether a function's first line takes these arguments."""
+    try:
+        inspect.signature(answer).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def learner_frames(error: BaseException) -> list[traceback.FrameSummary]:

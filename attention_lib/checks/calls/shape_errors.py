@@ -43,6 +43,8 @@ def product(error: BaseException, line: FailingLine) -> Explanation:
     if not one or not other:
         return f"{met}. @ multiplies arrays: for a number write *."
     inner = one[-1], other[-2] if len(other) > 1 else other[-1]
+    if _multiplies(one, other):
+        return ""  # the error is about something else
     if inner[0] == inner[1]:
         turned = _on_t(line, left, right)
         return f"{met}. The axes before the last two must be equal, or 1.{turned}", turned and "T"

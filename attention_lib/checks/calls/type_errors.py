@@ -62,6 +62,8 @@ def letters(error: BaseException, line: FailingLine) -> Explanation:
     call = getattr(getattr(node, "func", None), "attr", "")
     if not isinstance(node, ast.Call) or call != "einsum" or len(node.args) < 2:
         return ""
+    if isinstance(error, TypeError):  # of a keyword, say
+        return ""
     text = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
     if not isinstance(text, str):
         return ""
@@ -221,6 +223,11 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
         )
     if near := next((one for one in line.frame.f_locals if _plain(one) == _plain(name)), None):
         return f"`{name}` has no value: is `{near}` meant?"
+    if isinstance(getattr(line.frame.f_globals.get("lib"), name, None), types.FunctionType):
+        return (
+            f"`{name}` has no value here: lib.{name} is the library's, and your own has one once its "
+            "cell is run."
+        )
     if name in ("math", "np", "torch"):
         return f"`{name}` is not imported: import it in a cell above."
     return ""

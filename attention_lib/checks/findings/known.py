@@ -8,7 +8,7 @@ import numpy as np
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.chance import leaves
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.comparing import Comparison, alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.findings.finding import Finding
 
@@ -44,6 +44,25 @@ def only_known(attempt: Attempt) -> Iterator[Finding]:
     """Find the only known mistake that explains the calls that another fault leaves."""
     if attempt.is_rest and attempt.table.wrong and (mistake := attempt.table.only()):
         yield _known(attempt, mistake, attempt.table.wrong)
+
+
+def comes_back(attempt: Attempt) -> Iterator[Finding]:
+    """Find the argument that every wrong call returns as it was."""
+    calls = attempt.table.wrong
+    if attempt.is_rest or not attempt.begins_with_numbers or len(calls) < 2:
+        return
+    for name in attempt.exercise.parameters:
+        given = [attempt.exercise.arguments_of(one.trial.case).get(name) for one in calls]
+        if all(
+            value is not None
+            and np.size(value) > 0
+            and alike(one.seen.value, value, one.trial.allowed, one.trial.precision)
+            for one, value in zip(calls, given, strict=True)
+        ):
+            text = f"`{name}` comes back as it was: return what is computed from it."
+            topics = frozenset({f"{name} returned"})
+            yield Finding("known", text, calls[0], topics=topics)
+            return
 
 
 def changed_call(attempt: Attempt) -> Iterator[Finding]:

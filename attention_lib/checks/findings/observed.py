@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from traceback import FrameSummary
 
@@ -99,6 +100,9 @@ def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:
     seen, name = one.seen, exercise.name
     error, frames = seen.error, seen.frames
     assert error is not None
+    if isinstance(error, RecursionError) and frames:  # the line that calls again, not the innermost
+        again = Counter((frame.filename, frame.lineno) for frame in frames).most_common(1)[0][0]
+        frames = [one for one in frames if (one.filename, one.lineno) == again]
     lines = frozenset(frame.lineno for frame in frames[-1:] if frame.lineno)
     if seen.refused_call:
         text = (

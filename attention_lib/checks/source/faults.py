@@ -266,7 +266,12 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             return f"The letters in {own} name every axis: `...` stands for those before them"
         if any(word.arg == "dtype" for word in (*old.keywords, *new.keywords)) or name == "astype":
             return f"{own} makes an array of the wrong dtype"
-        return f"{own} takes its lengths as one tuple"
+        if len(old.args) > 1 and any(isinstance(one, ast.Tuple) for one in new.args[:1]):
+            return f"{own} takes its lengths as one tuple"
+        changed = [
+            one for one, other in zip(old.args, new.args, strict=False) if not _same(one, other)
+        ]
+        return f"`{ast.unparse(changed[0])}` is wrong in {own}" if changed else f"{own} is wrong"
     if name_of_call(new) == "astype" and name != "astype":
         return f"{own} has another dtype than the argument"
     if name in OF_TORCH and of_a_module(new) and not of_a_module(old):

@@ -62,6 +62,8 @@ def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     """Exchange `=` and `+=`, change the operator, make a new array, or keep a value."""
     for index, statement in enumerate(block):
         for new, fault in _other_assignments(statement):
+            if _has_no_start(statement, scope):  # its error says so
+                continue
             new = ast.copy_location(new, statement)
             words = (
                 f"in line {statement.lineno}, write `{ast.unparse(new)}` in place of "
@@ -69,6 +71,13 @@ def assignments(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             )
             fault = f"{_quoted(statement)} {fault}"
             yield 3, [*block[:index], new, *block[index + 1 :]], words, fault
+
+
+def _has_no_start(statement: ast.stmt, scope: Scope) -> bool:
+    """Tell whether `x += 1` is the first line that gives a variable a value."""
+    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+        return False
+    return scope.variables.get(statement.target.id) == statement.lineno
 
 
 def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
