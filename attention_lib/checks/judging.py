@@ -85,8 +85,14 @@ def judge(
     Report
         The gravest problem, or a verdict of "right".
     """
-    if answer is None or answer is Ellipsis:
+    if answer is Ellipsis or (answer is None and exercise.kind == "value"):
         return _unattempted(exercise)
+    if answer is None:
+        sentence = (
+            f"{exercise.name} is None and no function: a decorator that returns nothing leaves that, or "
+            "a name that is given to a result."
+        )
+        return Report(exercise, "wrong", sentence)
     if exercise.kind == "value":
         return judge_value(exercise, answer)
     if not callable(answer):

@@ -97,7 +97,7 @@ def test_text_names_the_stub_that_an_answer_calls():
     assert short(Finding(found.outcome, sentence=found.sentence, awaits=found.awaits)) == (
         "temperature_for_entropy calls entropy, which is not written yet."
     )
-    found = verdict(None, "entropy")
+    found = verdict(..., "entropy")
     assert short(Finding(found.outcome, sentence=found.sentence)) == "not tried"
 
 
