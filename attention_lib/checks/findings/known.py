@@ -22,7 +22,8 @@ def known_everywhere(attempt: Attempt, even_nan: bool = False) -> Iterator[Findi
     if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
         return
     finite = any(np.isfinite(v).any() for one in table.wrong for v in leaves(one.seen.value))
-    if not (even_nan or finite or not table.wrong or table.right):
+    shows_little = bool(table.wrong) and not finite and not table.right
+    if shows_little and (not even_nan or table.is_ambiguous()):
         return
     if attempt.failing and (mistake := table.whole()):
         yield _known(attempt, mistake, table.wrong or attempt.failing)
