@@ -87,7 +87,7 @@ def test_float32_must_stay_float32_where_precision_is_the_subject():
 
     sentence = said_of_numbers(wide, "log_softmax")
     assert "returned dtype float64; for this input it should be float32" in sentence
-    assert "What meets a float64 array becomes float64." in sentence
+    assert "A float64 array makes what is computed with it float64." in sentence
 
 
 def test_integers_must_not_stay_integers():

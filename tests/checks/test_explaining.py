@@ -146,7 +146,7 @@ def every_target_over_all_entries(scores, targets):
 )
 def test_two_faults_at_once_are_both_named(exercise, answer, first, second):
     sentence = said_of_numbers(answer, exercise)
-    assert sentence.startswith("Two faults together give your numbers. ")
+    assert sentence.startswith("Two faults explain these numbers. ")
     assert first in sentence
     assert second in sentence
 

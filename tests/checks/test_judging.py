@@ -23,8 +23,8 @@ from tests.exercises.attention import attention as attention_answers
 
 @pytest.mark.parametrize("answer", [None, ...])
 def test_nothing_there_is_not_attempted(answer):
-    assert verdict(answer).outcome == "unattempted"
     assert verdict(answer, "study_weights").outcome == "unattempted"
+    assert verdict(...).outcome == "unattempted"
 
 
 def test_the_released_stub_is_not_attempted():

@@ -188,7 +188,7 @@ def test_part_without_keys_is_named_where_its_maximum_stops():
         return output, (top + torch.log(total)).squeeze(-1)
 
     sentence = verdict(answer, "decode_part").sentence
-    assert "Here it is empty, and nothing has no largest number" in sentence
+    assert "Here it is empty, and an empty array has no maximum" in sentence
     assert "wrong variable" not in sentence
 
 

@@ -53,7 +53,7 @@ def _with_nan_and_another_scale(query, key, value, mask=None, scale=None):
 
 def test_two_mistakes_that_leave_calls_without_account_are_not_named():
     sentence = said_of_numbers(_with_nan_and_another_scale, "attention")
-    assert not sentence.startswith("Two faults together")
+    assert not sentence.startswith("Two faults explain")
 
 
 def _rows_cut_from_the_flat_array(scores, axis=-1):

@@ -17,10 +17,10 @@ from tests.checks.judged import sentence_of, verdict
         (lambda: [0.063, 0.468, 0.468], "it is a function"),
         (
             ["0.063", "0.468", "0.468"],
-            "should be 3 numbers, such as [0.1, 0.2, 0.7]; '0.063' is none",
+            "should be 3 numbers, such as [0.1, 0.2, 0.7]; '0.063' is not a number",
         ),
-        ([0.063, [0.468], 0.468], "[0.468] is none"),
-        ([0.063, 0.468, np.nan], "nan is none"),
+        ([0.063, [0.468], 0.468], "[0.468] is not a number"),
+        ([0.063, 0.468, np.nan], "nan is not a number"),
         ([0.063, 0.468, 0.47], "Number 3 of study_weights"),
         ([0.064, 0.468, 0.468], "Number 1 of study_weights"),
     ],
