@@ -32,6 +32,7 @@ class Result:
     note: str = ""
     failed: bool = False
     absent: bool = False  # handed in nothing
+    page: str = ""  # a digest of all that the feedback page was made from
 
     @property
     def total(self) -> float:
@@ -134,14 +135,15 @@ def _result(
     if student not in standings:
         return Result(student, note="its grade is not in the gradebook any more", failed=True)
     standing = standings[student]
-    notes = [journal.entries.get(student, Entry()).note, _lateness(standing)]
+    entry = journal.entries.get(student, Entry())
+    notes = [entry.note, _lateness(standing)]
     is_known = standing.late or standing.extension  # nbgrader's times say more than a mark
     notes += [note for note in collected if not (is_known and note == LATE_MARK)]
     if standing.in_doubt:
         doubtful = [name.removeprefix("check_") for name in standing.in_doubt]
         notes.append(f"look again at your mark for {', '.join(doubtful)}")
     note = "; ".join(note for note in notes if note)
-    return Result(student, standing.points, standing.penalty, note)
+    return Result(student, standing.points, standing.penalty, note, page=entry.page)
 
 
 def _lateness(standing: Standing) -> str:

@@ -177,7 +177,7 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
     )
     config.write_text(f"{config.read_text()}\n{settings}")
     room = Classroom(course, LESSON)
-    hand_in_by_the_exchange(room, home)
+    hand_in_by_the_exchange(room, home, room.key())
     room.hand_in("a_first", room.key())  # by other ways
     (exchange / CLASS / "inbound" / f"mail+{LESSON}+2026-03-01 12:00 UTC+x").symlink_to(home)
     course.roster.write_text("id\nada\nmail\n")
@@ -189,6 +189,12 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
     assert mail[5:] == f" mail: not graded ({why})"
     (page,) = (exchange / CLASS / "feedback").iterdir()
     assert "softmax: right." in page.read_text("utf-8")
+    for notebook in (room.key(), with_a_note(room.key())):  # each hand-in has a secret of its own
+        hand_in_by_the_exchange(room, home, notebook)
+        known = watch.look(course, LESSON, 0, known)
+        (ada,) = capsys.readouterr().out.splitlines()
+        assert ada[5:] == " ada: 7 of 9"
+    assert len(list(page.parent.iterdir())) == 3
     page.parent.rename(page.parent.with_name("kept"))
     page.parent.write_text("no folder")
     with pytest.raises(CourseError, match="nbgrader could not release feedback"):
@@ -198,12 +204,17 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == []
 
 
-def hand_in_by_the_exchange(room, home):
-    (home / LESSON).mkdir(parents=True)
+def with_a_note(notebook):
+    notebook.cells.append(new_markdown_cell("Handed in again."))
+    return notebook
+
+
+def hand_in_by_the_exchange(room, home, notebook):
+    (home / LESSON).mkdir(parents=True, exist_ok=True)
     settings = room.course.nbgrader().config
     settings.Exchange.assignment_dir = str(home)
     settings.CourseDirectory.assignment_id = LESSON
-    (home / LESSON / f"{LESSON}.ipynb").write_text(json.dumps(room.key()))
+    (home / LESSON / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
     submit = ExchangeSubmit(
         coursedir=CourseDirectory(config=settings, student_id="ada"),
         authenticator=Authenticator(config=settings),

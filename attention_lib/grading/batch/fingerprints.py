@@ -60,6 +60,7 @@ def of_submission(submission: Submission) -> str:
             submission.notebook,
             submission.problem,
             submission.notes,
+            submission.secret,
             *files,
         ]
     )
