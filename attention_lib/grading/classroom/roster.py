@@ -11,6 +11,7 @@ import csv
 import difflib
 import io
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ class Roster:
     columns: tuple[str, ...] = COLUMNS  # of the file, empty where it has one that is not needed
     delimiter: str = ","
     is_there: bool = True
+    headings: tuple[str, ...] = COLUMNS  # of these columns, as they are written there
 
     def line(self, student: Student) -> str:
         """Return a student's line, to be pasted into the file: all columns of the file or more."""
@@ -81,9 +83,11 @@ class Roster:
             "lms_user_id": " ".join(student.lms_user_ids),
             "excused": " ".join(sorted(student.excused)),
         }
+        return self._row([cells.get(column, "") for column in self._written(student)])
+
+    def _row(self, cells: Sequence[str]) -> str:
         text = io.StringIO()
-        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="")
-        writer.writerow([cells.get(column, "") for column in self._written(student)])
+        csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow(cells)
         return text.getvalue()
 
     @property
@@ -160,9 +164,8 @@ class Roster:
         known = f"{name!r}" + (f" (LMS id {lms_id})" if lms_id else "")
         column = ""
         if lms_id and "lms_user_id" not in self.columns:
-            column = "add the column lms_user_id to the end of the first line, and "
-            if self._is_own:
-                column = f"make the first line {','.join(COLUMNS)} and "
+            headings = COLUMNS if self._is_own else (*self.headings, "lms_user_id")
+            column = f"make the first line {self._row(headings)} and "
         nobody = f"add the line {self.line(self._new(name, lms_id))}"
         if not self.is_there:
             return f"{known} is not known yet: {nobody}"
@@ -249,7 +252,7 @@ def read_roster(course: Course) -> Roster | None:
             if value and lines.setdefault((column, same_name(value)), line) != line:
                 raise CourseError(f"{where}: the {column} {value!r} stands in an earlier line too.")
         students.append(student)
-    return Roster(tuple(students), file, columns, delimiter_of(text))
+    return Roster(tuple(students), file, columns, delimiter_of(text), headings=tuple(headings))
 
 
 def roster_or_empty(course: Course) -> Roster:

@@ -149,13 +149,14 @@ def test_links_are_not_followed(student, tmp_path):
     student.submit("first")
     put(tmp_path, "solution.ipynb", "secrets/key")
     inbound = student.inbound
-    (inbound / NOTEBOOK).unlink()
+    (inbound / NOTEBOOK).rename(inbound / "renamed.ipynb")
     (inbound / NOTEBOOK).symlink_to(tmp_path / "solution.ipynb")
     (inbound / "folder").symlink_to(tmp_path / "secrets")
     os.link(tmp_path / "solution.ipynb", inbound / "second.name")
     os.mkfifo(inbound / "pipe")
     student.collect()
     assert sorted(path.name for path in student.collected.rglob("*")) == [
+        "renamed.ipynb",
         "submission_secret.txt",
         "timestamp.txt",
     ]

@@ -502,6 +502,42 @@ def test_folder_that_cannot_be_read_is_named_and_replaces_nothing(one_account, m
     assert one_account.course.not_collected(LESSON) == {}
 
 
+def notebook_is_a_link(path):
+    path.symlink_to("/etc/hostname")
+
+
+def notebook_has_a_second_name(path):
+    path.write_text("after")
+    os.link(path, path.with_name("second"))
+
+
+def notebook_is_huge(path):
+    path.write_text("after")
+    os.truncate(path, limits.NOTEBOOK_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"),
+    [
+        (notebook_is_a_link, "a link"),
+        (notebook_has_a_second_name, "a file with several names (a hard link)"),
+        (os.mkfifo, "something other than a file"),
+        (notebook_is_huge, "larger than 20 MB"),
+    ],
+)
+def test_folder_whose_notebook_is_not_taken_is_named_and_replaces_nothing(
+    one_account, trouble, why
+):
+    one_account.put("mail", hours_ago=0.02, text="before")
+    one_account.collect()
+    after = one_account.put("mail") / NOTEBOOK
+    after.unlink()
+    trouble(after)
+    assert one_account.collect() == {"mail": "before"}
+    why = f"its folder in the exchange is one whose notebook is {why}"
+    assert one_account.course.not_collected(LESSON) == {"mail": why}
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_disk_that_is_full_stops_all_and_loses_nothing(one_account, monkeypatch, full):
     for name in ("mail", "news"):
