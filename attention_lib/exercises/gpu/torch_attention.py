@@ -119,6 +119,10 @@ def plain(query, key, value, is_causal=False):
     return weights @ value
 
 
+def in_float32(query, key, value, is_causal=False):  # no patch: with others it would hide a dtype
+    return plain(query.float(), key.float(), value.float(), is_causal).to(value.dtype)
+
+
 HIDDEN = "scores.masked_fill(~seen, -math.inf)"
 LATE = "return weights => if is_causal:\n        weights = weights * seen"
 
@@ -168,8 +172,7 @@ MISTAKES = known_mistakes(
     "math.sqrt(query.shape[-1]) => torch.sqrt(torch.tensor(query.shape[-1]))",
     "computed-in-float32: float64 inputs are computed in float32, and half of their digits are "
     "lost: keep the inputs' dtype, or a wider one.",
-    "query @ key => query.float() @ key.float()"
-    " && weights @ value => (weights @ value.float()).to(value.dtype)",
+    in_float32,
     f"no-gradient: {NO_GRADIENT}",
     "weights @ value => (weights @ value).detach()",
     f"changed-in-place: {CHANGED_IN_PLACE}",
