@@ -23,9 +23,11 @@ from attention_lib.checks.panel import (
     with_code,
 )
 from attention_lib.checks.restoring import restored
+from attention_lib.checks.verdict import Report
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
+from attention_lib.older import why_older
 
 __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 
@@ -69,8 +71,11 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
         return
     if seed is None:
         seed = int(os.environ.get(SEED_VARIABLE) or secrets.randbits(32))
-    with restored():
-        report = judge(exercise, answer, seed)
+    if older := why_older(name, answer):
+        report = Report(exercise, "error", older)
+    else:
+        with restored():
+            report = judge(exercise, answer, seed)
     damage = ""
     if report.outcome != "unattempted":
         damage = record.note(record.Check(name, report.outcome == "right", report.mistake))

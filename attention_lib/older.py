@@ -1,0 +1,35 @@
+"""Notice that an answer is older than the newest cell that defines it, as after a SyntaxError."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from typing import Any
+
+FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as a cell is compiled
+
+
+def why_older(name: str, answer: Any) -> str:
+    """Say why the newest cell with `def name` has not defined the answer; empty if it has.
+
+    In a notebook alone: elsewhere no cells are known.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return ""
+    defines = re.compile(rf"^def {re.escape(name)}\b", re.MULTILINE)
+    *older, newest = ["", *(cell for cell in shell.user_ns.get("In", ()) if defines.search(cell))]
+    old = f"What is there is an older {name}: "
+    try:
+        compile(shell.transform_cell(newest), "<cell>", "exec", FLAGS, dont_inherit=True)
+    except SyntaxError as error:
+        where = f"line {error.lineno} is no Python ({type(error).__name__}: {error.msg})"
+        return f"The cell with def {name} did not run: {where}. {old}change that line, run the cell, then this one."
+    code = getattr(answer, "__code__", None)
+    own = "".join(linecache.getlines(code.co_filename)).strip() if code else ""
+    if own and own in (cell.strip() for cell in older) and own != newest.strip():
+        return f"The newest cell with def {name} stopped above it. {old}run that cell to its end, then this one."
+    return ""

@@ -1,0 +1,59 @@
+"""An answer that is older than its newest cell is not judged: that is said first."""
+
+import contextlib
+import linecache
+import types
+
+import IPython
+import pytest
+
+from attention_lib import check
+from attention_lib.commands import CheckFailed
+
+RIGHT = (
+    "import numpy as np\ndef softmax(scores, axis=-1):\n    e = np.exp(scores)\n"
+    "    return e / e.sum(axis=axis, keepdims=True)\n"
+)
+
+
+@pytest.fixture
+def answer_after(monkeypatch):
+    """Return the answer that cells leave, each run up to its first error."""
+
+    def run(*cells):
+        names = {}
+        for number, cell in enumerate(cells):
+            file = f"<cell {number} of {hash(cells)}>"
+            linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
+            with contextlib.suppress(SyntaxError, NameError):  # as a notebook goes on after them
+                exec(compile(cell, file, "exec", dont_inherit=True), names)
+        shell = types.SimpleNamespace(
+            user_ns={"In": ["", *cells, "check('softmax', softmax)"]}, transform_cell=str
+        )
+        monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+        return names["softmax"]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("newest", "said"),
+    [
+        (RIGHT.replace("e / e", "e // / e"), "line 4 is no Python (SyntaxError"),
+        (RIGHT.replace("    return", "   return"), "line 4 is no Python (IndentationError"),
+        (RIGHT.replace("-1):", "-1)"), "line 2 is no Python (SyntaxError"),
+        ("missing\n" + RIGHT, "stopped above it"),
+    ],
+)
+def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
+    with pytest.raises(CheckFailed, match="older softmax"):
+        check("softmax", answer_after(RIGHT, newest))
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "cells", [(RIGHT,), ("def softmax(", RIGHT), (RIGHT, RIGHT + "x = 1\n")]
+)
+def test_the_newest_answer_is_judged(answer_after, cells, capsys):
+    check("softmax", answer_after(*cells))
+    assert "softmax: right" in capsys.readouterr().out
