@@ -150,6 +150,7 @@ def test_the_table_says_what_an_instructor_should_know(room, student, told):
     ("student", "told"),
     [
         ("broken", "This submission could not be graded: it is not valid JSON"),
+        ("broken", "Not graded: it is not valid JSON"),
         ("careless", "The check cell of normalize_by_sum was missing and was put back."),
         ("careless", "The check cell of softmax was there 3 times"),
         ("careless", "The answer cell of study_weights had been turned into another type"),

@@ -391,10 +391,12 @@ def _list(value: Any) -> list[Any]:
 
 def put_into(notebook: NotebookNode, ran: Ran) -> None:
     """Give the notebook's cells what they showed; a check that did not run has failed."""
+    problem = problem_of(notebook)
+    why_not = f"Not graded: {problem}." if problem else "The check could not run."
     for cell in notebook.cells:
         if cell.cell_type == "code":
             outputs = ran.outputs.get(cell.id, [])
             if check_name(cell) and not outputs:  # nbgrader gives such a cell full points
-                outputs = [error_output(NOT_CHECKED, "The check could not run.")]
+                outputs = [error_output(NOT_CHECKED, why_not)]
             cell.outputs = [nbformat.from_dict(output) for output in outputs]
             cell.execution_count = ran.counts.get(cell.id)

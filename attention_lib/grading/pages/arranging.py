@@ -154,11 +154,10 @@ def _stopped(cells: list[NotebookNode]) -> str:
     return first_few(
         [
             f"{cell.metadata.get('nbgrader', {}).get('grade_id', 'another cell')} "
-            f"({printable(output.ename)[:40]})"
+            f"({printable(errors[-1].ename)[:40]})"  # what was stopped shows its own error before
             for cell in cells
             if cell.cell_type == "code" and not _is_graded(cell)
-            for output in cell.outputs
-            if output.output_type == "error"
+            if (errors := [one for one in cell.outputs if one.output_type == "error"])
         ],
         5,
     )

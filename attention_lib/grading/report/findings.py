@@ -12,6 +12,7 @@ from attention_lib.exercises.ids import current_id
 from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
+from attention_lib.grading.judge.checking import NOT_CHECKED as NO_VERDICT
 from attention_lib.grading.terminal import printable
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
@@ -184,5 +185,8 @@ def _finding(outputs: list[dict[str, Any]]) -> Finding:
             kind, awaits = str(verdict.get("kind", "")), str(verdict.get("awaits", ""))
             mistake = current_id(verdict.get("mistake", ""))
             return Finding(verdict["outcome"], mistake, sentence, kind, awaits)
-    errors = [str(one.get("evalue", "")) for one in outputs if one["output_type"] == "error"]
-    return Finding(NOT_CHECKED, "", printable(errors[0]) if errors else "")
+    for output in outputs:
+        if output["output_type"] == "error":
+            outcome = NOT_CHECKED if output.get("ename") == NO_VERDICT else "error"
+            return Finding(outcome, "", printable(str(output.get("evalue", ""))))
+    return Finding(NOT_CHECKED)

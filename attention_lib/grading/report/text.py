@@ -13,7 +13,7 @@ WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outc
 MEANINGS = {
     "right": "every number is right",
     "wrong": "the check says why",
-    "error": "the answer ended in an error",
+    "error": "the answer, or the cell that defines it, ended in an error",
     "unattempted": "the answer is as it was given out, or calls one that is",
     NOT_CHECKED: "the check came to no verdict",
 }

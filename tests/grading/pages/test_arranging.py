@@ -102,6 +102,13 @@ def test_answers_that_stopped_are_named_above_the_summary(page):
     assert above == "Stopped with an error: softmax (Syntax<Error>)."
 
 
+def test_cell_that_was_stopped_is_named_once_with_the_reason():
+    names = ("KeyboardInterrupt", "CellTimeout")
+    outputs = [new_output("error", ename=name, evalue="", traceback=[]) for name in names]
+    book = new_notebook(cells=[new_code_cell("while True: pass", outputs=outputs)])
+    assert "Stopped with an error: another cell (CellTimeout)." in page_of(book)
+
+
 def test_lesson_text_is_folded_and_nothing_else(page):
     folds = page.select("details")
     assert [fold.summary.text for fold in folds] == [

@@ -10,8 +10,9 @@ from bs4 import BeautifulSoup
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import LATE_MARK, CourseError
+from attention_lib.grading.judge.checking import error_output
 from attention_lib.grading.report.__main__ import main
-from attention_lib.grading.report.findings import Finding, read_class
+from attention_lib.grading.report.findings import NOT_CHECKED, Finding, _finding, read_class
 from attention_lib.grading.report.text import as_text, short
 from attention_lib.grading.report.writing import as_csv
 from tests.checks.judged import verdict
@@ -99,6 +100,15 @@ def test_text_names_the_stub_that_an_answer_calls():
     )
     found = verdict(..., "entropy")
     assert short(Finding(found.outcome, sentence=found.sentence)) == "not tried"
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("NameError", "error"), ("PythonStopped", "error"), ("NotChecked", NOT_CHECKED)],
+)
+def test_answer_whose_cell_ended_in_an_error_was_stopped_by_one(name, outcome):
+    output = error_output(name, "softmax is not defined: its cell stopped with KeyError.")
+    assert _finding([output]).outcome == outcome
 
 
 def test_csv_has_a_line_for_each_answer_and_no_formula(report):
