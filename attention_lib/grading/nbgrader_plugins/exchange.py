@@ -172,6 +172,7 @@ class CollectFiles(ExchangeCollect):
         src = record.folder
         room = limits.ARCHIVE_UNPACKED_BYTES
         digests = []
+        refused: dict[str, NotTaken] = {}
         with opened(src.parent, src.parent) as inbound:
             owner = status(inbound, src.name).st_uid
         if owner != record.owner:
@@ -190,9 +191,13 @@ class CollectFiles(ExchangeCollect):
                 _write(dest / path, content)
                 room -= len(content)
             except NotTaken as refusal:
+                refused[str(path)] = refusal
                 self.log.warning("Left out of %r as %s: %r", src.name, refusal, str(path))
                 continue
             digests.append(f"{str(path)!r} {hashlib.sha256(content).hexdigest()}")
+        notebook = refused.get(f"{self.coursedir.assignment_id}.ipynb")
+        if notebook and not any(dest.glob("*.ipynb")):
+            raise NotTaken(f"one whose notebook is {notebook}")
         return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
