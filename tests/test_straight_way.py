@@ -29,7 +29,7 @@ AT_MOST = {
     "01_softmax": 65,
     "02_stability": 85,
     "03_scaling": 85,
-    "04_gradients": 100,
+    "04_gradients": 95,
     "05_attention": 95,
     "06_multihead": 105,
     "07_flash": 120,

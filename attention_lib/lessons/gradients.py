@@ -23,6 +23,7 @@ from attention_lib.lessons.stability import log_softmax, masked_softmax
 __all__ = [
     "attention_backward",
     "cross_entropy_grad",
+    "normalize_vjp",
     "numerical_gradient",
     "softmax_jacobian",
     "softmax_vjp",
@@ -119,6 +120,55 @@ def softmax_vjp(weights: ArrayLike, grad_weights: ArrayLike) -> NDArray[np.float
         )
     mean = np.sum(weights * grad_weights, axis=-1, keepdims=True)
     return round_to(weights * (grad_weights - mean), dtype)
+
+
+def normalize_vjp(scores: ArrayLike, grad_shares: ArrayLike) -> NDArray[np.floating]:
+    r"""Carry a gradient from shares of a sum back to the scores.
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., n)
+        Rows of scores, none of which sums to 0.
+    grad_shares : array_like, shape (..., n)
+        The gradient of a loss with respect to ``normalize_by_sum(scores)``.
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        The gradient of the loss with respect to the scores, in the common dtype of the two
+        arguments (float64 for integers).
+
+    Raises
+    ------
+    TypeError
+        If an argument does not hold real numbers.
+    ValueError
+        If the shapes differ, or are those of a single number.
+
+    Notes
+    -----
+    With the shares :math:`q_i = s_i / Z` and their sum :math:`Z`,
+
+    .. math:: \frac{\partial \ell}{\partial s_k} = \frac{1}{Z} \Bigl(g_k - \sum_i q_i g_i\Bigr)
+
+    Unlike that of softmax this gradient has no factor :math:`q_k`: a share of 0 can still learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attention_lib import normalize_vjp
+    >>> normalize_vjp(np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0]))
+    array([-0.1875, -0.4375,  0.3125])
+    """
+    (scores, grad_shares), dtype = widened(scores=scores, grad_shares=grad_shares)
+    if scores.ndim == 0 or scores.shape != grad_shares.shape:
+        raise ValueError(
+            "scores and grad_shares must have one shape (..., n); "
+            f"they have shapes {scores.shape} and {grad_shares.shape}."
+        )
+    total = np.sum(scores, axis=-1, keepdims=True)
+    mean = np.sum(scores / total * grad_shares, axis=-1, keepdims=True)
+    return round_to((grad_shares - mean) / total, dtype)
 
 
 def numerical_gradient(

@@ -18,7 +18,6 @@ from attention_lib.plots.style import (
     GRAY,
     GRID,
     INK,
-    ORANGE,
     PAPER,
     VERMILLION,
     LessonFigure,
@@ -30,12 +29,12 @@ __all__ = [
     "backward_path",
     "error_valleys",
     "gradient_lines",
+    "gradients_by_keys",
     "jacobian_map",
     "loss_gradient",
     "pulls_on_scores",
     "query_step",
     "shares_of_the_first",
-    "steps_by_lead",
     "weights_along_score",
 ]
 
@@ -213,12 +212,13 @@ def gradient_lines(
     ylabel: str,
     x_base: int | None = None,
     y_scale: str = "log",
-    ends: bool = False,
+    marked: Mapping[float, str] | None = None,
 ) -> LessonFigure:
     """Draw curves over the same x, on a logarithmic axis if `x_base` is given.
 
-    With `ends`, each curve is labeled with its last value.
+    `marked` maps places on the x axis to what stands there.
     """
+    marked = marked or {}
     x = np.asarray(x, float)
     said = "; ".join(
         f"{name}, from {drawing.short(values[0])} to {drawing.short(values[-1])}"
@@ -226,21 +226,23 @@ def gradient_lines(
     )
     across = xlabel.replace("$", "")
     figure, axis = new_figure(
-        f"Lines of {ylabel} against {across}, from {x[0]:g} to {x[-1]:g}: {said}.", height=3.4
+        f"Lines of {ylabel} against {across}, from {x[0]:g} to {x[-1]:g}: {said}."
+        + "".join(f" Marked is {place:g}, {name}." for place, name in marked.items()),
+        height=3.4,
     )
+    for place, name in marked.items():
+        axis.axvline(place, color=GRAY, linewidth=1, linestyle=":", zorder=0)
+        axis.text(place, 1.02, name, transform=axis.get_xaxis_transform(), ha="center", color=GRAY)
     looks = zip(curves.items(), CYCLE, ("-", "--", ":", "-."), strict=False)
     for (name, values), color, dashes in looks:
         axis.plot(
             x, values, color=color, linestyle=dashes, linewidth=2.5, label=drawing.typeset(name)
         )
-        if ends:
-            last = np.asarray(values, float)[-1]
-            drawing.note(axis, f"{last:.2g}", (x[-1], last), (6, 0), va="center")
     axis.set_yscale(y_scale)
     if x_base is not None:
         axis.set_xscale("log", base=x_base)
         if x[-1] < 1e6:  # larger numbers are written as powers
-            axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
+            axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.grid()
@@ -249,41 +251,52 @@ def gradient_lines(
 
 
 @lesson_style
-def steps_by_lead(leads: ArrayLike, steps: Mapping[str, ArrayLike], most: int) -> LessonFigure:
-    """Draw the steps to correct a mistake against its lead; ``inf`` is drawn at `most`."""
-    leads = np.asarray(leads, float)
-    lines = {name: np.asarray(line, float) for name, line in steps.items()}
-    said = "; ".join(
-        f"{name} {line[0]:,.0f} steps for a lead of {leads[0]:g}, "
-        + (
-            f"{line[-1]:,.0f} for {leads[-1]:g}"
-            if np.isfinite(line[-1])
-            else f"more than {most:,} from {leads[np.isinf(line)][0]:g} on"
+def gradients_by_keys(
+    sizes: ArrayLike, panels: Mapping[str, Mapping[str, ArrayLike]], marked: Sequence[int]
+) -> LessonFigure:
+    """Draw, for each number of keys, gradients (n,) of two ways against the sizes (n,) of heads.
+
+    At each of the `marked` sizes it says how many times as large the second way's gradient is.
+    """
+    sizes = np.asarray(sizes)
+    places = [int(np.flatnonzero(sizes == mark)[0]) for mark in marked]
+    lines = {
+        keys: {way: np.asarray(line, float) for way, line in ways.items()}
+        for keys, ways in panels.items()
+    }
+    said = []
+    ratios = {}
+    for keys, ways in lines.items():
+        first, second = ways.values()
+        ratios[keys] = [f"{second[place] / first[place]:.2g}" for place in places]
+        ends = ", ".join(
+            f"{way} from {drawing.short(line[0])} to {drawing.short(line[-1])}"
+            for way, line in ways.items()
         )
-        for name, line in lines.items()
+        times = " and ".join(f"{r} at {m}" for r, m in zip(ratios[keys], marked, strict=True))
+        said.append(f"with {keys}, {ends}, the second over the first {times}")
+    figure, axes = new_figure(
+        f"Lines of the size of a typical query's gradient against d_k, from {sizes[0]:,} to "
+        f"{sizes[-1]:,}, on logarithmic axes: {'; '.join(said)}.",
+        height=3.9,
+        panels=len(lines),
     )
-    figure, axis = new_figure(
-        f"Lines of the steps until the right word has half, on a logarithmic axis, against the lead "
-        f"of the wrong one: {said}.",
-        height=3.6,
-    )
-    looks = zip(lines.items(), (GRAY, BLUE, VERMILLION, ORANGE), "osD^", strict=False)
-    for (name, line), color, mark in looks:
-        mended = np.isfinite(line)
-        axis.plot(leads[mended], line[mended], mark + "-", color=color, markersize=5, label=name)
-        if not mended.all():
-            last = np.flatnonzero(mended)[-1]
-            axis.plot(
-                [leads[last], leads[last + 1]], [line[last], most], "--", color=color, linewidth=1.5
-            )
-    axis.axhline(most, color=INK, linewidth=1, linestyle=":")
-    axis.text(leads[-1], most * 1.15, f"not within {most:,} steps", ha="right", va="bottom")
-    axis.set_yscale("log")
-    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
-    axis.set(xlabel="lead of the wrong word's score", ylabel="steps of learning")
-    axis.set_ylim(None, 4 * most)
-    axis.grid()
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    for axis, (keys, ways) in zip(axes, lines.items(), strict=True):
+        looks = zip(ways.items(), CYCLE, ("o-", "s--"), strict=False)
+        for (way, line), color, look in looks:
+            axis.loglog(sizes, line, look, color=color, markersize=4, label=drawing.typeset(way))
+        first, second = ways.values()
+        for mark, place in zip(marked, places, strict=True):
+            axis.plot([mark, mark], [first[place], second[place]], color=INK, linewidth=2)
+        times = [f"at {m}: {r} times" for m, r in zip(marked, ratios[keys], strict=True)]
+        axis.text(0.04, 0.05, "\n".join(["without / with", *times]), transform=axis.transAxes)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(sizes[::2], [f"{size:,}" for size in sizes[::2]])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(title=keys, xlabel="$d_k$ (logarithmic)")
+        axis.grid()
+    axes[0].set_ylabel("typical query's gradient")
+    drawing.legend_below(figure, axes[0].get_legend_handles_labels()[0])
     return figure
 
 
@@ -361,8 +374,11 @@ def query_step(
 
 
 @lesson_style
-def backward_path() -> LessonFigure:
-    """Draw attention as a chain of arrays, with the gradients of its backward pass."""
+def backward_path(open_steps: Sequence[str] = ()) -> LessonFigure:
+    """Draw attention as a chain of arrays, with the gradients of its backward pass.
+
+    The products that lead to `open_steps`, some of "Q", "K" and "V", are not told.
+    """
     products = {
         "Q": r"$dQ = \alpha\, dE\, K$",
         "K": r"$dK = \alpha\, dE^\top Q$",
@@ -370,12 +386,15 @@ def backward_path() -> LessonFigure:
         "P": r"$dP = dO\, V^\top$",
         "V": r"$dV = P^\top dO$",
     }
+    told = {"V": "dV = Pᵀ dO", "Q": "dQ = α dE K", "K": "dK = α dEᵀ Q"}
+    for name in open_steps:
+        products[name], told[name] = f"$d{name} =$ ?", f"d{name}, which is open"
     figure, axis = new_figure(
         "Attention as a chain of boxes with their shapes. Forward, left to right: Q, L by d_k, "
         "and K, S by d_k, make the scores E, L by S; softmax makes of them the weights P, L by S; "
         "P and V, S by d_v, make the output O, L by d_v. Backward, right to left: dO goes back to "
-        "dP = dO Vᵀ and dV = Pᵀ dO, dP through softmax_vjp to dE, and dE to dQ = α dE K and "
-        "dK = α dEᵀ Q, each in the shape of its array.",
+        f"dP = dO Vᵀ and {told['V']}, dP through softmax_vjp to dE, and dE to {told['Q']} and "
+        f"{told['K']}, each in the shape of its array.",
         height=3.7,
     )
     boxes = {

@@ -15,6 +15,8 @@ from attention_lib import (
     attention_backward,
     cross_entropy,
     cross_entropy_grad,
+    normalize_by_sum,
+    normalize_vjp,
     numerical_gradient,
     softmax,
     softmax_jacobian,
@@ -127,6 +129,33 @@ class TestSoftmaxVjp:
         ) as caught:
             softmax_vjp(np.ones(weights), np.ones(grad))
         assert f"shapes {weights} and {grad}" in str(caught.value)
+
+
+class TestNormalizeVjp:
+    @given(hnp.array_shapes(max_dims=4, max_side=5), st.integers(0, 99))
+    @few_cases
+    def test_is_the_derivative_of_a_loss(self, shape, seed):
+        scores, grad_shares = random_shaped([shape, shape], seed)
+        scores = 1 + np.abs(scores)
+        expected = difference_gradient(lambda s: np.sum(normalize_by_sum(s) * grad_shares), scores)
+        assert_near(normalize_vjp(scores, grad_shares), expected, 1e-7)
+
+    def test_a_share_of_zero_has_a_slope(self):
+        got = normalize_vjp(np.array([0.0, 2.0]), np.array([1.0, 0.0]))
+        assert got.tolist() == [0.5, 0.0]
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_dtype_is_kept(self, dtype):
+        scores = 1 + np.abs(drawn(dtype, 2, 5))
+        assert normalize_vjp(scores, drawn(dtype, 2, 5)).dtype == dtype
+
+    @pytest.mark.parametrize(("scores", "grad"), [((5,), (4,)), ((2, 5), (5,)), ((), ())])
+    def test_shapes_that_differ_are_named(self, scores, grad):
+        with pytest.raises(
+            ValueError, match="scores and grad_shares must have one shape"
+        ) as caught:
+            normalize_vjp(np.ones(scores), np.ones(grad))
+        assert f"shapes {scores} and {grad}" in str(caught.value)
 
 
 class TestNumericalGradient:

@@ -12,8 +12,8 @@ from tests.plots.samples.gradients import (
     FIGURES,
     STEPS,
     along_a_score,
+    by_keys,
     jacobian,
-    leads,
     lines,
     loss,
     path,
@@ -113,14 +113,23 @@ def test_lines_count_along_a_logarithmic_axis_in_powers_of_its_base(base, labels
     assert ("2" in shown) == (base == 2)
 
 
-def test_a_line_of_steps_ends_where_they_are_too_many():
-    figure = leads()
-    quick, slow, beyond, most = (line.get_xydata().tolist() for line in figure.axes[0].lines)
-    assert quick == [[4, 3], [6, 4], [8, 5]]
-    assert slow == [[4, 10], [6, 400]]
-    assert beyond == [[6, 400], [8, 5000]]
-    assert {height for _, height in most} == {5000}
-    assert "slow 10 steps for a lead of 4, more than 5,000 from 8 on" in figure.alt
+def test_places_on_a_line_are_marked_and_said():
+    figure = plots.gradient_lines(
+        [1, 2, 4], {"kept": [1.0, 1.0, 1.0]}, "factor", "size", 2, marked={2: "here"}
+    )
+    assert written(figure.axes[0]) == ["here"]
+    assert figure.axes[0].lines[0].get_xdata()[0] == 2
+    assert figure.alt.endswith("Marked is 2, here.")
+
+
+def test_gradients_by_keys_say_how_many_times_the_second_is_the_first():
+    figure = by_keys()
+    assert [written(axis) for axis in figure.axes] == [
+        ["without / with\nat 4: 1.5 times\nat 8: 0.001 times"],
+        ["without / with\nat 4: 10 times\nat 8: 1 times"],
+    ]
+    assert "with 16 keys, with from 1 to 1, without from 2 to 0.001" in figure.alt
+    assert "the second over the first 10 at 4 and 1 at 8" in figure.alt
 
 
 def test_the_share_of_the_first_is_marked_and_said():
@@ -150,3 +159,13 @@ def test_path_names_every_array_and_labels_every_backward_arrow_with_its_product
         r"$dK = \alpha\, dE^\top Q$",
     ):
         assert product in texts
+
+
+def test_open_steps_of_the_path_do_not_tell_their_products():
+    figure = plots.backward_path(open_steps=("Q", "V"))
+    texts = " ".join(written(figure.axes[0]))
+    assert "$dQ =$ ?" in texts
+    assert "$dV =$ ?" in texts
+    assert r"$dK = \alpha\, dE^\top Q$" in texts
+    assert "dV, which is open" in figure.alt
+    assert "dQ = " not in figure.alt

@@ -4,6 +4,7 @@ EXERCISES = (
     "softmax_jacobian",
     "numerical_gradient",
     "softmax_vjp",
+    "normalize_vjp",
     "cross_entropy_grad",
     "attention_backward",
     "written_saturation",

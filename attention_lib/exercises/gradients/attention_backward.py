@@ -251,7 +251,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="attention_backward",
     points=4,
-    minutes=18,
+    minutes=14,
     reference=attention_backward,
     signature="attention_backward(query, key, value, grad_output, mask=None)",
     cases=cases,

@@ -10,7 +10,7 @@ from attention_lib.checks.exercise import Exercise
 EXERCISE = Exercise(
     name="written_saturation",
     points=2,
-    minutes=7,
+    minutes=6,
     rubric=(
         (
             0.5,

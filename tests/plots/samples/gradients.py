@@ -58,9 +58,12 @@ def step():
     return plots.query_step([2.0, 1.0], KEYS, shares, WORDS)
 
 
-def leads():
-    needed = {"quick": [3.0, 4.0, 5.0], "slow": [10.0, 400.0, np.inf]}
-    return plots.steps_by_lead([4.0, 6.0, 8.0], needed, 5000)
+def by_keys():
+    panels = {
+        "16 keys": {"with": [1.0, 1.0, 1.0], "without": [2.0, 1.5, 0.001]},
+        "64 keys": {"with": [0.5, 0.5, 0.5], "without": [4.0, 5.0, 0.5]},
+    }
+    return plots.gradients_by_keys([2, 4, 8], panels, [4, 8])
 
 
 def shares():
@@ -72,4 +75,4 @@ def path():
     return plots.backward_path()
 
 
-FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, step, leads, shares, path]
+FIGURES = [along_a_score, jacobian, valleys, pulls, loss, lines, by_keys, step, shares, path]
