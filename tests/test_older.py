@@ -51,9 +51,7 @@ def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
     assert said in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "cells", [(RIGHT,), ("def softmax(", RIGHT), (RIGHT, RIGHT + "x = 1\n")]
-)
+@pytest.mark.parametrize("cells", [(RIGHT,), ("def softmax(", RIGHT), (RIGHT, RIGHT + "x = 1\n")])
 def test_the_newest_answer_is_judged(answer_after, cells, capsys):
     check("softmax", answer_after(*cells))
     assert "softmax: right" in capsys.readouterr().out
