@@ -11,6 +11,7 @@ from typing import Any
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.edits.cell import silenced
 from attention_lib.checks.findings.finding import Finding, way_of
 from attention_lib.checks.findings.known import (
     changed_call,
@@ -35,7 +36,6 @@ from attention_lib.checks.findings.pairs import (
 )
 from attention_lib.checks.findings.sides import sides
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
-from attention_lib.checks.source.cell import silenced
 from attention_lib.checks.verdict import Report, sentences
 
 log = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from attention_lib.checks.calls.explaining_errors import explanation
 from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.edits.writing import written_line
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.findings.finding import (
     Explains,
@@ -23,7 +24,6 @@ from attention_lib.checks.findings.finding import (
     way_of,
 )
 from attention_lib.checks.remedies import remedy
-from attention_lib.checks.source.writing import written_line
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 MOST_ERROR_CHARACTERS = 1000  # of an error's text

@@ -10,11 +10,11 @@ from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.edits.patterns import read
+from attention_lib.checks.edits.search import Mend
 from attention_lib.checks.findings.finding import Finding, Label, everything
 from attention_lib.checks.findings.measured import measured
 from attention_lib.checks.findings.observed import results, side_effects
-from attention_lib.checks.source.patterns import read
-from attention_lib.checks.source.search import Mend
 
 
 def edits_of_all(attempt: Attempt) -> Iterator[Finding]:

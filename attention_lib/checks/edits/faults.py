@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
-from attention_lib.checks.source.expressions import (
+from attention_lib.checks.edits.expressions import (
     DIAGONALS,
     REDUCTIONS,
     STACKS,

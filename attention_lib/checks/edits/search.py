@@ -24,9 +24,8 @@ from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
 from attention_lib.checks.comparing import Comparison
-from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.source.cell import EDITED, Source, source_of
-from attention_lib.checks.source.edits import (
+from attention_lib.checks.edits.cell import EDITED, Source, source_of
+from attention_lib.checks.edits.edits import (
     Edit,
     Edits,
     Fault,
@@ -35,6 +34,7 @@ from attention_lib.checks.source.edits import (
     rank_of,
     sentence_of,
 )
+from attention_lib.checks.exercise import Exercise
 
 MOST_TRIALS = 450  # of edits of one answer
 MOST_CALLS = 1500  # in all of them

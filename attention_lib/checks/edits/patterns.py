@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from attention_lib.checks.source.cell import Source, source_of
-from attention_lib.checks.source.scope import Scope
+from attention_lib.checks.edits.cell import Source, source_of
+from attention_lib.checks.edits.scope import Scope
 
 BUILT_IN = (list, dict, set)
 Found = tuple[str, int]  # what is said, and the line

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from attention_lib.checks.source import expressions, statements
-from attention_lib.checks.source.faults import fault_of, topic_of
-from attention_lib.checks.source.scope import Scope
+from attention_lib.checks.edits import expressions, statements
+from attention_lib.checks.edits.faults import fault_of, topic_of
+from attention_lib.checks.edits.scope import Scope
 
 MOST_CHARACTERS = 70  # of code that a sentence quotes
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attention_lib.checks.source import patterns
-from attention_lib.checks.source.cell import source_of
+from attention_lib.checks.edits import patterns
+from attention_lib.checks.edits.cell import source_of
 
 seen_words = []
 

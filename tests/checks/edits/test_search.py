@@ -11,11 +11,11 @@ from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.cases import trials_of
 from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.edits import search as searching
+from attention_lib.checks.edits.search import search
 from attention_lib.checks.findings import source
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, left_after
 from attention_lib.checks.judging import GRADER
-from attention_lib.checks.source import search as searching
-from attention_lib.checks.source.search import search
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.stability import stable_softmax

@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 
-from attention_lib.checks.source.cell import source_of
+from attention_lib.checks.edits.cell import source_of
 
 
 def _doubled(x):

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from attention_lib.checks.source.edits import edits_of, faults_of, is_idle
+from attention_lib.checks.edits.edits import edits_of, faults_of, is_idle
 
 
 def _faults(line, repaired):
