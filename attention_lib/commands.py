@@ -12,7 +12,8 @@ from typing import Any
 from attention_lib import edition, record, standing
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import judge
-from attention_lib.checks.panel import (
+from attention_lib.checks.restoring import restored
+from attention_lib.checks.show.panel import (
     COLORS,
     CheckFailed,
     as_html,
@@ -22,7 +23,6 @@ from attention_lib.checks.panel import (
     present,
     with_code,
 )
-from attention_lib.checks.restoring import restored
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer

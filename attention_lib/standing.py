@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.panel import COLORS, panel, with_code
+from attention_lib.checks.show.panel import COLORS, panel, with_code
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.ids import current_id
 from attention_lib.lessons import LESSONS

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attention_lib import check, learn, progress, record, standing
-from attention_lib.checks.panel import CheckFailed
+from attention_lib.checks.show.panel import CheckFailed
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS
 from attention_lib.record import FILE, RELEASES, Check, Record

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 # What decides the outputs, in attention_lib. Of the checks only right verdicts are shown.
 SHOWN_BY = (
     "arguments.py",
-    "checks/panel.py",
+    "checks/show/panel.py",
     "commands.py",
     "lessons/**/*.py",
     "model.py",

@@ -8,7 +8,7 @@ import pytest
 
 from attention_lib.checks import handing_in
 from attention_lib.checks.judging import GRADER, judge
-from attention_lib.checks.panel import as_text
+from attention_lib.checks.show.panel import as_text
 from attention_lib.exercises import find
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)\n"

@@ -14,7 +14,7 @@ from attention_lib.checks import judging
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.cases import cases_of
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
-from attention_lib.checks.panel import as_html, as_text
+from attention_lib.checks.show.panel import as_html, as_text
 from attention_lib.exercises import find
 from tests.checks.calls.by_value import ByValue
 from tests.checks.judged import VERDICT_ALONE, right, sentence_of, verdict

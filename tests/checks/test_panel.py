@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attention_lib
-from attention_lib.checks.panel import as_html, as_text, headline
+from attention_lib.checks.show.panel import as_html, as_text, headline
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import WITHOUT_SOURCE, right, verdict

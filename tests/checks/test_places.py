@@ -3,8 +3,8 @@
 import numpy as np
 
 from attention_lib.checks.judging import GRADER, judge
-from attention_lib.checks.panel import as_html, as_text
-from attention_lib.checks.places import maps_of, places
+from attention_lib.checks.show.panel import as_html, as_text
+from attention_lib.checks.show.places import maps_of, places
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import right
 

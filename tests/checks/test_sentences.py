@@ -24,7 +24,7 @@ METHODS = {
 }
 PATTERNS = {"search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn"}
 READ = {  # who reads a sentence, and why
-    "attention_lib/checks/panel.py": "what is shown is set: code as code, after three sentences the rest is folded",
+    "attention_lib/checks/show/panel.py": "sets code as code, and folds what follows three sentences",
 }
 
 

@@ -27,7 +27,7 @@ def course(tmp_path, monkeypatch):
         ("attention_lib/lessons/softmax.py", True),
         ("attention_lib/lessons/gpu/kernel.py", True),
         ("attention_lib/plots/style.py", True),
-        ("attention_lib/checks/panel.py", True),
+        ("attention_lib/checks/show/panel.py", True),
         ("attention_lib/exercises/softmax/softmax.py", True),
         ("website/frames.py", True),
         ("attention_lib/exercises/flash/tiled_attention.py", False),  # another lesson's

@@ -11,7 +11,7 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 
-from attention_lib.checks.panel import as_html, as_text
+from attention_lib.checks.show.panel import as_html, as_text
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer

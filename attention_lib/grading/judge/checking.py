@@ -14,7 +14,7 @@ from nbformat.v4 import new_output
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
-from attention_lib.checks.panel import as_html, as_text, headline
+from attention_lib.checks.show.panel import as_html, as_text, headline
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits

@@ -6,7 +6,7 @@ import html
 import math
 from collections import Counter
 
-from attention_lib.checks.panel import COLORS
+from attention_lib.checks.show.panel import COLORS
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport
 from attention_lib.grading.report.text import MEANINGS, SIGNS, WORDS, attendance, counts, said
 from attention_lib.grading.terminal import shown_name

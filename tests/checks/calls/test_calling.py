@@ -12,7 +12,7 @@ from attention_lib.checks.calls.calling import observe, observe_all
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.timeouts import OutOfTime
 from attention_lib.checks.judging import judge
-from attention_lib.checks.panel import as_text
+from attention_lib.checks.show.panel import as_text
 from attention_lib.exercises import find
 from tests.checks.calls.by_value import ByValue
 from tests.checks.judged import right, verdict

@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attention_lib.checks.panel import as_html
+from attention_lib.checks.show.panel import as_html
 from attention_lib.checks.verdict import Report
 from attention_lib.grading import limits
 from attention_lib.grading.pages import display

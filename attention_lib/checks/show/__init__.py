@@ -1,0 +1,1 @@
+"""Show a verdict, and name values in sentences."""
