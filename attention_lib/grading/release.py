@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -80,17 +81,30 @@ def _others_files_kept(folder: Path) -> Iterator[None]:
     if not folder.is_dir():
         yield
         return
-    with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as aside:
-        before = Path(aside) / folder.name
-        folder.rename(before)
-        try:
-            yield
-        finally:
-            for path in sorted(before.rglob("*")):
-                place = folder / path.relative_to(before)
-                if (path.is_symlink() or path.is_file()) and not os.path.lexists(place):
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    path.rename(place)
+    before = Path(tempfile.mkdtemp(prefix=".before-release-", dir=folder.parent)) / folder.name
+    folder.rename(before)
+    try:
+        yield
+    finally:
+        _put_back(before, folder)
+        shutil.rmtree(before.parent)  # not where something could not be put back
+
+
+def _put_back(before: Path, folder: Path) -> None:
+    """Move the files that a folder held into the one in its place, or raise CourseError."""
+    problems = []
+    for path in sorted(before.rglob("*")):
+        place = folder / path.relative_to(before)
+        if (path.is_symlink() or path.is_file()) and not os.path.lexists(place):
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(place)
+            except OSError as problem:
+                problems.append(f"{path} ({problem.strerror})")
+    if problems:
+        raise CourseError(
+            f"Not all files that were in {folder} could be put back there: move {', '.join(problems)}."
+        )
 
 
 def _write_source(course: Course, lesson: str, source: NotebookNode) -> None:

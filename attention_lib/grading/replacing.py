@@ -42,16 +42,24 @@ def replace_written(target: Path, new: Path) -> None:
 def _written(target: Path) -> dict[str, str]:
     """Return the files that were written into a folder, with their digests."""
     try:
-        return dict(json.loads((target / LIST).read_bytes()))
+        written = dict(json.loads((target / LIST).read_bytes()))
+        if all(map(_is_inside, written)) and all(isinstance(one, str) for one in written.values()):
+            return written
     except FileNotFoundError:
         if not target.exists() or not any(target.iterdir()):
             return {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         pass
     raise HoldsOtherFiles(
         f"{target} holds something else than what was written there before (which {LIST} would list): "
         "move it away, or choose another folder."
     )
+
+
+def _is_inside(name: str) -> bool:
+    """Tell whether a file of this name, which anybody may have written, lies in the folder."""
+    path = Path(name)
+    return path.name != "" and not path.is_absolute() and ".." not in path.parts
 
 
 def _require_as_written(target: Path, name: str, digests: set[str | None]) -> None:

@@ -1,8 +1,10 @@
 """The learners' notebooks: made anew they are the same, and nothing is in them that should not."""
 
 import contextlib
+import errno
 import re
 import sqlite3
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -87,6 +89,39 @@ def test_files_that_somebody_put_beside_a_released_notebook_stay(tmp_path):
     assert (folder / "tables" / "mine.csv").read_text() == "mine"
     assert course.released(LESSONS[0]).is_file()
     assert [path.name for path in folder.parent.iterdir()] == [LESSONS[0]]
+
+
+def folder_where_a_notebook_is_written(folder, _):
+    (folder / f"{LESSONS[0]}.ipynb").unlink()
+    (folder / f"{LESSONS[0]}.ipynb").mkdir()
+    (folder / f"{LESSONS[0]}.ipynb" / "mine.csv").write_text("mine")
+
+
+def no_more_room(folder, monkeypatch):
+    (folder / "mine.csv").write_text("mine")
+    rename = Path.rename
+
+    def refused(path, target):
+        if path.name == "mine.csv":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trouble", [folder_where_a_notebook_is_written, no_more_room])
+def test_files_that_cannot_be_put_back_are_kept_and_named(tmp_path, monkeypatch, trouble):
+    course = make_course(tmp_path, LESSONS[0])
+    quietly(release, course, [LESSONS[0]])
+    folder = course.released(LESSONS[0]).parent
+    (folder / "another.csv").write_text("another")
+    trouble(folder, monkeypatch)
+    with pytest.raises(CourseError, match=r"could be put back there: move .*mine\.csv"):
+        quietly(release, course, [LESSONS[0]])
+    kept = {path.name for path in folder.parent.rglob("*.csv")}
+    assert kept == {"another.csv", "mine.csv"}
+    assert course.released(LESSONS[0]).is_file()
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """What a command wrote into a folder is replaced; nothing of anybody else's is lost."""
 
+import hashlib
+import json
 import os
 
 import pytest
@@ -87,6 +89,26 @@ def list_damaged(target):
     (target / LIST).write_text("[")
 
 
+def add_to_list(target, name):
+    digest = hashlib.sha256(b"mine").hexdigest()
+    listed = json.loads((target / LIST).read_text())
+    (target / LIST).write_text(json.dumps({**listed, name: digest}))
+
+
+def list_with_a_file_outside(target):
+    write(target.parent, precious="mine")
+    add_to_list(target, "../precious")
+
+
+def list_with_an_absolute_path(target):
+    write(target.parent, precious="mine")
+    add_to_list(target, str(target.parent / "precious"))
+
+
+def list_of_no_digests(target):
+    (target / LIST).write_text('{"a": ["1"]}')
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such links")
 @pytest.mark.parametrize(
     "change",
@@ -99,6 +121,9 @@ def list_damaged(target):
         link_for_a_folder,
         list_lost,
         list_damaged,
+        list_with_a_file_outside,
+        list_with_an_absolute_path,
+        list_of_no_digests,
     ],
 )
 def test_nothing_is_changed_where_something_would_be_lost(replace, tmp_path, change):
