@@ -104,19 +104,6 @@ def known_mistakes(
     )
 
 
-def composable(make: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Mark a maker of wrong answers, so that two of its mistakes can be made in one answer."""
-    names = tuple(inspect.signature(make).parameters)
-
-    @functools.wraps(make)
-    def made(*args: Any, **named: Any) -> Answer:
-        answer: Any = make(*args, **named)
-        answer.composed = made, dict(zip(names, args, strict=False)) | named
-        return answer
-
-    return made
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Exercise:
     """One exercise of the course.

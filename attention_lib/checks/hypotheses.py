@@ -109,24 +109,15 @@ def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis:
     return Hypothesis(known.exercise, sentences, known.variant, change, ids=ids)
 
 
-def is_composable(hypothesis: Hypothesis) -> bool:
-    """Tell whether a known mistake can be made in one answer with another."""
-    return isinstance(hypothesis.variant, Patch) or hasattr(hypothesis.variant, "composed")
-
-
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:
-    """Combine two known mistakes in one answer; None if both change the same part of it."""
-    variant = _made_together(one.variant, other.variant)
-    ids = one.ids + other.ids
-    return variant and Hypothesis(
-        one.exercise, (*one.sentences, *other.sentences), variant, ids=ids
-    )
+    """Combine two known mistakes that are patches; None if both change the same place."""
+    variant = _patched_together(one.variant, other.variant)
+    if variant is None:
+        return None
+    sentences, ids = one.sentences + other.sentences, one.ids + other.ids
+    return Hypothesis(one.exercise, sentences, variant, ids=ids)
 
 
 @functools.lru_cache(maxsize=8192)
-def _made_together(one: Any, other: Any) -> Any:
-    if isinstance(one, Patch) or isinstance(other, Patch):
-        return one.with_(other) if isinstance(one, Patch) and isinstance(other, Patch) else None
-    (make, parts), (other_make, other_parts) = one.composed, other.composed
-    same = all(parts[name] is other_parts[name] for name in parts.keys() & other_parts.keys())
-    return make(**{**parts, **other_parts}) if make is other_make and same else None
+def _patched_together(one: Patch, other: Patch) -> Patch | None:
+    return one.with_(other)

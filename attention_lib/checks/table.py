@@ -20,11 +20,11 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses import (
     Hypothesis,
     changed_calls,
-    is_composable,
     joined,
     known_mistakes,
     together,
 )
+from attention_lib.checks.patch import Patch
 
 ENOUGH_WITH_NAN = 4  # calls, if all wrong numbers are NaN
 MOST_PAIRS = 4000  # of mistakes, tried on one call
@@ -191,7 +191,7 @@ class Table:
     def together(self) -> list[Hypothesis]:
         """List pairs of known mistakes that explain the first wrong call if one answer makes both."""
         first = self.wrong[0]
-        made = [one for one in self.known if is_composable(one)]
+        made = [one for one in self.known if isinstance(one.variant, Patch)]
         shown = {one for one in made if not self.is_right(one, first)}
         # The other one has no effect then.
         alone = {one for one in shown if self.explains(one, first)}

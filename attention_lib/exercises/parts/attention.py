@@ -1,131 +1,13 @@
-"""What the exercises on attention share: parts to exchange, patches of plain answers, magnitudes."""
+"""What the exercises on attention share: patches of their plain answers, and magnitudes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.exercise import composable
-from attention_lib.exercises.parts.by_name import by_name
-from attention_lib.exercises.parts.softmax import filled
 from attention_lib.lessons.attention import attention
-from attention_lib.lessons.stability import masked_softmax
-
-Scale = Callable[[NDArray, NDArray, NDArray], float]
-Masked = Callable[[NDArray, NDArray | None], NDArray]
-
-
-def inverse_root(query: NDArray, key: NDArray, value: NDArray) -> float:
-    """Return the default scale, 1/√d_k."""
-    return 1 / math.sqrt(query.shape[-1])
-
-
-def dot_products(query: NDArray, key: NDArray) -> NDArray:
-    """Multiply every query by every key."""
-    return query @ key.mT
-
-
-def masked_scores(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Put -inf where a boolean mask is False, or add a float mask in the dtype of the scores."""
-    if mask is None:
-        return scores
-    if mask.dtype == bool:
-        return np.where(mask, scores, -np.inf)
-    return scores + mask.astype(scores.dtype)
-
-
-def softmax_or_zeros(scores: NDArray, axis: int = -1) -> NDArray:
-    """Compute softmax, with zeros where all the scores along `axis` are -inf."""
-    return masked_softmax(scores, scores > -np.inf, axis)
-
-
-@composable
-def attention_with(
-    *,
-    default_scale: Scale = inverse_root,
-    is_given: Callable[[float | None], bool] = lambda scale: scale is not None,
-    choose_scale: Callable[[float, float | None], float] = lambda default, scale: (
-        default if scale is None else scale
-    ),
-    dot: Callable[[NDArray, NDArray], NDArray] = dot_products,
-    masked: Masked = masked_scores,
-    scaled_last: Callable[[NDArray, float], NDArray] | None = None,
-    weigh: Callable[[NDArray], NDArray] = softmax_or_zeros,
-    after_softmax: Callable[[NDArray, NDArray | None], NDArray] = lambda weights, mask: weights,
-    mix: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-    result: Callable[[NDArray, NDArray, NDArray], Any] = lambda output, weights, scores: (
-        output,
-        weights,
-    ),
-) -> Answer:
-    """Make attention from parts; a mistake replaces one of them.
-
-    `choose_scale` gets the default and the argument, `after_softmax` the weights and the mask,
-    and `result` the output, the weights and the masked scores.
-    """
-
-    @by_name(attention)
-    def answer(query, key, value, mask, scale):
-        by = choose_scale(default_scale(query, key, value), scale if is_given(scale) else None)
-        scores = dot(query, key)
-        last = scaled_last and scaled_last(masked(scores, mask), by)
-        scores = masked(scores * by, mask) if last is None else last
-        weights = after_softmax(weigh(scores), mask)
-        return result(mix(weights, value), weights, scores)
-
-    return answer
-
-
-# Masks
-
-
-def is_boolean(mask: NDArray | None) -> bool:
-    return mask is not None and mask.dtype == bool
-
-
-def only_floats(scores: NDArray, mask: NDArray | None) -> NDArray:
-    """Ignore boolean masks."""
-    return scores if is_boolean(mask) else masked_scores(scores, mask)
-
-
-def zeroed(numbers: NDArray, mask: NDArray | None) -> NDArray:
-    """Put 0 in place of the numbers that a boolean mask forbids."""
-    return np.where(mask, numbers, 0.0) if is_boolean(mask) else numbers
-
-
-def filled_by(fill: float) -> Masked:
-    """Put a large negative number in place of -inf where a boolean mask is False."""
-    return lambda scores, mask: (
-        filled(scores, mask, fill) if is_boolean(mask) else masked_scores(scores, mask)
-    )
-
-
-@composable
-def cross_attention_with(
-    take: Callable[..., tuple[NDArray, ...]] = lambda x, context: (x, context, context),
-    project: Callable[[NDArray, NDArray], NDArray] = np.matmul,
-    scale: Callable[[NDArray, NDArray], float | None] = lambda x, w_v: None,
-    **parts: Callable[..., Any],
-) -> Answer:
-    """Make cross-attention of an attention made from parts.
-
-    `take` says which sequences make queries, keys and values, and `scale` takes the place of None.
-    """
-    attend = attention_with(**parts)
-    return lambda x, context, w_q, w_k, w_v, mask=None: attend(
-        *map(project, take(x, context), (w_q, w_k, w_v)), mask, scale(x, w_v)
-    )[0]
-
-
-def within_one_sequence(cross_attention: Answer) -> Answer:
-    """Make self-attention of a cross-attention."""
-    return lambda x, w_q, w_k, w_v, mask=None: cross_attention(x, x, w_q, w_k, w_v, mask)
-
 
 # Mistakes as patches of lines that the plain answers of several exercises share:
 #
@@ -210,7 +92,7 @@ def attention_magnitude(
     """
     _, weights = attention(query, key, value, mask, scale)
     query_size, key_size, value_size = sizes or map(np.abs, (query, key, value))
-    scale = inverse_root(query, key, value) if scale is None else scale
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     score_size = abs(scale) * (query_size @ key_size.mT)
     if mask is not None and mask.dtype != bool:
         score_size = score_size + np.abs(np.where(np.isfinite(mask), mask, 0.0))
