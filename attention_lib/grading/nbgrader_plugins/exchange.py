@@ -41,7 +41,7 @@ from attention_lib.grading.intake.folder import (
     status,
     walk,
 )
-from attention_lib.grading.intake.submission import SECRET_FILE
+from attention_lib.grading.intake.submission import IGNORED_FOLDERS, SECRET_FILE
 from attention_lib.grading.intake.timestamps import (
     TIMESTAMP,
     Record,
@@ -50,10 +50,12 @@ from attention_lib.grading.intake.timestamps import (
     read_time,
     write_time,
 )
+from attention_lib.grading.terminal import first_few, shown_name
 
 if sys.platform != "win32":
     import pwd
 
+LONGEST_NAME = 80  # characters of a file's name in a sentence
 # Errors that stop everybody, and not only the student whose turn it is.
 _EVERYBODYS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
@@ -106,20 +108,30 @@ class CollectFiles(ExchangeCollect):
         reasons: dict[str, str | None] = {item["username"]: None for item in self.src_records}
         known = {*reasons, *_names_of_class(self.coursedir)}
         reasons |= {name: why for name, why in self._not_taken.items() if name in known}
+        notes: dict[str, list[str]] = {}  # on whose folder is collected now
         for record in (item["record"] for item in self.src_records):
             try:
-                self._collect(record)
+                ignored = self._collect(record)
             except (NotTaken, OSError, RuntimeError) as problem:
                 if isinstance(problem, OSError) and problem.errno in _EVERYBODYS:
                     raise
                 reasons[record.student] = f"its folder in the exchange is {problem}"
                 self.log.error("Not collected for %r: %s", record.student, problem)
+            else:
+                if ignored is not None:
+                    named = first_few(ignored, limits.FILES_NAMED_PER_NOTE)
+                    why = f"left out by nbgrader's settings: {named}"
+                    notes[record.student] = [why] if ignored else []
         if not self.src_records:
             self.log.warning("No submissions of %r to collect", lesson)
         course.note_not_collected(lesson, reasons)
+        course.note_collected(lesson, notes)
 
-    def _collect(self, record: Record) -> None:
-        """Copy a student's folder if it is new, newer than what was collected, or not the same any more."""
+    def _collect(self, record: Record) -> list[str] | None:
+        """Copy a student's folder if it is new, newer than what was collected, or not the same any more.
+
+        Return the files that nbgrader's settings leave out, or None if nothing was copied.
+        """
         lesson = self.coursedir.assignment_id
         dest = Path(
             self.coursedir.format_path(self.coursedir.submitted_directory, record.student, lesson)
@@ -131,7 +143,8 @@ class CollectFiles(ExchangeCollect):
         is_same_folder = before.get("folder") == said["folder"]
         if not is_new and not self._may_replace(dest, record, before if is_same_folder else {}):
             self.log.info("There is nothing newer to collect for %r", record.student)
-            return
+            return None
+        ignored = None
         dest.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory() as folder:
             copy = Path(folder, "copy")
@@ -142,9 +155,10 @@ class CollectFiles(ExchangeCollect):
             if not is_same_folder or before.get("digest") != said["digest"]:
                 stamp = write_time(record.handed_in)
                 (copy / TIMESTAMP).write_text(stamp, encoding="utf-8")
-                self._put(copy, dest)
+                ignored = self._put(copy, dest)
         note.unlink(missing_ok=True)  # another instructor's, where a group shares the course
         note.write_text(json.dumps(said), encoding="utf-8")
+        return ignored
 
     def _may_replace(self, dest: Path, record: Record, before: Mapping[str, str]) -> bool:
         """Tell whether there may be more than was collected; `before` is the note of the same folder."""
@@ -155,16 +169,18 @@ class CollectFiles(ExchangeCollect):
         is_newer = self.update and (stamp is None or record.handed_in > stamp)
         return is_newer or (self.before_duedate and record.handed_in != stamp)
 
-    def _put(self, copy: Path, dest: Path) -> None:
-        """Put a copy in the place of what was collected, once it is whole."""
+    def _put(self, copy: Path, dest: Path) -> list[str]:
+        """Put a copy in the place of what was collected, once it is whole; name what is left out."""
         new = dest.with_name(f".{dest.name}.collecting")
         if new.exists():
             rmtree(str(new))
         self.do_copy(str(copy), str(new))
+        ignored = _names_of_files(copy) - _names_of_files(new)
         if dest.exists():
             rmtree(str(dest))
         new.rename(dest)
         self.log.info("Collected: %s", dest)
+        return sorted(ignored)
 
     def _copy(self, record: Record, dest: Path) -> str:
         """Copy the student's own files, and return a digest of them."""
@@ -199,6 +215,17 @@ class CollectFiles(ExchangeCollect):
         if notebook and not any(dest.glob("*.ipynb")):
             raise NotTaken(f"one whose notebook is {notebook}")
         return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def _names_of_files(folder: Path) -> set[str]:
+    """Return the paths of the files in a folder, but for those that programs leave there."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {
+        shown_name(str(path), LONGEST_NAME)
+        for path in paths
+        if not IGNORED_FOLDERS.intersection(path.parts)
+        and not any(part.startswith(".") for part in path.parts)
+    }
 
 
 def _read_note(path: Path) -> dict[str, str]:

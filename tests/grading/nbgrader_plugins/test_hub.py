@@ -538,6 +538,27 @@ def test_folder_whose_notebook_is_not_taken_is_named_and_replaces_nothing(
     assert one_account.course.not_collected(LESSON) == {"mail": why}
 
 
+def test_files_that_the_settings_leave_out_are_named(one_account):
+    folder = one_account.put("mail", hours_ago=0.02)
+    for name in (
+        "work.zip",
+        "helpers.py",
+        "data.csv",
+        ".ipynb_checkpoints/a.ipynb",
+        "__pycache__/a",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    one_account.collect()
+    note = "left out by nbgrader's settings: helpers.py, work.zip"
+    assert one_account.course.collected(LESSON) == {"mail": [note]}
+    one_account.collect()
+    assert one_account.course.collected(LESSON) == {"mail": [note]}
+    one_account.put("mail")
+    one_account.collect()
+    assert one_account.course.collected(LESSON) == {}
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_disk_that_is_full_stops_all_and_loses_nothing(one_account, monkeypatch, full):
     for name in ("mail", "news"):
