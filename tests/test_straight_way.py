@@ -32,7 +32,7 @@ AT_MOST = {
     "04_gradients": 95,
     "05_attention": 95,
     "06_multihead": 105,
-    "07_flash": 120,
+    "07_flash": 105,
     "08_learning": 100,
     "09_model": 100,
     "10_gpu": 125,

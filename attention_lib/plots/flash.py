@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
@@ -33,7 +33,6 @@ __all__ = [
     "one_pass",
     "roofline",
     "tile_by_tile",
-    "time_by_block",
     "way_back_through_a_tile",
 ]
 
@@ -302,40 +301,6 @@ def roofline(
     highest = max(peak, *ceilings.values(), 0)
     axis.set(xlim=reach, ylim=(lowest / 2.5e9, 2 * highest / 1e9))
     axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
-    axis.grid()
-    figure.legend(loc="outside lower center", ncols=2)
-    return figure
-
-
-@lesson_style
-def time_by_block(
-    sizes: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
-) -> LessonFigure:
-    """Draw milliseconds against block sizes; methods without blocks are level lines."""
-    sizes = np.asarray(sizes)
-    curves = {name: np.asarray(times, float) for name, times in curves.items()}
-    said = "; ".join(
-        f"{name}: "
-        + ", ".join(f"{time:.3g} ms at {size:,}" for size, time in zip(sizes, times, strict=True))
-        for name, times in curves.items()
-    )
-    beside = "; ".join(f"{name} {time:.3g} ms" for name, time in levels.items())
-    figure, axis = new_figure(
-        f"Lines of the time against the block size, on logarithmic axes. {said}. "
-        f"Level lines: {beside}.",
-        height=3.4,
-    )
-    for (name, times), color, mark in zip(curves.items(), (BLUE, GREEN), "s^", strict=False):
-        axis.plot(sizes, times, mark + "-", color=color, label=name)
-    looks = zip(levels.items(), (VERMILLION, PURPLE), ("--", ":"), strict=False)
-    for (name, time), color, line in looks:
-        axis.axhline(time, color=color, linestyle=line, label=name)
-    drawing.logarithmic(axis, sizes, base=2)
-    axis.set_yscale("log")  # the smallest blocks may take fifty times as long
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
-    axis.set(xlabel="keys in a block", ylabel="time (ms)")
     axis.grid()
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -123,12 +123,3 @@ def test_the_roof_is_the_lower_of_memory_and_arithmetic():
     assert "meets a level one at 10 operations a byte" in figure.alt
     assert "low at 2 operations a byte reaches 10 of at most 20 billion" in figure.alt
     assert "high at 500 operations a byte reaches 60 of at most 100 billion" in figure.alt
-
-
-def test_times_are_drawn_and_said_for_every_block_size():
-    figure = plots.time_by_block([16, 64], {"tiles": [30.0, 20.0]}, {"whole table": 25.0})
-    (axis,) = figure.axes
-    assert list(axis.lines[0].get_ydata()) == [30, 20]
-    assert axis.get_yscale() == "log"
-    assert set(axis.lines[1].get_ydata()) == {25}
-    assert "tiles: 30 ms at 16, 20 ms at 64. Level lines: whole table 25 ms." in figure.alt

@@ -172,9 +172,6 @@ SAMPLES = {
     "memory_by_length": lambda: plots.memory_by_length(
         {"square": ([2, 4], [4096, 16384]), "line": ([2, 4, 8], [64, 128, 256])}, "tokens", "memory"
     ),
-    "time_by_block": lambda: plots.time_by_block(
-        [16, 64], {"tiles": [30.0, 20.0]}, {"whole table": 25.0}
-    ),
     "way_back_through_a_tile": plots.way_back_through_a_tile,
     "roofline": lambda: plots.roofline(1e11, 1e10, {"one": (2.0, 1e10), "two": (500.0, 6e10)}),
 }

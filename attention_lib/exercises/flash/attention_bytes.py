@@ -3,7 +3,7 @@
 → `(naive, tiled)`: bytes to and from main memory for one head, L = S = `length`. Naive reads Q and K,
 writes the scores, reads them, writes the weights, reads these and V, writes the output. Tiled reads Q once
 and writes the output once, and reads K and V once (`block_rows=None`: they stay in the cache) or once for
-each tile of `block_rows` queries, the last of which may be short. Whole numbers, as int or float.
+each block of `block_rows` queries, the last of which may be short. Whole numbers, as int or float.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ HINTS = (
     "many of shape (length, length)?",
     "Naive: Q, K, V and the output are four arrays of length × head_dim numbers. The scores "
     "are written and read, and so are the weights. Tiled has no scores in main memory.",
-    "The tiles are math.ceil(length / block_rows), and one where block_rows is None. Tiled moves Q "
-    "and the output once, K and V once for each tile.",
+    "The blocks of queries are math.ceil(length / block_rows), and one where block_rows is None. Tiled "
+    "moves Q and the output once, K and V once for each block.",
     "Each number is itemsize bytes.",
 )
 
@@ -115,7 +115,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="attention_bytes",
     points=1,
-    minutes=6,
+    minutes=5,
     reference=attention_bytes,
     cases=cases,
     hints=HINTS,
