@@ -123,8 +123,7 @@ def judge(
     is_cut = len(comparisons) < len(trials)
     probed = seed if unseen is None else unseen
     attempt = Attempt(exercise, answer, comparisons, probed, is_cut, policy.is_own)
-    explains = policy.explains and bool(attempt.failing)
-    if report := resolve(attempt, explains, measures=not policy.values_only):
+    if report := resolve(attempt, policy.explains, measures=not policy.values_only):
         return report
     if is_cut:  # whatever ended the calls, nothing is right that was not compared
         sentence = f"{len(comparisons)} of {len(trials)} calls of {exercise.name} came to an end."

@@ -67,19 +67,20 @@ def resolve(attempt: Attempt, explains: bool, measures: bool) -> Report | None:
 
     `explains` and `measures` tell whether to look for a cause, and whether to run probes.
     """
-    ranked = [*((known_everywhere,) if explains else ())]
-    ranked += [forbidden_calls] if attempt.is_own else []
-    ranked += [second_readings]
-    ranked += [changed_inputs] if attempt.is_own else []
-    ranked += [*(EXPLAINING if explains else ()), results]
-    ranked += [side_effects] if attempt.is_own else []
-    ranked += [measured] if measures else []
+    own = attempt.is_own
+    besides = [*([side_effects] if own else []), *([measured] if measures else [])]
+    forbidden = [forbidden_calls] if own else []
+    if not attempt.failing:
+        said = _first(attempt, [*forbidden, *besides])
+        return _joined(attempt, said) if said else None
+    results_first = [*forbidden, second_readings, *([changed_inputs] if own else [])]
+    if not explains:
+        return _joined(attempt, _first(attempt, [*results_first, results]))
     with silenced():
-        said = _first(attempt, ranked)
-        if said and explains:
-            said = _found(_with_besides, attempt, said) or said
-            said += _found(sides, attempt, said) if attempt.is_own else []
-    return _joined(attempt, said) if said else None
+        said = _first(attempt, [known_everywhere, *results_first, *EXPLAINING, results])
+        said = _found(_with_besides, attempt, said) or said
+        said += _found(sides, attempt, said) if own else []
+    return _joined(attempt, said)
 
 
 def _first(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
