@@ -6,11 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import (
-    MaxNLocator,
-    MultipleLocator,
-    PercentFormatter,
-)
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib.plots import drawing
@@ -33,6 +30,7 @@ from attention_lib.plots.style import (
 __all__ = [
     "attention_by_keys",
     "bounded_scores",
+    "entropies_by_head",
     "entropy_target",
     "growth_with_size",
     "lines_by_size",
@@ -41,8 +39,8 @@ __all__ = [
     "rare_scores",
     "rows_with_entropy",
     "sampling_weights",
-    "scores_and_weights_by_size",
     "tempered",
+    "weights_triangle",
 ]
 
 Measure = Callable[[NDArray], ArrayLike]  # from weights (n,) to one number
@@ -53,7 +51,7 @@ _RAW, _SCALED = VERMILLION, BLUE  # scores, and scores divided by √d_k
 def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> LessonFigure:
     """Draw two-dimensional queries and keys (n, 2) as arrows, a panel for each query.
 
-    A dotted line projects the end of each key onto the direction of the query.
+    A dotted line projects the end of each key onto the direction of the query, to a dot of its color.
     """
     query, key = np.asarray(query, float), np.asarray(key, float)
     figure, panels = new_figure(
@@ -69,10 +67,13 @@ def queries_and_keys(query: ArrayLike, key: ArrayLike, names: Sequence[str]) -> 
         for column, arrow in enumerate(key):
             drawing.arrow(panel, arrow, CYCLE[column], 3.0)
         panel.axline((0, 0), one, color=GRAY, linewidth=0.8, zorder=0)
-        for arrow in key:
-            foot = (arrow @ one) / (one @ one) * one
+        feet = key @ one[:, None] / (one @ one) * one  # (n, 2)
+        for place, (arrow, foot, color) in enumerate(zip(key, feet, CYCLE, strict=False)):
+            below = int(np.sum(np.all(np.isclose(feet[:place], foot), axis=1)))
             panel.plot(*zip(arrow, foot, strict=True), ":", color=INK, linewidth=1.2, zorder=5)
-            panel.plot(*foot, "o", color=INK, markeredgecolor=PAPER, markersize=5, zorder=6)
+            # Dots that coincide lie inside each other.
+            look = {"color": color, "markeredgecolor": INK, "markersize": 10 - 5 * below}
+            panel.plot(*foot, "o", zorder=6 + below, **look)
         panel.axhline(0, color=GRID, linewidth=0.8)
         panel.axvline(0, color=GRID, linewidth=0.8)
         panel.set(title=f"query of {name}", xlabel="first component", aspect="equal")
@@ -116,18 +117,28 @@ def growth_with_size(sizes: ArrayLike, variances: ArrayLike, deviations: ArrayLi
 
 
 @lesson_style
-def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> LessonFigure:
-    """Draw a histogram of scores on a logarithmic axis, beside scores that are often claimed."""
-    scores = np.asarray(scores).ravel()
-    largest = np.abs(scores).max()
-    figure, axes = new_figure(
-        f"Histogram of {scores.size:,} scores on a logarithmic axis. Most lie within "
-        f"{deviation:g} of 0, the largest is {largest:.1f} in size, and dashed lines at "
-        f"{drawing.listed(told)} on either side stand clear of them all.",
-        height=3.2,
+def rare_scores(
+    scores: Mapping[str, ArrayLike], deviation: float, told: Sequence[float]
+) -> LessonFigure:
+    """Draw histograms of scores on a logarithmic axis, with scores that are often claimed."""
+    samples = {name: np.asarray(sample, float).ravel() for name, sample in scores.items()}
+    said = "; ".join(
+        f"{name}, {sample.size:,} scores, the largest {np.abs(sample).max():.1f} in size, "
+        f"{np.mean(np.abs(sample) > min(told)):.0%} beyond {min(told):g}"
+        for name, sample in samples.items()
     )
-    reach = 1.12 * max(told)
-    axes.hist(scores, np.arange(-reach, reach + 1, 2), color=SKY, edgecolor=PAPER)
+    figure, axes = new_figure(
+        f"Histograms of scores on a logarithmic axis: {said}. A band marks {deviation:g} on either "
+        f"side of 0, and dashed lines {drawing.listed(told)}.",
+        height=3.4,
+    )
+    low = min(-1.12 * max(told), *(sample.min() for sample in samples.values()))
+    high = max(1.12 * max(told), *(sample.max() for sample in samples.values()))
+    edges = np.arange(low, high + 4, 4)
+    for (name, sample), color in zip(samples.items(), (SKY, ORANGE), strict=False):
+        shares = np.full(sample.size, 1 / sample.size)
+        look = {"color": color, "alpha": 0.5, "label": name, "histtype": "stepfilled"}
+        axes.hist(sample, edges, weights=shares, **look)
     axes.axvspan(-deviation, deviation, color=BLUE, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
     top = axes.get_ylim()[1] * 6
@@ -135,65 +146,70 @@ def rare_scores(scores: ArrayLike, deviation: float, told: Sequence[float]) -> L
     for score in told:
         for place in (-score, score):
             axes.axvline(place, color=VERMILLION, linestyle="--", linewidth=1.2)
-            told_here = f"{drawing.number(place)}, as claimed "
-            axes.text(place, 30, told_here, rotation=90, ha="right", va="center", color=VERMILLION)
-    axes.set(xlabel="score", ylabel="how many (logarithmic)", ylim=(0.6, top), xlim=(-reach, reach))
-    axes.xaxis.set_major_locator(MultipleLocator(10))
+    axes.set(xlabel="score (dashed: as claimed)", ylabel="share (logarithmic)", ylim=(5e-7, top))
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(MultipleLocator(50))
     axes.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
+    axes.legend(loc="upper left")
     return figure
 
 
 @lesson_style
-def scores_and_weights_by_size(
-    sizes: Sequence[int],
-    scores: Mapping[str, Sequence[ArrayLike]],
-    largest: Mapping[str, Sequence[ArrayLike]],
+def entropies_by_head(
+    heads: Mapping[str, ArrayLike], random: Mapping[str, float], limit: float
 ) -> LessonFigure:
-    """Draw the range of the scores for each d_k, above histograms of each row's largest weight.
-
-    `scores` and `largest` map the two ways, unscaled and scaled, to one array for each d_k.
-    """
-    ranges = {way: [np.quantile(one, [0.05, 0.95]) for one in many] for way, many in scores.items()}
+    """Draw each head's mean entropy, unscaled and scaled, with that of random rows dashed."""
     said = "; ".join(
-        f"{way}: ends of the bars at {drawing.listed([high for _, high in ranges[way]], '.3g')}, "
-        f"median largest weights {drawing.listed([np.median(one) for one in largest[way]], '.2f')}"
-        for way in scores
+        f"{way}, heads {drawing.listed(values, '.2f')}, random rows {random[way]:.2f}"
+        for way, values in heads.items()
     )
-    figure, panels = new_figure(
-        f"Bars over the middle 90% of the scores, above histograms of each row's largest weight, "
-        f"for d_k {drawing.listed(sizes)}. {said}.",
-        height=4.8,
-        nrows=2,
-        ncols=len(sizes),
-        sharey="row",
+    figure, axes = new_figure(
+        f"Dots of the mean entropy of each head of a trained layer, with that of random rows as a "
+        f"dashed line: {said}. Equal weights would have {limit:.2f}.",
+        height=3.2,
     )
-    for panel in panels[0]:
-        panel.remove()
-    above = figure.add_subplot(panels[0, 0].get_gridspec()[0, :])
-    reach = 1.1 * max(np.abs(ranges[way][:-1]).max() for way in scores)  # the longest is cut off
-    for way, color, lift in zip(scores, (_RAW, _SCALED), (-0.19, 0.19), strict=True):
-        for place, (low, high) in enumerate(ranges[way]):
-            above.barh(place + lift, high - low, left=low, height=0.34, color=color)
-            for end, side in ((low, "left"), (high, "right")):
-                if abs(end) > reach:
-                    where = (np.copysign(0.98 * reach, end), place + lift)
-                    above.text(*where, f"to {drawing.number(round(end))}", ha=side, va="center")
-        for column, rows in enumerate(largest[way]):
-            _outline(panels[1, column], np.ravel(rows), np.linspace(0, 1, 26), color)
-    above.axvline(0, color=INK, linewidth=0.8)
-    above.xaxis.set_major_formatter(lambda value, _position: drawing.number(value))
-    above.set(xlim=(-reach, reach), ylim=(len(sizes) - 0.4, -0.6), xlabel="score: the middle 90%")
-    above.set_yticks(range(len(sizes)), [f"$d_k$ = {size:,}" for size in sizes])
-    above.tick_params(axis="y", length=0)
-    above.grid(axis="x")
-    for panel, size in zip(panels[1], sizes, strict=True):
-        panel.set(title=f"$d_k$ = {size:,}", xlabel="largest weight")
-        panel.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    panels[1, 0].set_ylabel("share of the rows")
-    panels[1, 0].yaxis.set_major_locator(MaxNLocator(4))
-    panels[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    colors = dict(zip(map(drawing.typeset, scores), (_RAW, _SCALED), strict=True))
-    drawing.legend_below(figure, drawing.lines(colors, linewidth=5))
+    for (way, values), color, mark in zip(heads.items(), (_RAW, _SCALED), "os", strict=True):
+        places, label = np.arange(len(np.asarray(values))), drawing.typeset(way)
+        axes.plot(places, values, mark, color=color, markersize=8, label=f"trained, {label}")
+        axes.axhline(random[way], color=color, linestyle="--", label=f"random, {label}")
+    axes.axhline(limit, color=GRAY, linewidth=1, label="equal weights")
+    axes.set(xlabel="head", ylabel="mean entropy (nats)", ylim=(0, 1.08 * limit))
+    axes.set_xticks(places)
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure
+
+
+@lesson_style
+def weights_triangle(
+    points: ArrayLike, heights: ArrayLike, best: ArrayLike, names: Sequence[str], label: str
+) -> LessonFigure:
+    """Draw a height above each row of three weights (n, 3), in a triangle, and one row marked."""
+    points, heights, best = np.asarray(points), np.asarray(heights), np.asarray(best)
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+    top = points[np.argmax(heights)]
+    figure, axes = new_figure(
+        f"A triangle with a corner for each of {drawing.words(names)}, colored by {label}, from "
+        f"{heights.min():.2f} to {heights.max():.2f}. The highest of {len(points):,} points lies at "
+        f"the weights {drawing.numbers(top)}; marked are the weights {drawing.shares(best)}.",
+        height=3.8,
+    )
+    hill = axes.tricontourf(*(points @ corners).T, heights, levels=16, cmap="cividis")
+    axes.tricontour(*(points @ corners).T, heights, levels=16, colors=PAPER, linewidths=0.4)
+    axes.plot(*(top @ corners), "o", markersize=13, markerfacecolor="none", markeredgecolor=INK)
+    axes.plot(*(best @ corners), "o", color=VERMILLION, markersize=7)
+    offsets = ((-8, -4, "right", "top"), (8, -4, "left", "top"), (0, 8, "center", "bottom"))
+    for name, corner, (right, up, across, along) in zip(names, corners, offsets, strict=True):
+        drawing.note(axes, name, corner, (right, up), ha=across, va=along)
+    handles = [
+        Line2D([], [], color=VERMILLION, marker="o", linestyle="", label="softmax"),
+        Line2D([], [], color=INK, marker="o", markersize=11, markerfacecolor="none", linestyle=""),
+    ]
+    handles[1].set_label("highest point")
+    drawing.legend_below(figure, handles)
+    axes.set(aspect="equal", xlim=(-0.25, 1.25), ylim=(-0.12, 1.0))
+    axes.set(xticks=[], yticks=[], xlabel="a point: three weights that add up to 1")
+    axes.spines[:].set_visible(False)
+    figure.colorbar(hill, label=label).outline.set_visible(False)
     return figure
 
 
@@ -440,13 +456,6 @@ def bounded_scores(
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
-
-
-def _outline(axes: Any, values: NDArray, edges: NDArray, color: str) -> None:
-    """Draw a filled histogram of shares; `edges` must enclose all values."""
-    shares = np.full(len(values), 1 / len(values))
-    axes.hist(values, edges, weights=shares, histtype="stepfilled", alpha=0.3, color=color)
-    axes.hist(values, edges, weights=shares, histtype="step", color=color)
 
 
 def _logarithmic_sizes(axes: Any, sizes: NDArray) -> None:

@@ -23,6 +23,7 @@ HINTS = (
     "Which log-likelihood belongs to the right class of each row? That one, negated.",
     "log_softmax(scores) has shape (N, C): one entry of each row counts, and the mean over N.",
     "table[np.arange(N), targets] picks entry targets[i] from row i of a table.",
+    "The sum of many huge losses may overflow. Divide each loss by N first, then add them.",
 )
 
 

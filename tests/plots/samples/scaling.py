@@ -28,18 +28,19 @@ def growth():
 
 
 def rare():
-    scores = 8.0 * np.random.default_rng(0).standard_normal((50, 40))
+    rng = np.random.default_rng(0)
+    scores = {"random": 8 * rng.standard_normal((50, 40)), "trained": [-80.0, -55.0, 0.0, 5.0]}
     return plots.rare_scores(scores, 8.0, told=[50, 60])
 
 
-def histograms():
-    rng = np.random.default_rng(0)
-    scores = {
-        way: [rng.normal(0, size ** (0.5 * raw), (40, 6)) for size in SIZES]
-        for way, raw in zip(WAYS, (1, 0), strict=True)
-    }
-    largest = {way: [rng.uniform(0.2, 1, 40) for _ in SIZES] for way in WAYS}
-    return plots.scores_and_weights_by_size(SIZES, scores, largest)
+def heads():
+    entropies = {WAYS[0]: [0.0, 0.1, 0.3], WAYS[1]: [0.7, 1.9, 2.5]}
+    return plots.entropies_by_head(entropies, {WAYS[0]: 0.5, WAYS[1]: 3.0}, 3.4)
+
+
+def triangle():
+    points = np.array([(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)]) / 6
+    return plots.weights_triangle(points, points @ [0, 1, 2], [0, 0.1, 0.9], WORDS, "mean score")
 
 
 def one_row():
@@ -90,7 +91,8 @@ FIGURES = [
     arrows,
     growth,
     rare,
-    histograms,
+    heads,
+    triangle,
     one_row,
     rows,
     lines,
