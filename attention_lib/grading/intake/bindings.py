@@ -102,6 +102,10 @@ def _bound(tree: ast.AST) -> Iterator[str]:
                 continue
             case ast.Name(ctx=ast.Store()):
                 yield node.id
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
             case ast.alias():
                 yield node.asname or node.name.partition(".")[0]
         waiting += ast.iter_child_nodes(node)

@@ -56,7 +56,8 @@ class Cell:
 
     def binds(self, name: str) -> bool:
         """Return whether its code gives a name a value that is no placeholder."""
-        return name in self.text and name in self._bound
+        may_bind = name in self.text or not self.text.isascii()  # Python normalizes names
+        return may_bind and name in self._bound
 
 
 def read_cells(submitted: Mapping[str, Any]) -> Iterator[Cell]:

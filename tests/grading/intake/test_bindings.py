@@ -3,6 +3,7 @@
 import pytest
 
 from attention_lib.grading.intake.bindings import bound_names, without_placeholder
+from attention_lib.grading.intake.cells import read_cells
 
 BINDING = {
     "function": "def f(x): return 1",
@@ -27,6 +28,10 @@ BINDING = {
     "below a cell magic": "\n%%time\ndef f(x): return 1",
     "pasted with prompts": ">>> def f(x):\n...     return 1",
     "with an await": "await x\nf = 1",
+    "by a pattern": "match x:\n    case [f]: pass",
+    "by a star in a pattern": "match x:\n    case [1, *f]: pass",
+    "as a pattern": "match x:\n    case [1, 2] as f: pass",
+    "by the rest of a pattern": "match x:\n    case {1: 2, **f}: pass",
     "raises later": "def f(x):\n    if x: raise NotImplementedError\n    return 1",
 }
 NOT_BINDING = {
@@ -57,6 +62,11 @@ def test_name_is_bound(source):
 @pytest.mark.parametrize("source", NOT_BINDING.values(), ids=NOT_BINDING)
 def test_name_is_not_bound(source):
     assert "f" not in bound_names(source)
+
+
+def test_cell_binds_a_name_in_letters_of_full_width():
+    (cell,) = read_cells({"cells": [{"cell_type": "code", "source": "ｆ = 1"}]})
+    assert cell.binds("f")
 
 
 def test_placeholder_is_taken_out_of_what_a_student_wrote_around_it():
