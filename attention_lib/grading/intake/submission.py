@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from attention_lib.grading import limits
+from attention_lib.grading.intake.cells import lessons_of, read_cells
 from attention_lib.grading.intake.folder import (
     Folder,
     Missing,
@@ -155,7 +156,8 @@ def read_submission(
     modules, other notebooks, and what is too large or too much. STUDENT and LESSON may not be links.
 
     The notebook has the lesson's name. Browsers and students change it: the only notebook in the folder
-    is taken under any name. One that is `blank`, as it was given out, does not count beside another.
+    is taken under any name. One without answers, such as one that is `blank`, as it was given out, does
+    not count beside one that has some.
     `records` are what nbgrader's exchange has of this student and lesson.
     """
     submission = _read_folder(folder, lesson, blank)
@@ -174,7 +176,8 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
     wanted = f"{lesson}.ipynb"
     try:
         with opened(folder, below=folder.parent.parent) as place:
-            name = _take_notebook(place, wanted, blank, submission)
+            no_answer = functools.partial(_answers_nothing, lesson=lesson, blank=blank)
+            name = _take_notebook(place, wanted, no_answer, submission)
             submission.time, submission.time_problem = read_time(place)
             with contextlib.suppress(NotTaken):
                 submission.secret = read_file(place, SECRET_FILE, 1_000)
@@ -185,8 +188,8 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
     if submission.time_problem:
         submission.notes.append(submission.time_problem)
     if name != wanted:
-        left_blank = any(path.endswith(".ipynb") for paths in left.values() for path in paths)
-        why = " that is not as it was given out" if left_blank else ""
+        is_of_several = any(path.endswith(".ipynb") for paths in left.values() for path in paths)
+        why = " with answers to the lesson" if is_of_several else ""
         submission.notes.append(
             f"{_shown(name)}, the only notebook there{why}, is taken for {wanted}."
         )
@@ -194,8 +197,17 @@ def _read_folder(folder: Path, lesson: str, blank: Callable[[bytes], bool]) -> S
     return submission
 
 
+def _answers_nothing(content: bytes, lesson: str, blank: Callable[[bytes], bool]) -> bool:
+    """Tell whether a notebook cannot be read, is as it was given out, or is another lesson's."""
+    notebook, _ = read_within_limits(content)
+    if notebook is None or blank(content):
+        return True
+    lessons = lessons_of(list(read_cells(notebook)))
+    return bool(lessons) and lesson not in lessons
+
+
 def _take_notebook(
-    place: Folder, wanted: str, blank: Callable[[bytes], bool], submission: Submission
+    place: Folder, wanted: str, no_answer: Callable[[bytes], bool], submission: Submission
 ) -> str:
     """Read the notebook and return its name: the wanted one, or the only other that will do."""
     name = wanted
@@ -203,11 +215,11 @@ def _take_notebook(
         try:
             submission.notebook = read_file(place, wanted, limits.NOTEBOOK_BYTES)
         except Missing:
-            name = _other_notebook(place, wanted, blank)
+            name = _other_notebook(place, wanted, no_answer)
             submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
         else:
-            if len(_notebooks(place)) > 1 and blank(submission.notebook):
-                name = _other_notebook(place, wanted, blank)
+            if len(_notebooks(place)) > 1 and no_answer(submission.notebook):
+                name = _other_notebook(place, wanted, no_answer)
                 submission.notebook = read_file(place, name, limits.NOTEBOOK_BYTES)
     except Missing:
         others = _notebooks(place) or _others(place)
@@ -220,17 +232,18 @@ def _take_notebook(
     return name
 
 
-def _other_notebook(place: Folder, wanted: str, blank: Callable[[bytes], bool]) -> str:
-    """Return the only notebook besides the wanted one, or the only one with a student's text."""
-    others = [name for name in _notebooks(place) if name != wanted]
-    if len(others) > 1:
-        others = [name for name in others if not _is_blank_file(place, name, blank)]
-    return others[0] if len(others) == 1 else wanted
+def _other_notebook(place: Folder, wanted: str, no_answer: Callable[[bytes], bool]) -> str:
+    """Return the only notebook there, or the only one besides the wanted one that answers something."""
+    found = _notebooks(place)
+    if len(found) > 1:
+        others = (name for name in found if name != wanted)
+        found = [name for name in others if _has_answers(place, name, no_answer)]
+    return found[0] if len(found) == 1 else wanted
 
 
-def _is_blank_file(place: Folder, name: str, blank: Callable[[bytes], bool]) -> bool:
+def _has_answers(place: Folder, name: str, no_answer: Callable[[bytes], bool]) -> bool:
     try:
-        return blank(read_file(place, name, limits.NOTEBOOK_BYTES))
+        return not no_answer(read_file(place, name, limits.NOTEBOOK_BYTES))
     except NotTaken:
         return False
 

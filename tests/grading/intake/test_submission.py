@@ -67,11 +67,31 @@ def test_blank_notebook_is_not_chosen_beside_another(folder, tmp_path):
     submission = read_submission(folder, LESSON, blank=blank)
     assert submission.notebook == other.read_bytes()
     assert any(note.startswith(OTHER_NOTEBOOKS) for note in submission.notes)
-    assert any("not as it was given out" in note for note in submission.notes)
+    assert any("only notebook there with answers" in note for note in submission.notes)
     other.write_text(nbformat.writes(RELEASED))
     assert read_submission(folder, LESSON, blank=blank).notebook == wanted.read_bytes()
     wanted.write_text(nbformat.writes(solved))
     assert read_submission(folder, LESSON, blank=blank).notebook == wanted.read_bytes()
+
+
+FOREIGN = new_notebook(cells=[new_code_cell("def stable_softmax(scores): ...")])
+
+
+@pytest.mark.parametrize("worse", ["", TEXT[:-20], nbformat.writes(FOREIGN)])
+@pytest.mark.parametrize("name", [f"{LESSON} (1).ipynb", "final.ipynb"])
+def test_notebook_without_answers_is_not_chosen_beside_one_with_some(folder, worse, name):
+    wanted = folder / f"{LESSON}.ipynb"
+    wanted.rename(folder / name)
+    wanted.write_text(worse)
+    assert read(folder).notebook == TEXT.encode()
+    wanted.rename(folder / "other.ipynb")
+    assert read(folder).notebook == TEXT.encode()
+
+
+def test_of_several_notebooks_without_answers_the_lessons_own_is_spoken_of(folder):
+    (folder / f"{LESSON}.ipynb").write_text(TEXT[:-20])
+    (folder / "other.ipynb").write_text("")
+    assert read(folder).notebook == TEXT[:-20].encode()
 
 
 @pytest.mark.parametrize("version", [3, 4])
@@ -132,7 +152,7 @@ def test_only_notebook_is_taken_under_any_name(folder, name):
 
 
 def test_notebook_named_after_the_lesson_is_taken_of_several(folder):
-    put(folder, f"{LESSON} (1).ipynb")
+    put(folder, f"{LESSON} (1).ipynb", content=TEXT)
     assert read(folder).notebook == TEXT.encode()
     (folder / f"{LESSON}.ipynb").rename(folder / "final.ipynb")
     both = f"`{LESSON} (1).ipynb`, `final.ipynb`"
