@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import attention_lib
+from attention_lib.checks.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.patch import Patch
 from attention_lib.exercises import EXERCISES
@@ -62,6 +63,12 @@ def test_mistake_has_sentence_and_function(exercise):
         assert mistake.sentence.endswith("."), (
             f'End "{mistake.sentence}" in {file_of(exercise)} with a period: learners read it.'
         )
+
+
+def test_cases_can_be_made_from_any_seed(exercise):
+    if exercise.kind == "function" and not exercise.accelerated:
+        for seed in range(10):
+            assert cases_of(exercise, seed)
 
 
 def test_published_id_of_a_mistake_is_kept(exercise):

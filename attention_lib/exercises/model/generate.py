@@ -75,7 +75,8 @@ class Script:
 
     def scores_after(self, read: NDArray) -> NDArray:
         """Return scores that depend on every word read, and on their order."""
-        return np.random.default_rng([self.seed, *read.tolist()]).normal(size=VOCABULARY)
+        seeds = [self.seed, len(read), *read.tolist()]  # NumPy takes no notice of zeros at the end
+        return np.random.default_rng(seeds).normal(size=VOCABULARY)
 
     def choose(self, scores: Any) -> int:
         if not isinstance(scores, np.ndarray) or scores.ndim != 1:
@@ -88,7 +89,7 @@ class Script:
                 "choose was called twice for one word: it may draw another one each time."
             )
         self.chosen_from = scores.tobytes()
-        return int(scores.argmax())
+        return int(scores.argsort()[-2])  # as no answer does that leaves out `choose`
 
 
 def shape_or_type(value: Any) -> str:
@@ -140,6 +141,8 @@ MISTAKES = known_mistakes(
     "stop-kept: The word that ends the text is among the words returned: look for it before you keep it.",
     "        if word == stop:\n            break\n        words.append(word) =>         words.append(word)\n"
     "        if word == stop:\n            break",
+    "greedy: The word of the largest score is taken: call choose, which says what comes next.",
+    "choose(scores[-1]) => int(np.argmax(scores[-1]))",
     "first-row: The scores of the first row are taken: the last row scores what follows the last word.",
     "scores[-1] => scores[0]",
     "prompt-returned: The prompt is among the words returned: return the new ones alone.",
