@@ -11,6 +11,7 @@ import csv
 import difflib
 import io
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,9 @@ from attention_lib.grading.spreadsheet import decoded, delimiter_of, read_table
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
+
+SHORTENED = re.compile(r"\d([.,]\d+)?E\+\d+", re.IGNORECASE)  # as spreadsheets show long numbers
+
 
 class NotFound(Exception):
     """A name fits no student, or several. The text ends a sentence, and says what to do."""
@@ -266,6 +270,12 @@ def _student(cells: dict[str, str], course: Course, where: str, extra: bool) -> 
     name = cells.get("id", "")
     if not name or name.startswith(".") or {"/", "\\"} & set(name) or course.problem_with_name(name):
         raise CourseError(f"{where}: the id {name!r} cannot be the name of a student's folder.")
+    for value in (name, *cells.get("lms_user_id", "").split()):
+        if SHORTENED.fullmatch(value):
+            raise CourseError(
+                f"{where}: a spreadsheet has shortened a number to {value}; export the file again, and "
+                "add to it in a text editor."
+            )
     excused = frozenset(cells.get("excused", "").split())
     if unknown := sorted(excused - set(course.lessons)):
         raise CourseError(
