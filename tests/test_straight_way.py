@@ -30,7 +30,7 @@ AT_MOST = {
     "02_stability": 85,
     "03_scaling": 85,
     "04_gradients": 95,
-    "05_attention": 95,
+    "05_attention": 90,
     "06_multihead": 105,
     "07_flash": 105,
     "08_learning": 100,

@@ -29,9 +29,9 @@ from attention_lib.plots.style import (
 __all__ = [
     "attention_maps",
     "bounded_mixtures",
-    "costs_of_a_table",
     "mask_grids",
     "mask_patterns",
+    "memory_of_a_table",
     "number_tables",
     "one_query",
     "rows_or_nan",
@@ -149,37 +149,23 @@ def mask_patterns(masks: Mapping[str, ArrayLike], row: int) -> LessonFigure:
 
 
 @lesson_style
-def costs_of_a_table(
-    lengths: ArrayLike, seconds: ArrayLike, peaks: ArrayLike, table: ArrayLike
-) -> LessonFigure:
-    """Draw time and peak memory against the length, with the bytes of one table of scores."""
+def memory_of_a_table(lengths: ArrayLike, peaks: ArrayLike, table: ArrayLike) -> LessonFigure:
+    """Draw peak memory against the length, with the bytes of one table of scores."""
     lengths = np.asarray(lengths)
-    panels = {
-        "time (ms)": 1e3 * np.asarray(seconds),
-        "peak memory (MiB)": np.divide(peaks, 2**20),
-    }
-    said = "; ".join(
-        f"{name} grows {line[-1] / line[0]:.3g}-fold, to {line[-1]:.3g}"
-        for name, line in panels.items()
+    measured, one = np.divide(peaks, 2**20), np.divide(table, 2**20)
+    figure, axis = new_figure(
+        f"A rising line on logarithmic axes: from {lengths[0]:,} to {lengths[-1]:,} words, peak memory "
+        f"grows {measured[-1] / measured[0]:.3g}-fold, to {measured[-1]:.3g} MiB. Below it, dashed, "
+        f"one table of scores, up to {one[-1]:.3g} MiB.",
+        height=2.8,
     )
-    figure, axes = new_figure(
-        f"Rising lines on logarithmic axes. For {lengths[0]:,} to {lengths[-1]:,} words, {said}. "
-        f"One table of scores needs {np.asarray(table)[-1] / 2**20:.3g} MiB in the end.",
-        height=3.0,
-        ncols=2,
-    )
-    four_times = panels["time (ms)"][-1] * (lengths / lengths[-1]) ** 2
-    guides = {"four times a doubling": four_times, "one table, L × S": np.divide(table, 2**20)}
-    for axis, (name, line), (guide, drawn) in zip(
-        axes, panels.items(), guides.items(), strict=True
-    ):
-        axis.plot(lengths, line, "o-", color=BLUE, label="measured")
-        axis.plot(lengths, drawn, "--", color=INK, linewidth=1.4, label=guide)
-        drawing.logarithmic(axis, lengths, base=2)
-        axis.set_yscale("log")
-        axis.set(title=name, xlabel="words, L = S")
-        axis.grid()
-        axis.legend(loc="upper left")
+    axis.plot(lengths, measured, "o-", color=BLUE, label="measured")
+    axis.plot(lengths, one, "--", color=INK, linewidth=1.4, label="one table, L × L")
+    drawing.logarithmic(axis, lengths, base=2)
+    axis.set_yscale("log")
+    axis.set(xlabel="words, L = S", ylabel="peak memory (MiB)")
+    axis.grid()
+    axis.legend(loc="upper left")
     return figure
 
 
@@ -219,6 +205,8 @@ def attention_maps(
         for row, column in np.argwhere(~allowed.get(name, np.ones(values.shape, bool))):
             _cover(axis, int(row), int(column), values.shape[1])
         drawing.name_cells(axis, queries, keys)
+        if len(keys) > 5:
+            axis.tick_params(axis="x", rotation=90)  # next to each other they would touch
         axis.set(title=name, xlabel=column_label)
         axis.spines[:].set(visible=True, color=GRAY, linewidth=1)  # shows where white cells end
     axes[0].set_ylabel(row_label)

@@ -18,7 +18,6 @@ SMALL_FIGURES = (
     "import attention_lib.plots.style as _look\n_look.PIXELS_PER_INCH = 10"  # are drawn sooner
 )
 SHORTER = {  # of a lesson's text: what repeats a call that is timed or prints more, and what does not
-    "05_attention": {"8192 // length": "1", "count in range(1, 6)": "count in (5,)"},
     "06_multihead": {"len(times) < 3 or (sum(times) < 0.1 and len(times) < 200)": "not times"},
     "07_flash": {"range(repeats + 1)": "range(1)"},
     # With stored results; tests/test_model.py runs the page with the model.

@@ -185,12 +185,13 @@ def test_a_pattern_has_a_dark_cell_for_each_pair_that_it_allows():
     assert "one 3 of 6, in row 0 the keys 0, 2; all 6 of 6" in figure.alt
 
 
-def test_costs_are_drawn_beside_four_times_a_doubling_and_one_table():
-    figure = plots.costs_of_a_table([4, 8], [0.001, 0.005], [2**20, 2**22], [2**19, 2**21])
-    time, memory = ([line.get_ydata().tolist() for line in axis.lines] for axis in figure.axes)
-    assert time == [[1, 5], [1.25, 5]]
-    assert memory == [[1, 4], [0.5, 2]]
-    assert "time (ms) grows 5-fold, to 5; peak memory (MiB) grows 4-fold, to 4." in figure.alt
+def test_memory_is_drawn_with_that_of_one_table():
+    figure = plots.memory_of_a_table([4, 8], [2**20, 2**22], [2**19, 2**21])
+    measured, table = (line.get_ydata().tolist() for line in figure.axes[0].lines)
+    assert measured == [1, 4]
+    assert table == [0.5, 2]
+    assert "peak memory grows 4-fold, to 4 MiB" in figure.alt
+    assert "one table of scores, up to 2 MiB" in figure.alt
 
 
 def test_what_is_looked_up_stands_beside_what_is_stored():

@@ -119,8 +119,8 @@ SAMPLES = {
         POINTS, KEYS, {"in": POINTS / 2}, [1, 10], {"in": [2, 2], "out": [6, 60]}
     ),
     "mask_patterns": lambda: plots.mask_patterns({"m": SHARES > 0.2, "n": SHARES > 0.3}, 1),
-    "costs_of_a_table": lambda: plots.costs_of_a_table(
-        [256, 512], [1e-3, 4e-3], [2**20, 2**22], [2**19, 2**21]
+    "memory_of_a_table": lambda: plots.memory_of_a_table(
+        [256, 512], [2**20, 2**22], [2**19, 2**21]
     ),
     "soft_lookup": lambda: plots.soft_lookup(
         [0, 90], [1, 2], [0, 45, 90], {"soft": [1.2, 1.5, 1.8], "hard": [1, 1, 2]}
