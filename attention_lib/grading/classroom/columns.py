@@ -33,6 +33,7 @@ HEADINGS = {
         "електронна пошта, ηλεκτρονική διεύθυνση, メールアドレス, 电子邮件地址, 电子邮件, عنوان البريد الإلكتروني, "
         "כתובת דוא\"ל"
     ),
+    "full_name": "full name, vollständiger name, nom complet, nombre completo, nome completo",
     "id_number": (
         "id number, idnumber, id-nummer, numéro d’identification, numéro d'identification, número de id, "
         "numero id, numer id, id-nummer, идентификационный номер, индивидуальный номер, idナンバー, 学号"
@@ -74,7 +75,8 @@ def recognize(headings: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
         return CANVAS_GRADEBOOK, tuple(first)
     names = [KNOWN.get(one, "") for one in found]
     count = Counter(filter(None, names))
-    is_complete = "id" in count or "email" in count or {"first_name", "last_name"} <= count.keys()
+    by_name = "full_name" in count or {"first_name", "last_name"} <= count.keys()
+    is_complete = "id" in count or "email" in count or by_name
     if not is_complete or max(count.values()) > 1:
         return None
     return OWN if "id" in count else MOODLE_LIST, tuple(names)
@@ -100,6 +102,9 @@ def cells_of(kind: str, names: Sequence[str], row: Sequence[str]) -> dict[str, s
         login = cells.get("login", "")
         cells |= {"email": login if "@" in login else ""}
         cells |= {"id": login or cells.get("sis_user_id") or cells["lms_user_id"]}
+    elif not (cells.get("first_name") or cells.get("last_name")):  # as in a grading worksheet
+        first, _, last = cells.get("full_name", "").rpartition(" ")
+        cells |= {"first_name": first, "last_name": last}
     if kind == MOODLE_LIST:
         whole = f"{cells.get('first_name', '')} {cells.get('last_name', '')}"
         cells |= {"id": cells.get("id_number") or cells.get("email") or id_from(whole)}

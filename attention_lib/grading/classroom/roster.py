@@ -81,6 +81,7 @@ class Roster:
             "first_name": student.first_name,
             "last_name": student.last_name,
             "student": sortable or student.id,
+            "full_name": student.full_name,
             "login": student.id,  # from which a platform's table has the id
             "id_number": "" if student.id == student.email else student.id,
             "email": student.email,

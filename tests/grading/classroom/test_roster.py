@@ -167,6 +167,19 @@ def test_moodles_list_of_participants_is_a_roster(write, headings):
     assert roster.find("Bo O'Hara", "801").id == bo.id
 
 
+WORKSHEET = """Identifier,"Full name","Email address",Status,Grade,"Maximum Grade"
+Participant 801,Ada Lovelace,ada@uni.edu,,,12
+Participant 802,Fatima Zahra El Amrani,fz@uni.edu,,,12
+"""
+
+
+@pytest.mark.parametrize("text", [WORKSHEET, WORKSHEET.replace("Identifier", "id")])
+def test_moodles_grading_worksheet_is_a_roster(write, text):
+    roster = write(text)
+    assert [one.full_name for one in roster.students] == ["Ada Lovelace", "Fatima Zahra El Amrani"]
+    assert roster.find("Fatima Zahra El Amrani", "99").email == "fz@uni.edu"
+
+
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,01_softmax (901),Final Score
 ,,,,,Manual Posting,
     Points Possible,,,,,12,(read only)
@@ -197,6 +210,7 @@ def test_canvas_gradebook_is_a_roster(write):
         (MOODLE, "Eve Moneypenny", "801"),
         (CANVAS, "moneypennyeve", "7"),
         (MOODLE.replace(",", ";"), "Eve Moneypenny", ""),
+        (WORKSHEET, "Eve Moneypenny", ""),
         ("last_name,first_name,note,id\n", "Eve Moneypenny", ""),
     ],
 )
