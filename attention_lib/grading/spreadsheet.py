@@ -16,6 +16,10 @@ FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@＝＋－＠])")
 DELIMITERS = (",", ";", "\t")
 
 
+class UnclosedQuote(ValueError):
+    """Quotes do not enclose a whole cell; the text is the number of the line in which they begin."""
+
+
 def as_text_cell(value: str) -> str:
     """Keep a spreadsheet from running a student's words as a formula, and to one line."""
     return FORMULA.sub(r"\1'", escaped(value))
@@ -44,12 +48,25 @@ def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
 
     Empty cells at the end of a line, which spreadsheets add, are left out, and so is the line by which
     Excel says what is between the columns.
+
+    Raises
+    ------
+    UnclosedQuote
+        If quotes do not enclose a whole cell: all lines below may be in one cell.
     """
     delimiter = delimiter_of(text)
     if text[:4].lower() == "sep=":
         text = "\n" + text.partition("\n")[2]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    for row in rows:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begin = 1
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error:
+            raise UnclosedQuote(begin) from None
+        if row is None:
+            return
+        begin = rows.line_num + 1
         cells = [cell.strip() for cell in row]
         while cells and not cells[-1]:
             cells.pop()

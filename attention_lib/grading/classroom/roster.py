@@ -21,7 +21,7 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.classroom.columns import COLUMNS, cells_of, id_from, recognize
 from attention_lib.grading.classroom.names import FORMS, keys_of_name, keys_of_person, letters
 from attention_lib.grading.intake.folder import same_name
-from attention_lib.grading.spreadsheet import decoded, delimiter_of, read_table
+from attention_lib.grading.spreadsheet import UnclosedQuote, decoded, delimiter_of, read_table
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -233,7 +233,12 @@ def read_roster(course: Course) -> Roster | None:
         raise CourseError(f"{file} is not text in UTF-8: save it as UTF-8.") from None
     except OSError as problem:
         raise CourseError(f"{file} cannot be read: {problem}.") from None
-    rows = read_table(text)
+    try:
+        rows = iter(list(read_table(text)))
+    except UnclosedQuote as number:
+        raise CourseError(
+            f"{file}, line {number}: quotes do not enclose a whole cell."
+        ) from None
     _, headings = next(rows, (1, []))
     recognized = recognize(headings)
     if recognized is None:

@@ -101,6 +101,8 @@ def test_who_is_not_in_the_roster_is_asked_about_beside_whom_the_name_resembles(
         ("id,email\n,x@y\n", "cannot be the name"),
         ("id\na*\n", "cannot be the name"),
         ("id,excused\nada,99_x\n", "'99_x', which is no lesson"),
+        ('id,first_name\nada,Ada\nbo,"Bo\nzoe,Zoe\n', "line 3: quotes do not enclose"),
+        pytest.param(f'id,first_name\nada,"{"x" * 200_000}', "line 2: quotes do not enclose", id="huge"),
         ("id\nada,b\n", "more cells than the first line"),
     ],
 )
