@@ -74,9 +74,12 @@ MISTAKES = known_mistakes(
     "mean-not-subtracted: This is g / Z: Z moves as well, and every share with it. Subtract the weighted mean "
     "Σ q g.",
     "grad_shares - mean => grad_shares",
-    "jacobian-not-transposed: The Jacobian is multiplied from the wrong side: sum over the shares i, not over "
-    "the scores. It is not symmetric here, so the two differ.",
+    "jacobian-not-transposed: q_k Σ g is subtracted here: it is Σ q g. In ∂q_i/∂s_k it is q_i that is "
+    "subtracted, and the sum runs over the shares i. This Jacobian is not symmetric.",
     f"{MEAN} => shares * np.sum(grad_shares, axis=-1, keepdims=True)",
+    "share-subtracted: The share itself is subtracted: subtract the mean of the gradients, weighted by the "
+    "shares, Σ q g.",
+    f"{MEAN} => shares",
     "only-diagonal: Only the slope of each share by its own score is used: a score moves the other shares "
     "too, by way of the sum.",
     "grad_shares - mean => (1 - shares) * grad_shares",
@@ -91,11 +94,14 @@ MISTAKES = known_mistakes(
     "sum-over-everything: The sums run over the whole array: every row has its own, axis=-1.",
     "np.sum(scores, axis=-1, keepdims=True) => np.sum(scores)",
     f"{MEAN} => np.sum(shares * grad_shares)",
+    f"np.sum(scores, axis=-1, keepdims=True) => np.sum(scores) && {MEAN} => np.sum(shares * grad_shares)",
     "keepdims-missing: The sums lost their axis and do not line up with rows: use keepdims=True.",
     "shares * grad_shares, axis=-1, keepdims=True => shares * grad_shares, axis=-1",
     "scores, axis=-1, keepdims=True => scores, axis=-1",
     "axis-0: A sum runs along axis 0: each row has its own, axis=-1.",
     "scores, axis=-1, keepdims=True => scores, axis=0",
+    "shares * grad_shares, axis=-1, keepdims=True => shares * grad_shares, axis=0",
+    "scores, axis=-1, keepdims=True => scores, axis=0 && "
     "shares * grad_shares, axis=-1, keepdims=True => shares * grad_shares, axis=0",
     "sign-reversed: The sign is reversed: it is g_k minus the weighted mean.",
     "grad_shares - mean => mean - grad_shares",
