@@ -23,7 +23,7 @@ from traitlets import Bool, Float, default
 from traitlets.config import LoggingConfigurable
 
 from attention_lib.grading import limits
-from attention_lib.grading.classroom.course import UNNAMED
+from attention_lib.grading.classroom.course import UNNAMED, class_folder
 from attention_lib.grading.classroom.gradebook import bring_hidden_checks, save_grades
 from attention_lib.grading.intake.submission import (
     SECRET_FILE,
@@ -69,7 +69,9 @@ class ExecuteSubmission(LoggingConfigurable):
         course, exchange = CourseDirectory(parent=self), Exchange(parent=self)
         names = [name for name in course.trait_names() if name.endswith("_directory")]
         database = make_url(course.db_url).database or "gradebook.db"
-        paths = (course.root, *(getattr(course, name) for name in names), database, exchange.root)
+        # The class's folder may be a link to where a folder that is shown lies.
+        folders = (course.root, class_folder(Path(course.root)), exchange.root)
+        paths = (*folders, *(getattr(course, name) for name in names), database)
         return tuple(os.path.join(course.root, path) for path in paths)
 
     def task(self, lesson: str, notebook: NotebookNode, files: dict[str, bytes], seed: int) -> Task:

@@ -19,6 +19,7 @@ def test_private_paths_are_those_of_the_settings_wherever_they_lie(tmp_path):
     task = ExecuteSubmission(config=Config(settings)).task("01_softmax", new_notebook(), {}, 1)
     expected = {
         str(tmp_path),
+        f"{tmp_path}/classroom",
         f"{tmp_path}/mine/source",
         "/elsewhere/submitted",
         "/elsewhere/grades.db",
