@@ -324,13 +324,18 @@ def _write_around(
             path = course.written(lesson)
             _write(target / "solutions" / path.name, path.read_text(encoding="utf-8"))
     project = (course.root / "pyproject.toml").read_text(encoding="utf-8")
-    extras = tomllib.loads(project)["project"]["optional-dependencies"]
+    settings = tomllib.loads(project)
+    extras = settings["project"]["optional-dependencies"]
+    data = settings["tool"]["setuptools"]["package-data"][LIBRARY.name]  # such as trained numbers
+    for file in data:
+        (target / LIBRARY.name / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(LIBRARY / file, target / LIBRARY.name / file)
     mark = "[project.optional-dependencies]\n"
     _write(
         target / "pyproject.toml",
         f"{project.partition(mark)[0]}{mark}torch = {json.dumps(extras['torch'])}\n\n"
         '[tool.setuptools.packages.find]\ninclude = ["attention_lib*"]\n\n'
-        f'[tool.setuptools.package-data]\nattention_lib = ["{FILE}", "**/*.txt"]\n',
+        f"[tool.setuptools.package-data]\nattention_lib = {json.dumps([FILE, '**/*.txt', *data])}\n",
     )
     for name in ("LICENSE", "LICENSE-text"):
         shutil.copyfile(course.root / name, target / name)

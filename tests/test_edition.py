@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ def text_of(path):
     if path.suffix == ".py":
         return ast.unparse(ast.parse(path.read_text("utf-8")))
     return path.read_bytes().decode("utf-8", "replace")
+
+
+def test_edition_has_the_data_that_lessons_read(edition):
+    words = run(edition, "-c", "from attention_lib import trained; print(*trained().words)")
+    assert words.split()[:3] == ["please", "study", "man"]
+    settings = tomllib.loads((edition / "pyproject.toml").read_text(encoding="utf-8"))
+    named = settings["tool"]["setuptools"]["package-data"]["attention_lib"]
+    assert [file for file in named if not list((edition / "attention_lib").glob(file))] == []
+    assert "lessons/trained.npz" in named
 
 
 def test_no_file_shows_a_line_of_an_answer(edition):
