@@ -17,7 +17,9 @@ SHOWN_FOLDERS = ("plots", "checks/calls", "grading/inside")
 SHOWN_FILES = (
     "arguments.py",
     "outdated.py",
+    "trained_numbers.py",
     "lessons/__init__.py",
+    "lessons/trained.npz",
     "checks/__init__.py",
     "grading/__init__.py",
     "grading/limits.py",
@@ -64,6 +66,7 @@ def __getattr__(name):
 """
 EXPORTS = """\
 from attention_lib.commands import check, hint, progress, solution
+from attention_lib.trained_numbers import trained
 from attention_lib.grading.inside.withheld import Withheld
 {imports}
 

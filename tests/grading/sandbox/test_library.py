@@ -1,6 +1,9 @@
 """What a submission sees of the library: earlier lessons, and no solution of its own or later."""
 
 import inspect
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -12,7 +15,8 @@ from attention_lib.lessons import LESSONS
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_references_of_earlier_lessons_alone_are_shown(lesson):
-    text = "\n".join(content.decode() for content in visible_library(lesson).values())
+    files = visible_library(lesson)
+    text = "\n".join(content.decode() for name, content in files.items() if name.endswith(".py"))
     lessons = list(LESSONS)
     for exercise in EXERCISES.values():
         if exercise.kind == "function":
@@ -36,3 +40,15 @@ def test_every_name_can_be_imported():
     for lesson in LESSONS:
         text = visible_library(lesson)["__init__.py"].decode()
         assert all(name in text for name in attention_lib.__all__)
+
+
+def test_trained_numbers_can_be_read(tmp_path):
+    for name, content in visible_library("01_softmax").items():
+        path = tmp_path / "attention_lib" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    read = "import attention_lib; print(*attention_lib.trained().words)"
+    command = [sys.executable, "-P", "-c", read]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert words.stdout.split()[:3] == ["please", "study", "man"], words.stderr
