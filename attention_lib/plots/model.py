@@ -10,15 +10,17 @@ from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
 from attention_lib.plots.style import (
-    BLUE,
     CYCLE,
     GRAY,
+    SKY,
     VERMILLION,
     WEIGHT_COLORS,
     LessonFigure,
     lesson_style,
     new_figure,
 )
+
+LETTERS = 60  # of a text beside its bar
 
 __all__ = ["gate", "heads_at_a_glance", "losses_by_fault", "measures_by_size"]
 
@@ -79,23 +81,27 @@ def heads_at_a_glance(measures: Mapping[str, ArrayLike]) -> LessonFigure:
 
 
 @lesson_style
-def losses_by_fault(losses: Mapping[str, float], right: str) -> LessonFigure:
-    """Draw the loss of a model with each fault as a bar, and that of the right model as a line."""
+def losses_by_fault(
+    losses: Mapping[str, float], texts: Mapping[str, str], right: str
+) -> LessonFigure:
+    """Draw the loss of a model with each fault as a bar, and beside it what the model writes."""
     ordered = sorted(losses.items(), key=lambda item: item[1])
-    said = "; ".join(f"{name} {loss:.2f}" for name, loss in ordered)
+    said = "; ".join(f"{name} {loss:.2f}, {texts[name]!r}" for name, loss in ordered)
     figure, axes = new_figure(
-        f"Bars of the loss in nats a word, by fault, from the lowest: {said}.",
-        height=0.8 + 0.24 * len(losses),
+        f"Bars of the loss in nats a word, by fault, from the lowest, and what each model writes: {said}.",
+        height=0.8 + 0.27 * len(losses),
     )
     values = [loss for _, loss in ordered]
-    colors = [GRAY if name == right else BLUE for name, _ in ordered]
-    bars = axes.barh(range(len(values)), values, color=colors, height=0.75)
-    axes.bar_label(bars, [f"{value:.2f}" for value in values], padding=3, fontsize=9)
+    colors = [GRAY if name == right else SKY for name, _ in ordered]
+    axes.barh(range(len(values)), values, color=colors, height=0.8)
     axes.axvline(losses[right], color=GRAY, linewidth=1, linestyle=":")
+    for row, (name, loss) in enumerate(ordered):
+        shown = " ".join(texts[name].split())[:LETTERS]
+        axes.text(0.1, row, f"{loss:.2f}   {shown}", va="center", fontsize=8)
     axes.set_yticks(range(len(values)), [name for name, _ in ordered])
     axes.tick_params(axis="y", length=0)
-    axes.set(xlabel="loss (nats a word)", ylim=(len(values) - 0.4, -0.6))
-    axes.margins(x=0.08)
+    axes.set(xlabel="loss (nats a word)", xlim=(0, 1.02 * max(values)))
+    axes.set(ylim=(len(values) - 0.4, -0.6))
     return figure
 
 

@@ -16,7 +16,8 @@ def heads():
 
 
 def faults():
-    return plots.losses_by_fault(LOSSES, "right")
+    texts = {name: f"loved to play, {name}" for name in LOSSES}
+    return plots.losses_by_fault(LOSSES, texts, "right")
 
 
 def measures():
