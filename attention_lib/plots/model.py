@@ -12,6 +12,7 @@ from attention_lib.plots import drawing
 from attention_lib.plots.style import (
     CYCLE,
     GRAY,
+    GRID,
     SKY,
     VERMILLION,
     WEIGHT_COLORS,
@@ -92,7 +93,7 @@ def losses_by_fault(
         height=0.8 + 0.27 * len(losses),
     )
     values = [loss for _, loss in ordered]
-    colors = [GRAY if name == right else SKY for name, _ in ordered]
+    colors = [GRID if name == right else SKY for name, _ in ordered]
     axes.barh(range(len(values)), values, color=colors, height=0.8)
     axes.axvline(losses[right], color=GRAY, linewidth=1, linestyle=":")
     for row, (name, loss) in enumerate(ordered):
