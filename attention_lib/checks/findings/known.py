@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def comes_back(attempt: Attempt) -> Iterator[Finding]:
         given = [as_numbers(one.get(name)) for one in arguments]
         if all(
             value is not None
-            and np.size(value) > 0
+            and _holds_numbers(value)
             and alike(one.seen.value, value, one.trial.allowed, one.trial.precision)
             for one, value in zip(calls, given, strict=True)
         ):
@@ -68,6 +69,13 @@ def comes_back(attempt: Attempt) -> Iterator[Finding]:
             topics = frozenset({f"{name} returned"})
             yield Finding("known", text, calls[0], topics=topics)
             return
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Tell whether no array is empty, of a tuple in none of its parts."""
+    if isinstance(value, tuple):
+        return all(map(_holds_numbers, value))
+    return np.size(value) > 0
 
 
 def changed_call(attempt: Attempt) -> Iterator[Finding]:
