@@ -72,8 +72,8 @@ def comes_back(attempt: Attempt) -> Iterator[Finding]:
 
 
 def _holds_numbers(value: Any) -> bool:
-    """Tell whether no array is empty, of a tuple in none of its parts."""
-    if isinstance(value, tuple):
+    """Tell whether no array is empty, of a tuple or a list in none of its parts."""
+    if isinstance(value, (tuple, list)):
         return all(map(_holds_numbers, value))
     return np.size(value) > 0
 
