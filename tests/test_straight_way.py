@@ -31,7 +31,7 @@ AT_MOST = {
     "03_scaling": 85,
     "04_gradients": 95,
     "05_attention": 90,
-    "06_multihead": 105,
+    "06_multihead": 95,
     "07_flash": 105,
     "08_learning": 100,
     "09_model": 100,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from attention_lib.plots import drawing
@@ -28,11 +27,11 @@ from attention_lib.plots.style import (
 __all__ = [
     "cache_sizes",
     "clock_hands",
-    "cost_of_a_step",
     "errors_by_share",
     "match_by_distance",
     "one_or_two_heads",
     "regrouped",
+    "scores_by_distance",
     "scores_by_offset",
     "shared_heads",
     "steps_and_cache",
@@ -264,29 +263,55 @@ def scores_by_offset(tables: Mapping[str, ArrayLike]) -> LessonFigure:
     for name, table in tables.items():
         spread = max(np.ptp(np.diagonal(table, k)) for k in range(1 - len(table), len(table)))
         alike = "equal" if spread < 1e-9 * np.abs(table).max() else "unlike"
-        said.append(f"{name}: scores of one distance are {alike}")
+        said.append(
+            f"{name}, from {drawing.number(table.min())} to {drawing.number(table.max())}: scores of "
+            f"one distance are {alike}"
+        )
     figure, axes = new_figure(
         "Above, heat maps of scores, one row a query's position, one column a key's; below, the "
         f"same scores as dots against the distance. {'; '.join(said)}.",
-        height=4.6,
+        height=5.0,
         nrows=2,
         ncols=len(tables),
         sharey="row",
         height_ratios=(3, 2),
         squeeze=False,
     )
-    low = min(table.min() for table in tables.values())
-    high = max(table.max() for table in tables.values())
     for (above, below), (name, table) in zip(axes.T, tables.items(), strict=True):
-        image = above.imshow(table, cmap="cividis", vmin=low, vmax=high)
+        # Each has its own colors: a shift of all scores hides no pattern, and changes no weight.
+        image = above.imshow(table, cmap="cividis")
+        bar = figure.colorbar(image, ax=above, orientation="horizontal", label="score", pad=0.02)
+        bar.outline.set_visible(False)
         above.set(title=name, xlabel="position of the key")
         rows, columns = np.indices(table.shape)
         below.plot((rows - columns).ravel(), table.ravel(), ".", color=BLUE, markersize=4)
         below.axhline(0, color=GRAY, linewidth=0.8)
         below.set(xlabel="query's position − key's")
-    figure.colorbar(image, ax=list(axes[0]), label="score", pad=0.02).outline.set_visible(False)
     axes[0, 0].set_ylabel("position of the query")
     axes[1, 0].set_ylabel("score")
+    return figure
+
+
+@lesson_style
+def scores_by_distance(distances: ArrayLike, scores: Mapping[str, ArrayLike]) -> LessonFigure:
+    """Draw the mean score of several heads against the distance of query and key."""
+    distances = np.asarray(distances)
+    lines = {name: np.asarray(line, float) for name, line in scores.items()}
+    said = "; ".join(
+        f"{name}, from {drawing.number(line[0])} to {drawing.number(line[-1])}, highest at distance "
+        f"{distances[line.argmax()]} with {drawing.number(line.max())}"
+        for name, line in lines.items()
+    )
+    figure, axes = new_figure(
+        f"Lines of the mean score against the distance in words, from {distances[0]} to "
+        f"{distances[-1]}, one a head: {said}.",
+        height=3.3,
+    )
+    for (name, line), color, mark in zip(lines.items(), CYCLE, "osD^", strict=False):
+        axes.plot(distances, line, mark + "-", color=color, markersize=4, label=name)
+    axes.set(xlabel="distance in words", ylabel="mean score")
+    axes.grid()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
@@ -354,42 +379,6 @@ def steps_and_cache(words: Sequence[str]) -> LessonFigure:
             drawing.cell(axis, step, place, "new" if new else "kept", _NEW if new else _KEPT)
         drawing.grid_axes(axis, [f"step {step + 1}" for step in range(count)], words)
         axis.set(title=f"{name}: {total} new rows", xlabel="word", ylabel="")
-    return figure
-
-
-@lesson_style
-def cost_of_a_step(lengths: ArrayLike, measured: Mapping[str, ArrayLike]) -> LessonFigure:
-    """Draw the time of one step against the words so far, in two panels.
-
-    The first panel has logarithmic axes. The second leaves out the first line, and has linear
-    milliseconds. A line may end before the others.
-    """
-    lengths = np.asarray(lengths)
-    lines = {name: 1e3 * np.asarray(line, float) for name, line in measured.items()}
-    said = "; ".join(
-        f"{name} from {line[0]:.3g} to {line[-1]:.3g} ms" for name, line in lines.items()
-    )
-    figure, (everything, close) = new_figure(
-        f"The time of one step for {lengths[0]:,} to {lengths[-1]:,} words, on logarithmic axes, and "
-        f"again without the first line in plain milliseconds: {said}.",
-        height=3.4,
-        ncols=2,
-    )
-    looks = zip(lines.items(), (VERMILLION, BLUE, GREEN), "os^", strict=False)
-    for number, ((name, line), color, mark) in enumerate(looks):
-        shown = lengths[: len(line)]
-        everything.plot(shown, line, mark + "-", color=color, label=name)
-        if number:
-            close.plot(shown, line, mark + "-", color=color)
-    everything.set(yscale="log", title="all, logarithmic")
-    drawing.logarithmic(everything, lengths)
-    close.set(title="with a cache, in milliseconds", ylim=(0, None))
-    close.set_xticks(lengths[-3:], [f"{length:,}" for length in lengths[-3:]])
-    for axis in (everything, close):
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.set(xlabel="words so far", ylabel="time of one step (ms)")
-        axis.grid()
-    figure.legend(loc="outside lower center", ncols=len(lines))
     return figure
 
 

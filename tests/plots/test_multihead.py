@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from matplotlib.colors import to_hex
 
 from attention_lib import plots
@@ -89,19 +88,29 @@ def test_hands_of_one_direction_are_of_different_width():
     assert wide > narrow + 1
 
 
-def test_maps_of_scores_share_one_scale():
+def test_each_map_of_scores_has_colors_of_its_own():
     bound = np.subtract.outer(np.arange(4.0), np.arange(4.0))
     figure = plots.scores_by_offset({"large": 100 + bound, "small": bound})
-    assert [axis.images[0].get_clim() for axis in figure.axes[:2]] == [(-3, 103), (-3, 103)]
+    maps = [axis.images[0] for axis in figure.axes if axis.images]
+    assert [image.get_clim() for image in maps] == [(97, 103), (-3, 3)]
 
 
 def test_scores_that_depend_on_the_distance_are_told_from_those_that_do_not():
     bound = np.subtract.outer(np.arange(4.0), np.arange(4.0))
     figure = plots.scores_by_offset({"free": np.outer([1, 2, 3, 4], [1, 1, 2, 1]), "bound": bound})
-    assert "free: scores of one distance are unlike" in figure.alt
-    assert "bound: scores of one distance are equal" in figure.alt
+    assert "free, from 1 to 8: scores of one distance are unlike" in figure.alt
+    assert "bound, from −3 to 3: scores of one distance are equal" in figure.alt
     dots = figure.axes[3].lines[0]
     assert dots.get_xdata().tolist() == dots.get_ydata().tolist()
+
+
+def test_scores_are_drawn_by_distance_with_the_highest_in_words():
+    figure = plots.scores_by_distance([0, 1, 2], {"near": [-1, 2, -3.0], "far": [0, 0.5, 1]})
+    assert [line.get_ydata().tolist() for line in figure.axes[0].lines] == [
+        [-1, 2, -3],
+        [0, 0.5, 1],
+    ]
+    assert "near, from −1 to −3, highest at distance 1 with 2; far, from 0 to 1" in figure.alt
 
 
 def test_matches_are_drawn_by_distance_and_marked_where_they_are_lost():
@@ -132,16 +141,6 @@ def test_a_cache_leaves_one_new_cell_a_step():
     assert written(anew) == ["new"] * 6
     assert written(cached) == ["new", "kept", "new", "kept", "kept", "new"]
     assert "6 everything anew and 3 with a cache" in figure.alt
-
-
-def test_steps_are_drawn_in_milliseconds_and_again_without_the_slowest():
-    measured = {"anew": [0.5], "kept": [0.001, 0.0035], "in place": [0.001, 0.002]}
-    figure = plots.cost_of_a_step([8, 16], measured)
-    everything, close = ([line.get_ydata() for line in axis.lines] for axis in figure.axes)
-    assert [pytest.approx(1e3 * np.array(line)) for line in measured.values()] == everything
-    assert [len(line) for line in close] == [2, 2]
-    assert figure.axes[1].get_yscale() == "linear"
-    assert "kept from 1 to 3.5 ms" in figure.alt
 
 
 def test_a_line_of_words_ends_where_the_memory_does():

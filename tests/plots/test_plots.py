@@ -146,6 +146,9 @@ SAMPLES = {
     "clock_hands": lambda: plots.clock_hands(
         {"here": [[1, 0], [1, 0]], "there": [[0, 1], [0.6, 0.8]]}, [1.0, 0.1], "score 2"
     ),
+    "scores_by_distance": lambda: plots.scores_by_distance(
+        [0, 1, 2], {"near": [-1.0, 2.0, -3.0], "far": [0.0, 0.5, 1.0]}
+    ),
     "scores_by_offset": lambda: plots.scores_by_offset(
         {"free": np.outer([1, 2, 3], [1, 2, 3]), "bound": np.subtract.outer(range(3), range(3))}
     ),
@@ -153,9 +156,6 @@ SAMPLES = {
         [1, 8, 64], {"small": [1, 0, -0.1], "large": [1, 0.8, 0]}, 8, {"small": 8, "large": 64}
     ),
     "steps_and_cache": lambda: plots.steps_and_cache(["a", "b", "c"]),
-    "cost_of_a_step": lambda: plots.cost_of_a_step(
-        [8, 16], {"anew": [0.1], "kept": [0.01, 0.02], "in place": [0.01, 0.015]}
-    ),
     "words_a_second": lambda: plots.words_a_second(
         [1, 10, 100], {"a": [200, 900, 1200], "b": [200, 1800, 9000]}, {"a": 10, "b": 437}
     ),
