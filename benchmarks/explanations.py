@@ -1,133 +1,80 @@
 """Share of wrong answers that are told what to change: the check's sentences, rated by people.
 
-`tests/natural/` holds natural mistakes, in a folder for each writer and a file for each lesson.
-`ratings.yaml` there holds what the check said at once of each, without the line folded below, when
-a person rated it: that it names the fault (`told`), names some of it (`partly`), shows numbers or a
-raw error alone (`bare`), or leads the learner astray (`misleads`).
+`tests/answers/` holds answers, a file for each lesson. Those by a writer have the sentence that a
+teacher would say, and what the check said at once, without the line folded below it, when a person
+rated it: that it names the fault (`told`), names some of it (`partly`), shows numbers or a raw
+error alone (`bare`), or leads the learner astray (`misleads`).
 
-`python -m benchmarks.explanations [NAME]` runs the check on every entry and prints the shares. NAME
-is a lesson, an exercise or an entry's name, and leaves out the others. `--list` prints each answer,
-the sentence a teacher would say, and what the check says. `--update` stores what the check now says,
-and drops the ratings of sentences that have changed.
+`python -m benchmarks.explanations [NAME]` runs the check on every wrong answer and prints the shares
+of those by writers. NAME is a lesson, an exercise or an answer's name, and leaves out the others.
+`--list` prints each answer, the sentence a teacher would say, and what the check says. `--update`
+stores what the check now finds and says, and drops the ratings of sentences that have changed.
 """
 
 from __future__ import annotations
 
 import argparse
-import linecache
 import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import yaml
+from dataclasses import replace
 
 from attention_lib.checks.calls.timeouts import CALL_SECONDS, OutOfTime, time_limit
 from attention_lib.checks.judging import LEARNER, Policy, judge
-from attention_lib.checks.verdict import Outcome
+from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
+from benchmarks.answers import CORPUS, RATINGS, Answer, answers, defined, write_answers
 from benchmarks.measuring import print_table
 
-CORPUS = Path(__file__).parents[1] / "tests" / "natural"
-RATINGS = ("told", "partly", "bare", "misleads")
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(e[-+]?\d+)?")
 SEED = 0  # of the cases that a learner's answer is tried on
 
-Stored = dict[str, dict[str, str | None]]  # by an entry's name: what was said, and its rating
 
-
-@dataclass(frozen=True)
-class Entry:
-    """A wrong answer, as a learner wrote it, and what a teacher would say about it."""
-
-    writer: str
-    lesson: str
-    number: int  # among the file's entries for this exercise, from 1 on
-    exercise: str
-    answer: str
-    teacher: str
-    faults: int = 1
-    half: str = "held"
-
-    @property
-    def name(self) -> str:
-        return f"{self.writer}/{self.lesson}/{self.exercise}/{self.number}"
-
-    def is_named(self, name: str) -> bool:
-        return name in (self.lesson, self.exercise, self.name, f"{self.writer}/{self.lesson}")
-
-
-def entries(corpus: Path = CORPUS, lesson: str = "[0-9][0-9]_*") -> Iterator[Entry]:
-    """Yield every entry, or those of a lesson, by writer and lesson in order."""
-    for file in sorted(corpus.glob(f"*/{lesson}.yaml")):
-        numbers: Counter[str] = Counter()
-        for fields in yaml.safe_load(file.read_text(encoding="utf-8")):
-            numbers[fields["exercise"]] += 1
-            number = numbers[fields["exercise"]]
-            yield Entry(file.parent.name, file.stem, number, **fields)
-
-
-def answer_of(entry: Entry) -> Any:
-    """Run an entry's cell and return its answer, or raise what the cell does."""
-    source = f"<{entry.name.replace('/', ' ')}>"
-    lines = entry.answer.splitlines(keepends=True)
-    linecache.cache[source] = (len(entry.answer), None, lines, source)  # for tracebacks and Triton
-    namespace: dict[str, Any] = {"__name__": "__main__", "np": np}
-    with warnings.catch_warnings(), time_limit(CALL_SECONDS):
-        warnings.simplefilter("ignore")
-        exec(compile(entry.answer, source, "exec", dont_inherit=True), namespace)
-    return namespace[entry.exercise]
-
-
-def checked(entry: Entry, policy: Policy = LEARNER) -> tuple[Outcome, str]:
-    """Return the check's verdict on an entry, and what it says at once."""
+def checked(answer: Answer, policy: Policy = LEARNER) -> Report:
+    """Return the check's report on an answer, or on the error in which its cell ended."""
+    exercise = EXERCISES[answer.exercise]
     try:
-        answer = answer_of(entry)
+        with warnings.catch_warnings(), time_limit(CALL_SECONDS):
+            warnings.simplefilter("ignore")
+            function = defined(answer.exercise, answer.text)
     except (Exception, OutOfTime) as error:  # a cell that stops, as Jupyter shows it
-        return "error", f"{type(error).__name__}: {error}"
-    report = judge(EXERCISES[entry.exercise], answer, SEED, policy)
-    return report.outcome, report.sentence
+        name = type(error).__name__
+        return Report(exercise, "error", f"{name}: {error}", kind=f"cell {name}")
+    return judge(exercise, function, SEED, policy)
 
 
-def read_ratings(corpus: Path = CORPUS) -> Stored:
-    file = corpus / "ratings.yaml"
-    return yaml.safe_load(file.read_text(encoding="utf-8")) or {} if file.exists() else {}
+def labels_of(report: Report) -> tuple[str, ...]:
+    """Return what the report finds, as words that its sentences do not change."""
+    return tuple(filter(None, report.kind.split("; ")))
 
 
-def rating_of(entry: Entry, sentence: str, stored: Stored) -> str | None:
-    """Return the rating of what the check says; None if that is not what was rated."""
-    return stored[entry.name].get("rating") if is_stored(entry, sentence, stored) else None
+def is_found(answer: Answer, report: Report) -> bool:
+    """Tell whether the check finds in an answer what is stored, whatever it says of it."""
+    right = report.outcome == "right"
+    return (answer.right, answer.labels, answer.lines) == (right, labels_of(report), report.lines)
 
 
-def is_stored(entry: Entry, sentence: str, stored: Stored) -> bool:
-    """Tell whether a sentence is the stored one; numbers may differ, as some are measured."""
-    record = stored.get(entry.name)
-    return record is not None and _words(record["said"] or "") == _words(sentence)
+def is_said(answer: Answer, report: Report) -> bool:
+    """Tell whether the stored sentence is said; numbers may differ, as some are measured."""
+    same = NUMBER.sub("#", answer.said) == NUMBER.sub("#", report.sentence)
+    return same and answer.labels == labels_of(report)
 
 
-def _words(sentence: str) -> str:
-    return NUMBER.sub("#", sentence)
+def rating_of(answer: Answer, report: Report) -> str:
+    """Return the rating of what the check says; empty if that is not what was rated."""
+    return answer.rating if is_said(answer, report) else ""
 
 
-def updated(sentences: dict[Entry, str], stored: Stored) -> Stored:
-    """Return what is to be stored: every sentence now said, with its rating if that still holds."""
-    records = {
-        entry.name: {"said": sentence, "rating": rating_of(entry, sentence, stored)}
-        for entry, sentence in sentences.items()
-    }
-    return dict(sorted((stored | records).items()))
+def updated(answer: Answer, report: Report) -> Answer:
+    """Return an answer with what the check now finds and says, and its rating if that still holds."""
+    found = replace(answer, labels=labels_of(report), lines=report.lines)
+    if not answer.writer:
+        return found
+    return replace(found, said=report.sentence, rating=rating_of(answer, report))
 
 
-def write_ratings(stored: Stored, corpus: Path = CORPUS) -> None:
-    text = yaml.safe_dump(stored, sort_keys=False, allow_unicode=True, width=100)
-    (corpus / "ratings.yaml").write_text(text, encoding="utf-8")
-
-
-def share_rows(ratings: dict[Entry, str | None]) -> Iterator[list[str]]:
+def share_rows(ratings: dict[Answer, str]) -> Iterator[list[str]]:
     """Yield a row of counts and the share of `told` for each group of entries."""
     groups = {"lesson": "", "faults": "faults: ", "half": "", "writer": "writer "}
     for field, label in groups.items():
@@ -139,31 +86,31 @@ def share_rows(ratings: dict[Entry, str | None]) -> Iterator[list[str]]:
     yield _share_row("all", list(ratings.values()))
 
 
-def _share_row(label: str, ratings: Sequence[str | None]) -> list[str]:
+def _share_row(label: str, ratings: Sequence[str]) -> list[str]:
     counts = Counter(ratings)
-    rated = len(ratings) - counts[None]
+    rated = len(ratings) - counts[""]
     share = f"{counts['told'] / rated:.0%}" if rated else ""
     numbers = (len(ratings), rated, *(counts[rating] for rating in RATINGS))
     return [label, *map(str, numbers), share]
 
 
-def print_entries(sentences: dict[Entry, str], ratings: dict[Entry, str | None]) -> None:
-    for entry, sentence in sentences.items():
+def print_answers(reports: dict[Answer, Report], ratings: dict[Answer, str]) -> None:
+    for entry, report in reports.items():
         print(
             f"{entry.name} ({entry.half}, faults: {entry.faults}): {ratings[entry] or 'not rated'}"
         )
-        print("    " + entry.answer.rstrip().replace("\n", "\n    "))
+        print("    " + entry.text.rstrip().replace("\n", "\n    "))
         print(f"  teacher: {entry.teacher}")
-        print(f"  said:    {sentence}\n", flush=True)
+        print(f"  said:    {report.sentence}\n", flush=True)
 
 
-def print_shares(ratings: dict[Entry, str | None]) -> None:
+def print_shares(ratings: dict[Answer, str]) -> None:
     header = ["", "entries", "rated", *RATINGS, "share told"]
     print_table("Wrong answers that are told what to change.", header, list(share_rows(ratings)))
-    _print_names("Not rated", (entry for entry, rating in ratings.items() if rating is None))
+    _print_names("Not rated", (entry for entry, rating in ratings.items() if not rating))
 
 
-def _print_names(title: str, named: Iterable[Entry]) -> None:
+def _print_names(title: str, named: Iterable[Answer]) -> None:
     names = [entry.name for entry in named]
     if names:
         print(f"{title}:", *names, sep="\n  ")
@@ -172,10 +119,10 @@ def _print_names(title: str, named: Iterable[Entry]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.explanations",
-        description="Print the share of natural wrong answers that are told what to change.",
+        description="Print the share of wrong answers that are told what to change.",
     )
     parser.add_argument(
-        "name", nargs="?", help="a lesson, an exercise or an entry, such as 01_softmax"
+        "name", nargs="?", help="a lesson, an exercise, a writer or an answer, such as 01_softmax"
     )
     parser.add_argument(
         "--list", action="store_true", help="print answers, the teacher's sentences and the check's"
@@ -184,21 +131,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--update", action="store_true", help="store what is said, drop ratings of what changed"
     )
     options = parser.parse_args(arguments)
-    chosen = [e for e in entries() if options.name is None or e.is_named(options.name)]
+    wrong = [one for one in answers() if not one.right]
+    chosen = [one for one in wrong if options.name is None or one.is_named(options.name)]
     if not chosen:
-        parser.error(f"no lesson, exercise or entry in {CORPUS} is named {options.name}.")
-    verdicts = {entry: checked(entry) for entry in chosen}
-    sentences = {entry: sentence for entry, (_, sentence) in verdicts.items()}
-    stored = read_ratings()
+        parser.error(f"no lesson, exercise, writer or answer in {CORPUS} is named {options.name}.")
+    reports = {one: checked(one) for one in chosen if one.writer or options.update}
     if options.update:
-        stored = updated(sentences, stored)
-        write_ratings(stored)
-    ratings = {entry: rating_of(entry, sentence, stored) for entry, sentence in sentences.items()}
+        new = {one.name: updated(one, report) for one, report in reports.items()}
+        write_answers([new.get(one.name, one) for one in answers()])
+        reports = {new[one.name]: report for one, report in reports.items()}
+    ratings = {one: rating_of(one, report) for one, report in reports.items() if one.writer}
     if options.list:
-        print_entries(sentences, ratings)
+        print_answers({one: reports[one] for one in ratings}, ratings)
     else:
         print_shares(ratings)
-    _print_names("Not refused", (e for e, (outcome, _) in verdicts.items() if outcome == "right"))
+    _print_names("Not refused", (one for one, it in reports.items() if it.outcome == "right"))
 
 
 if __name__ == "__main__":

@@ -209,6 +209,7 @@ def _joined(attempt: Attempt, said: Sequence[Finding]) -> Report:
         parts=tuple(parts.values()),
         kind="; ".join(map(_kind_of, said)),
         errors=tuple(sorted(_errors_of(attempt))),
+        lines=tuple(sorted(frozenset[int]().union(*(one.lines for one in said)) - {0})),
     )
 
 

@@ -26,6 +26,7 @@ class Report:
     parts: tuple[str, ...] = ()  # of the sentence, one for each finding
     kind: str = ""  # what is wrong, as words to compare: reports with one kind are of one fault
     errors: tuple[str, ...] = ()  # the names of the errors in which calls ended
+    lines: tuple[int, ...] = ()  # of the answer's source, that the findings name
     awaits: str = ""  # the function that an answer calls, and that is not written yet
 
 

@@ -12,7 +12,7 @@ from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.checks.patch import patches
 from attention_lib.exercises import EXERCISES
 from attention_lib.lessons.multihead import merge_heads, split_heads
-from benchmarks.explanations import Entry, answer_of
+from benchmarks.answers import defined
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it
 from tests.exercises.multihead.decoder_attention import right_textbook
@@ -203,7 +203,7 @@ def test_a_warning_of_a_right_call_is_named_beside_a_wrong_shape():
 
 def test_of_two_statements_in_a_line_the_one_that_writes_is_named():
     text = "def softmax(scores, axis=-1):\n    scores[...] += 1; scores = np.exp(scores)\n    return scores"
-    answer = answer_of(Entry("somebody", "01_softmax", 1, "softmax", text, ""))
+    answer = defined("softmax", text)
     sentence = judge(EXERCISES["softmax"], answer, 0).sentence
     assert "In line 2, `scores[...] += 1` writes into it" in sentence
 
@@ -222,7 +222,7 @@ def test_of_two_statements_in_a_line_the_one_that_writes_is_named():
 )
 def test_a_changed_input_is_named_with_its_line_beside_wrong_numbers(line, said):
     text = f"def softmax(scores, axis=-1):\n    {line}\n    return np.exp(scores)"
-    answer = answer_of(Entry("somebody", "01_softmax", 1, "softmax", text, ""))
+    answer = defined("softmax", text)
     sentence = judge(EXERCISES["softmax"], answer, 0).sentence
     assert sentence.startswith(("You divide by the largest", "softmax gives"))
     assert (

@@ -1,0 +1,152 @@
+"""The corpus of answers, and the command that prints how well wrong ones are explained."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from attention_lib.checks.judging import judge
+from attention_lib.exercises import EXERCISES
+from attention_lib.lessons import LESSONS
+from benchmarks import explanations
+from benchmarks.answers import CORPUS, RATINGS, Answer, answers, write_answers
+from benchmarks.explanations import checked, is_found, is_said, rating_of, share_rows, updated
+
+UPDATE = "Run python -m benchmarks.explanations --update, read what changed, and have it rated"
+ANSWER = Answer(
+    lesson="01_softmax",
+    name="somebody/1",
+    exercise="softmax",
+    text="def softmax(scores, axis=-1):\n    return np.exp(scores)\n",
+    writer="somebody",
+    half="held",
+    teacher="Divide by the sum.",
+)
+BY_LESSON = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"answers_{name}")) for name in LESSONS
+]
+all_answers = functools.cache(answers)
+
+
+@functools.cache
+def reports_of(lesson):
+    """Judge the wrong answers of a lesson."""
+    # What np.empty finds in memory may be NaN, of which another sentence is said.
+    found = np.random.default_rng(0).uniform(3, 9, 1000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "empty", lambda n, dtype=float: np.resize(found, n).astype(dtype))
+        wrong = [one for one in all_answers() if one.lesson == lesson and not one.right]
+        return {one: checked(one) for one in wrong}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", BY_LESSON)
+def test_every_wrong_answer_is_refused_with_its_labels_and_lines(lesson):
+    wrong = {one.name: it for one, it in reports_of(lesson).items() if not is_found(one, it)}
+    assert {name: (it.outcome, it.kind, it.lines) for name, it in wrong.items()} == {}, UPDATE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", BY_LESSON)
+def test_stored_sentences_are_those_said_now(lesson):
+    rated = {one: it for one, it in reports_of(lesson).items() if one.writer}
+    assert {one.name: it.sentence for one, it in rated.items() if not is_said(one, it)} == {}, (
+        UPDATE
+    )
+
+
+def test_stored_sentences_of_known_mistakes_are_their_sentences():
+    outdated = [
+        (one.name, mistake.sentence)
+        for one in all_answers()
+        for mistake in EXERCISES[one.exercise].mistakes
+        if one.writer and one.labels == (f"known {mistake.id}",)
+        if mistake.sentence not in one.said
+    ]
+    assert outdated == [], UPDATE
+
+
+def test_answers_have_names_of_their_own_and_an_exercise_of_their_lesson():
+    named = {one.name for one in all_answers()}
+    assert len(named) == len(all_answers())
+    for one in all_answers():
+        exercise = EXERCISES[one.exercise]
+        assert (exercise.lesson, exercise.kind) == (one.lesson, "function"), one.name
+        assert f"def {one.exercise}(" in one.text, one.name
+        assert one.right or one.labels, one.name
+        assert one.faults in (1, 2), one.name
+
+
+def test_answers_by_writers_have_what_a_teacher_would_say_and_a_rating():
+    for one in all_answers():
+        expected = ("development", "held") if one.writer else ("",)
+        assert one.half in expected, one.name
+        assert one.teacher.endswith((".", "?")) == bool(one.writer), one.name
+        assert one.rating in (*RATINGS, ""), one.name
+
+
+def test_published_share_is_that_of_the_ratings():
+    ratings = [one.rating for one in all_answers() if one.writer]
+    share = f"{ratings.count('told') / len(ratings):.0%}".replace("%", " %")
+    for page in ("README.md", "docs/explanations.md"):
+        text = " ".join((CORPUS.parents[1] / page).read_text("utf-8").split())
+        assert f"{len(ratings)} wrong answers" in text
+        assert share in text
+
+
+def test_answers_are_read_as_they_were_written(tmp_path):
+    lesson = answers(lesson="01_softmax")
+    write_answers(lesson, tmp_path)
+    assert answers(tmp_path) == lesson
+
+
+def test_answer_is_told_what_a_learner_is_told():
+    report = judge(EXERCISES["softmax"], lambda scores, axis=-1: np.exp(scores), seed=0)
+    now = checked(ANSWER)
+    assert (now.sentence, now.kind, now.outcome) == (report.sentence, report.kind, "wrong")
+
+
+def test_answer_that_does_not_compile_is_an_error():
+    report = checked(dataclasses.replace(ANSWER, text="def softmax(scores)\n    pass\n"))
+    assert (report.outcome, report.kind) == ("error", "cell SyntaxError")
+    assert report.sentence.startswith("SyntaxError: expected ':'")
+
+
+def test_answer_whose_cell_never_ends_is_stopped(monkeypatch):
+    monkeypatch.setattr(explanations, "CALL_SECONDS", 0.1)
+    report = checked(dataclasses.replace(ANSWER, text="while True:\n    pass\n"))
+    assert (report.outcome, report.sentence) == ("error", "OutOfTime: ")
+
+
+def rated(said, rating, report):
+    labels = tuple(report.kind.split("; "))
+    return dataclasses.replace(ANSWER, labels=labels, said=said, rating=rating)
+
+
+def test_rating_holds_while_only_numbers_of_the_sentence_change():
+    report = dataclasses.replace(checked(ANSWER), sentence="It took 12 s, not 0.31 s.")
+    stored = rated("It took 1.5 s, not 0.2 s.", "bare", report)
+    assert rating_of(stored, report) == "bare"
+    assert rating_of(stored, dataclasses.replace(report, sentence="It took too long.")) == ""
+    assert rating_of(stored, dataclasses.replace(report, kind="edit")) == ""
+    assert rating_of(ANSWER, report) == ""
+
+
+def test_update_stores_what_is_said_and_drops_the_rating_of_another_sentence():
+    report = checked(ANSWER)
+    kept = rated(report.sentence, "told", report)
+    assert updated(kept, report) == kept
+    now = updated(rated("Wrong.", "bare", report), report)
+    assert (now.said, now.rating) == (report.sentence, "")
+    assert is_found(now, report)
+
+
+def test_share_is_that_of_rated_answers():
+    group = [dataclasses.replace(ANSWER, name=f"{n}", faults=1 + n % 2) for n in range(4)]
+    rows = list(share_rows(dict(zip(group, ["told", "partly", "told", ""], strict=True))))
+    assert [row[0] for row in rows] == [
+        "01_softmax", "faults: 1", "faults: 2", "held", "writer somebody", "all",
+    ]  # fmt: skip
+    assert rows[1] == ["faults: 1", "2", "2", "2", "0", "0", "0", "100%"]
+    assert rows[-1] == ["all", "4", "3", "2", "1", "0", "0", "67%"]
