@@ -11,6 +11,7 @@ from nbconvert.preprocessors import ExecutePreprocessor
 from nbformat.v4 import new_code_cell
 
 from attention_lib.exercises import EXERCISES
+from benchmarks.lesson import ONE_THREAD
 from tests.grading.sample_class import LESSONS
 
 SECONDS_A_LESSON = 600  # many times what one takes
@@ -34,7 +35,10 @@ pytestmark = pytest.mark.batch
 def kernel():
     """One kernel for all lessons, which starts with the first; each finds it without names."""
     manager = AsyncKernelManager()
-    yield manager
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in ONE_THREAD.items():
+            environment.setenv(name, value)
+        yield manager
     if manager.has_kernel:
         run_sync(manager.shutdown_kernel)(now=True)
 
