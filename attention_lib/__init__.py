@@ -34,6 +34,7 @@ LAZY_EXPORTS = {
     "hint": "attention_lib.commands",
     "pick_device": "attention_lib.lessons.gpu",
     "progress": "attention_lib.commands",
+    "softmax_kernel": "attention_lib.lessons.gpu.kernel",
     "solution": "attention_lib.commands",
     "time_milliseconds": "attention_lib.lessons.gpu",
     "torch_attention": "attention_lib.lessons.gpu",

@@ -278,7 +278,7 @@ from attention_lib.exercises import EXERCISES
 
 three = torch.randn(3, 1, 2, 20, 16)
 print(torch.allclose(lib.flash_attention(*three), lib.torch_attention(*three), atol=1e-5))
-for name in ("flash_kernel", "flash_program"):
+for name in ("softmax_kernel", "flash_kernel", "flash_program"):
     for mistake in EXERCISES[name].mistakes:
         for variant in mistake.variants:
             variant.function

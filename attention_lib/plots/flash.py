@@ -250,23 +250,26 @@ def roofline(
     bandwidth: float,
     points: Mapping[str, tuple[float, float]],
     ceilings: Mapping[str, float] | None = None,
+    tera: bool = False,
 ) -> LessonFigure:
     """Draw a machine's roofline, and the speed of programs below it.
 
     `points` maps a name to its operations per byte and the operations per second that it reaches.
-    `ceilings` maps names to other limits in operations per second.
+    `ceilings` maps names to other limits in operations per second. With `tera` the axis counts
+    TFLOP/s, and else billions of operations.
     """
+    size, unit = (1e12, "TFLOP/s") if tera else (1e9, "billion operations per second")
     ceilings = ceilings or {}
     ridge = peak / bandwidth
     said = "; ".join(
-        f"{name} at {x:.3g} operations a byte reaches {y / 1e9:.3g} of at most "
-        f"{min(peak, bandwidth * x) / 1e9:.3g} billion operations a second"
+        f"{name} at {x:.3g} operations a byte reaches {y / size:.3g} of at most "
+        f"{min(peak, bandwidth * x) / size:.3g} {unit}"
         for name, (x, y) in points.items()
     )
     figure, axis = new_figure(
         f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}."
         + "".join(
-            f" A dotted level line, {name}, at {most / 1e9:.3g} billion operations a second."
+            f" A dotted level line, {name}, at {most / size:.3g} {unit}."
             for name, most in ceilings.items()
         ),
         height=4.0 + 0.1 * len(points),
@@ -274,9 +277,9 @@ def roofline(
     everywhere = [x for x, _ in points.values()]
     reach = np.array([min(1.0, *everywhere) / 2, max(2 * ridge, *everywhere) * 4])
     fine = np.geomspace(*reach, 200)
-    axis.plot(fine, np.minimum(peak, bandwidth * fine) / 1e9, color=INK, label="the roof")
+    axis.plot(fine, np.minimum(peak, bandwidth * fine) / size, color=INK, label="the roof")
     for name, most in ceilings.items():
-        axis.axhline(most / 1e9, color=ORANGE, linewidth=2.5, linestyle=":", label=name)
+        axis.axhline(most / size, color=ORANGE, linewidth=2.5, linestyle=":", label=name)
     axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
     axis.annotate("waiting for memory", (ridge, 0), (-6, 5), ha="right", **_BY_THE_AXIS)
     axis.annotate("busy computing", (ridge, 0), (6, 5), ha="left", **_BY_THE_AXIS)
@@ -286,12 +289,12 @@ def roofline(
         itertools.cycle("os^DvPX*"),
         strict=False,
     ):
-        axis.plot(x, y / 1e9, mark, color=color, markersize=9, label=name)
+        axis.plot(x, y / size, mark, color=color, markersize=9, label=name)
         shared = [other for place, other in points.values() if place == x]
         if y == min(shared):  # only one line to the roof for points above each other
             top = min(peak, bandwidth * x)
             line_color = color if len(shared) == 1 else GRAY
-            ends = [y / 1e9, top / 1e9]
+            ends = [y / size, top / size]
             axis.plot([x, x], ends, color=line_color, linewidth=1, linestyle="--", zorder=1)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
@@ -299,8 +302,8 @@ def roofline(
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.8g}")
     lowest = min(peak / 8, *(y for _, y in points.values()))
     highest = max(peak, *ceilings.values(), 0)
-    axis.set(xlim=reach, ylim=(lowest / 2.5e9, 2 * highest / 1e9))
-    axis.set(xlabel="operations per byte moved", ylabel="billion operations per second")
+    axis.set(xlim=reach, ylim=(lowest / (2.5 * size), 2 * highest / size))
+    axis.set(xlabel="operations per byte moved", ylabel=unit)
     axis.grid()
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -1,4 +1,4 @@
-"""Draw the figures of lesson 10: clocks, errors, costs, and tiles of a launch."""
+"""Draw the figures of lesson 10: clocks, errors, costs, and what a tile is handed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = [
     "cost_by_length",
     "errors_by_dtype",
     "inside_a_gpu",
+    "limit_and_stop",
     "measured_speeds",
     "published_speeds",
     "tile_budget",
-    "tiles_of_a_launch",
     "timeline",
     "two_clocks",
 ]
@@ -254,43 +254,56 @@ def _bars_of_tiles(
 
 
 @lesson_style
-def tiles_of_a_launch(length: int, rows: int, block: int) -> LessonFigure:
-    """Draw which blocks of keys the tiles of a causal launch read, with and without a mask."""
-    tiles, blocks = -(-length // rows), -(-length // block)
-    count = {"no mask": 0, "masked": 0, "never computed": 0}
-    kinds = {}
-    for tile, number in np.ndindex(tiles, blocks):
-        first, last = number * block, number * block + block - 1
-        kind = "masked"
-        if last <= tile * rows:
-            kind = "no mask"
-        elif first > min(tile * rows + rows, length) - 1:
-            kind = "never computed"
-        kinds[tile, number] = kind
-        count[kind] += 1
-    said = ", ".join(f"{number} {kind}" for kind, number in count.items())
+def limit_and_stop(length: int, rows: int, block: int, tile: int) -> LessonFigure:
+    """Draw what one tile of a causal launch hands to the inner loop: start, stop and limit.
+
+    `length` is the number of queries and of keys, `rows` the tile's rows, `block` the keys of a block,
+    and `tile` the tile's number.
+    """
+    own = np.arange(tile * rows, tile * rows + rows)
+    limit = np.minimum(own + 1, length)
+    unmasked, stop = limit[0] // block * block, limit[-1]
+    calls = (
+        ("first call, no mask", 0, unmasked, SKY),
+        ("second call, masked", unmasked, stop, ORANGE),
+    )
+    limits = ", ".join(f"row {row} limit {most}" for row, most in zip(own, limit, strict=True))
     figure, axes = new_figure(
-        f"A grid of {tiles} tiles of queries by {blocks} blocks of keys for {length} tokens under "
-        f"a causal mask: {said}.",
-        height=3.4,
+        f"Tile {tile}, with rows {own[0]} to {own[-1]}, against {length} keys in blocks of {block}. "
+        f"The first call, without a mask, has start 0 and stop {unmasked}. The second, masked, has start "
+        f"{unmasked} and stop {stop}. Seen are the keys below limit: {limits}. What lies at stop or "
+        "behind it is handed to no call.",
+        height=3.3,
     )
-    colors = {"no mask": SKY, "masked": ORANGE, "never computed": PAPER}
-    for (tile, number), kind in kinds.items():
-        corner = (number * block - 0.5, tile * rows - 0.5)
-        look = {"facecolor": colors[kind], "edgecolor": GRAY, "linewidth": 0.8}
-        axes.add_patch(Rectangle(corner, block, rows, **look))
-    diagonal = np.arange(length)
-    axes.plot(diagonal, diagonal, color=INK, linewidth=1.2)
-    axes.set(
-        xlim=(-0.5, blocks * block - 0.5),
-        ylim=(tiles * rows - 0.5, -0.5),
-        xlabel=f"keys, in blocks of {block}",
-        ylabel=f"queries, in tiles of {rows}",
-        aspect="equal",
-    )
-    handles = drawing.swatches(colors, edgecolor=GRAY)
-    handles += drawing.lines({"last key a query may see": INK}, linewidth=1.2)
-    axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
+    ends = -(-length // block) * block
+    for place, row in enumerate(own):
+        for key in range(ends):
+            color = next((color for *_, first, end, color in calls if first <= key < end), PAPER)
+            seen = key < limit[place]
+            look = {"facecolor": color if seen else PAPER, "edgecolor": GRAY, "linewidth": 0.5}
+            if key < stop and not seen:
+                look |= {"hatch": "////"}
+            axes.add_patch(Rectangle((key, place), 1, 1, alpha=0.9, **look))
+            if place == 0 and key < length:
+                axes.text(key + 0.5, 0.5, f"{key}", ha="center", va="center", fontsize=8)
+        words = f"row {row}: limit {limit[place]}" + ("" if row < length else ", is not there")
+        axes.text(ends + 0.3, place + 0.5, words, va="center", fontsize=8.5)
+    for edge in range(0, ends + 1, block):
+        axes.plot([edge, edge], [0, rows], color=INK, linewidth=1.6)
+    for name, first, end, color in (call for call in calls if call[1] < call[2]):
+        axes.plot([first + 0.1, end - 0.1], [-0.3, -0.3], color=color, linewidth=4)
+        axes.text((first + end) / 2, -0.55, name, ha="center", va="bottom", fontsize=8.5)
+    marks = {0: "start 0", unmasked: f"stop {unmasked}\nstart {unmasked}", stop: f"stop {stop}"}
+    for at, words in marks.items():
+        axes.plot([at, at], [-0.3, rows + 0.25], color=VERMILLION, linewidth=1.8)
+        axes.text(at, rows + 0.35, words, color=VERMILLION, ha="center", va="top", fontsize=9)
+    axes.set(xlim=(-0.3, ends + 5), ylim=(rows + 1.3, -1.6), aspect="equal")
+    axes.set_axis_off()
+    looks = {"seen, no mask": {"facecolor": SKY}, "seen, masked": {"facecolor": ORANGE}}
+    looks["masked out"] = {"facecolor": PAPER, "hatch": "////"}
+    looks["handed to no call"] = {"facecolor": PAPER}
+    handles = [Patch(edgecolor=GRAY, label=name, **look) for name, look in looks.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 

@@ -23,7 +23,11 @@ from tests.exercises.answers import answers_of, patched
 from tests.exercises.gpu.test_flash_kernel import TOLD
 
 ROOT = Path(attention_lib.__file__).parent.parent
-RUN = {"flash_kernel": staging.launched, "flash_program": staging.launched_program}
+RUN = {
+    "softmax_kernel": staging.launched_on_rows,
+    "flash_kernel": staging.launched,
+    "flash_program": staging.launched_program,
+}
 
 
 def kernels():
@@ -78,9 +82,14 @@ from tests.exercises.answers import patched
 from tests.lessons import test_tile_language
 staging._on_device, staging._cause = lambda *given: given, test_tile_language.innermost
 launch._require = lambda *given: None
+edits = {
+    "softmax_kernel": "tl.exp( => tl.exp2(",
+    "flash_kernel": "= tl.dot( => = 2.0 * tl.dot(",
+    "flash_program": "= tile * => = 0 *",
+}
 for name, run in test_tile_language.RUN.items():  # known mistakes: in NumPy, also on CUDA
-    edited = patched(name, "= tl.dot( => = 2.0 * tl.dot(" if name == "flash_kernel" else "= tile * => = 0 *")
-    inputs = torch.randn(3, 2, 40, 32)
+    edited = patched(name, edits[name])
+    inputs = (torch.randn(3, 5), 8) if name == "softmax_kernel" else torch.randn(3, 2, 40, 32)
     twin = as_kernel(edited)
     assert type(twin).__module__ == "attention_lib.lessons.gpu.programs"
     assert torch.allclose(run(twin)(*inputs), run(edited.function)(*inputs), 1e-4, 1e-4), name

@@ -1,7 +1,7 @@
 """The figures of lesson 10 show what they are given."""
 
 from attention_lib import plots
-from tests.plots.samples.gpu import budget, clocks, costs, errors, published, speeds, tiles, turns
+from tests.plots.samples.gpu import budget, clocks, costs, errors, published, speeds, turns
 
 
 def test_the_alt_texts_hold_the_numbers():
@@ -16,9 +16,19 @@ def test_lengths_stay_on_the_axis_where_a_measure_is_missing():
     assert memory.get_xlim() == time.get_xlim()
 
 
-def test_every_block_of_a_launch_is_counted_once():
-    # Tile 0 has 2 masked blocks and 3 it never sees; tile 1 has 2, 2 and 1; tile 2 has 4 and 1.
-    assert "6 no mask, 5 masked, 4 never computed" in tiles().alt
+def test_limit_and_stop_are_those_that_the_program_hands_on():
+    alt = plots.limit_and_stop(11, 4, 4, 2).alt
+    assert "has start 0 and stop 8. The second, masked, has start 8 and stop 11" in alt
+    assert "row 8 limit 9, row 9 limit 10, row 10 limit 11, row 11 limit 11" in alt
+    assert "start 0 and stop 0. The second, masked, has start 0 and stop 4" in (
+        plots.limit_and_stop(11, 4, 4, 0).alt
+    )
+
+
+def test_roofline_counts_in_tflops_if_asked():
+    figure = plots.roofline(1e14, 1e12, {"ours": (200, 5e13)}, tera=True)
+    assert "reaches 50 of at most 100 TFLOP/s" in figure.alt
+    assert figure.axes[0].get_ylabel() == "TFLOP/s"
 
 
 def test_a_tile_that_does_not_fit_says_so():

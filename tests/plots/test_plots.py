@@ -100,7 +100,7 @@ SAMPLES = {
     "two_clocks": gpu.clocks,
     "errors_by_dtype": gpu.errors,
     "cost_by_length": gpu.costs,
-    "tiles_of_a_launch": gpu.tiles,
+    "limit_and_stop": gpu.tile,
     "inside_a_gpu": gpu.chip,
     "tile_budget": gpu.budget,
     "published_speeds": gpu.published,

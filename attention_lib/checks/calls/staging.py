@@ -170,6 +170,46 @@ def counted_program(program: Any) -> Answer:
     return count
 
 
+@remote_staging
+def launched_on_rows(kernel: Any) -> Answer:
+    """Launch a kernel with one program for each row of scores (rows, length)."""
+
+    def softmax(scores: Any, block: int) -> Any:
+        _stop_at_a_stub(kernel)
+        compiled, scores = _on_device(kernel, scores)
+
+        def fill() -> Any:
+            given, _ = _with_room(scores, math.nan)
+            weights, rooms = _with_room(scores, NOT_STORED)
+            weights.fill_(NOT_STORED)
+            compiled[(len(scores),)](given, weights, scores.shape[-1], BLOCK=block)
+            if any((room != NOT_STORED).any() for room in rooms):
+                raise IndexError(WRITES_PAST_ROW)
+            return weights.cpu()
+
+        return _launched(compiled, fill)
+
+    return softmax
+
+
+@remote_measurement
+def reads_past_rows(kernel: Any, scores: Any, block: int) -> bool:
+    """Tell whether a kernel, in NumPy, reads past memory that ends with the last row."""
+    from attention_lib.lessons.gpu import launch
+
+    given, (weights, _) = scores.clone(), _with_room(scores, NOT_STORED)
+    with unwatched():
+        try:
+            launch.in_numpy(kernel)[(len(scores),)](given, weights, scores.shape[-1], BLOCK=block)
+        except IndexError:
+            return True
+    return False
+
+
+WRITES_PAST_ROW = (
+    "it stores outside of weights: row i begins at place i * length, and tl.store needs the mask of the "
+    "columns below length."
+)
 WRITES_OUTSIDE = (
     "it stores outside of output: give tl.store the mask of the rows that there are, and look at the "
     "places of the others."

@@ -5,6 +5,7 @@ EXERCISES = (
     "torch_attention",
     "attention_flops",
     "time_milliseconds",
+    "softmax_kernel",
     "flash_kernel",
     "flash_program",
     "decode_part",

@@ -200,11 +200,12 @@ def call_times(
     device: torch.device | str,
     repeats: int = 10,
     ahead: Callable[[], object] = lambda: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
     """Return the milliseconds that each of `repeats` calls took, after an untimed one.
 
     Each call starts on an idle device and ends when the device is idle again. On CUDA the
-    device's own clock is read, elsewhere the computer's. What `ahead` gives to a CUDA device comes
+    device's own clock is read, elsewhere `clock`. What `ahead` gives to a CUDA device comes
     first and is not timed; meanwhile Python hands over the call, so that this does not count.
     """
     if repeats < 1:
@@ -212,15 +213,15 @@ def call_times(
     device = torch.device(device)
     fn()  # compiles, allocates, fills caches
     synchronize(device)
-    one_call = _one_call_by_events if device.type == "cuda" else _one_call_by_clock
     times = []
     for _ in range(repeats):
         ahead()
-        times.append(one_call(fn, device))
+        is_cuda = device.type == "cuda"
+        times.append(_one_by_events(fn, device) if is_cuda else _one_by_clock(fn, device, clock))
     return times
 
 
-def _one_call_by_events(fn: Callable[[], object], device: torch.device) -> float:
+def _one_by_events(fn: Callable[[], object], device: torch.device) -> float:
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     fn()
@@ -229,11 +230,13 @@ def _one_call_by_events(fn: Callable[[], object], device: torch.device) -> float
     return start.elapsed_time(end)
 
 
-def _one_call_by_clock(fn: Callable[[], object], device: torch.device) -> float:
-    start = time.perf_counter()
+def _one_by_clock(
+    fn: Callable[[], object], device: torch.device, clock: Callable[[], float]
+) -> float:
+    start = clock()
     fn()
     synchronize(device)
-    return 1e3 * (time.perf_counter() - start)
+    return 1e3 * (clock() - start)
 
 
 def synchronize(device: torch.device | str) -> None:

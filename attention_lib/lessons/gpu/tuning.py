@@ -15,10 +15,14 @@ from attention_lib.lessons.gpu.triton import INTERPRETED, Config, autotune, jit,
 __all__ = ["NUMBER_BY_NUMBER", "configurations", "fused", "time_or_lose", "tuned_over"]
 
 
+def is_modern(query: Tensor) -> bool:
+    """Tell whether a card is of Ampere or later; on older ones Triton uses no tensor cores."""
+    return torch.cuda.get_device_capability(query.device) >= (8, 0)
+
+
 def uses_tensor_cores(query: Tensor) -> bool:
-    """Tell whether products run on tensor cores: in 16 bits, and Triton wants Ampere."""
-    modern = torch.cuda.get_device_capability(query.device) >= (8, 0)
-    return modern and query.dtype != torch.float32
+    """Tell whether products run on tensor cores: in 16 bits, on a modern card."""
+    return is_modern(query) and query.dtype != torch.float32
 
 
 def time_or_lose(call: Callable[[], Any], quantiles: tuple[float, ...]) -> list[float]:
@@ -53,6 +57,8 @@ def tuned_over(configs: list[Any], wide: list[Any], without_tensor_cores: list[A
         fitting = wide if HEAD > 64 else configs
         if not uses_tensor_cores(arguments["query"]):
             fitting = without_tensor_cores
+            if not is_modern(arguments["query"]):  # its largest tile spills there
+                fitting = fitting[1:]
         is_short = arguments["length_class"] <= 8  # fewer than 256 rows and keys: any tile will do
         return fitting[-1:] if is_short else fitting
 

@@ -14,18 +14,22 @@ import statistics
 import subprocess
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import torch
 import torch._functorch.config
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
+from attention_lib.lessons.attention import attention
+from attention_lib.lessons.flash import attention_bytes
 from attention_lib.lessons.gpu import attention_flops, call_times, synchronize, torch_attention
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
@@ -136,7 +140,9 @@ def measure(
     try:
         prepare = _backward_of(variant) if is_backward else variant.prepare
         call = prepare(*tensors, is_causal)
-        times = call_times(call, device, repeats, keep_busy(device))
+        # On a CPU without the time that other programs take.
+        clock = time.process_time if device.type == "cpu" else time.perf_counter
+        times = call_times(call, device, repeats, keep_busy(device), clock)
         return dataclasses.replace(row, milliseconds=times, peak_bytes=peak_bytes(call, device))
     except NotImplementedError as error:  # such as a way that has no gradients
         return dataclasses.replace(row, problem=_short_reason(error, device))
@@ -296,6 +302,96 @@ def _limits(device: torch.device) -> str:
     return "not known"
 
 
+def largest_errors(
+    device: torch.device, dtype: torch.dtype, rng: np.random.Generator
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return each way's largest error on the same inputs, and why the other ways are missing.
+
+    The inputs are 3 heads of 37 queries and 53 keys, which no tile divides, or with a causal mask 37. An
+    error is divided by what rounding can do: by (2 + the largest score of the row) times the largest value.
+    """
+    inputs = [torch.from_numpy(rng.normal(size=(1, 3, n, 64))).to(dtype) for n in (37, 53, 53)]
+    fewer = [tensor[..., :37, :] for tensor in inputs]
+    found, missing = {}, {}
+    for way in variants(device, dtype, 64):
+        if way.problem:
+            missing[way.name] = way.problem
+            continue
+        found[way.name] = 0.0
+        for causal, tensors in ((False, inputs), (True, fewer)):
+            query, key, value = (tensor.double() for tensor in tensors)
+            mask = np.tri(37, dtype=bool) if causal else None
+            right = attention(*(tensor.numpy() for tensor in (query, key, value)), mask=mask)[0]
+            got = way.prepare(*(tensor.to(device) for tensor in tensors), causal)().cpu().double()
+            scores = query.abs() @ key.abs().mT / query.shape[-1] ** 0.5
+            size = (2 + scores.amax(-1, keepdim=True)) * value.abs().amax((-2, -1), keepdim=True)
+            error = float(((got - torch.from_numpy(right)).abs() / size).max())
+            found[way.name] = max(found[way.name], error)
+    return found, missing
+
+
+def moved_bytes(name: str, length: int, head_dim: int = 64, itemsize: int = 2) -> int:
+    """Count the bytes to and from memory of one head of a way, without a mask, L = S.
+
+    Of the ways that write scores, naive torch makes float32 of scores in 16 bits and 16 bits of the
+    weights, each in a pass of its own; `torch.compile` joins all passes between the products; and SDPA
+    math computes in float32. What else is drawn on rooflines is taken to read everything once.
+    """
+    naive, tiled = attention_bytes(length, head_dim, itemsize)
+    of_naive = 2 * itemsize + 8 + (2 * (itemsize + 4) if itemsize < 4 else 0)
+    of_a_score = {NAIVE: of_naive, COMPILED: 4 * itemsize, "SDPA math": 16}
+    if name == "standard attention":  # in published figures
+        return naive
+    return tiled + of_a_score.get(name, 0) * length**2
+
+
+def on_roofline(speeds: Mapping[str, float], length: int) -> dict[str, tuple[float, float]]:
+    """Return {way: (operations a byte, operations a second)} of TFLOP/s at d = 64 in 16 bits."""
+    operations = attention_flops(1, 1, length, 64)
+    return {
+        name: (operations / moved_bytes(name, length), 1e12 * speed)
+        for name, speed in speeds.items()
+    }
+
+
+def speeds_at(rows: Iterable[Row], length: int) -> dict[str, float]:
+    """Return the TFLOP/s of each way at one length, forward and without a mask."""
+    return {
+        row.variant: row.tflops
+        for row in rows
+        if row.length == length
+        and not (row.is_causal or row.is_backward or row.problem or row.tile)
+    }
+
+
+def counted_bytes(
+    kernel: Any, length: int, head_dim: int, tile: tuple[int, int], is_causal: bool = False
+) -> int:
+    """Run an inner loop in NumPy on one head of float16, and count the bytes of its loads and stores."""
+    from attention_lib.lessons.gpu import tile_language
+    from attention_lib.lessons.gpu.launch import flash_attention, in_numpy
+
+    moved = 0
+
+    def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(pointer: Any, *args: Any, mask: Any = None, **others: Any) -> Any:
+            nonlocal moved
+            wanted = True if mask is None else mask.data
+            count = np.broadcast_to(wanted, pointer.shape).sum()
+            moved += int(count) * pointer.dtype.element_ty.bits // 8
+            return function(pointer, *args, mask=mask, **others)
+
+        return call
+
+    tensors = torch.randn(3, 1, length, head_dim, generator=torch.Generator().manual_seed(0)).half()
+    with (
+        mock.patch.object(tile_language, "load", counting(tile_language.load)),
+        mock.patch.object(tile_language, "store", counting(tile_language.store)),
+    ):
+        flash_attention(*tensors, is_causal, kernel=in_numpy(kernel), tile=tile)
+    return moved
+
+
 def store(rows: Iterable[Row], machine: dict[str, str], folder: Path = RESULTS) -> Path:
     """Keep measured rows as a file, named after the device and the day; `stored` finds it again."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -369,11 +465,19 @@ def _flex(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Call:
     from torch.nn.attention import flex_attention as flex
 
     compiled = _compiled_flex()
+    wanted = (*query.shape, key.shape[-2], query.dtype, is_causal, query.requires_grad)
+    if wanted not in _compiled_for:
+        _compiled_for.add(wanted)
+        mask_name = "a causal mask" if is_causal else "no mask"
+        print(f"FlexAttention is compiled for {query.shape[-2]:,} tokens and {mask_name} ...")
     mask = None
     if is_causal:
         sizes = (query.shape[-2], key.shape[-2])
         mask = flex.create_block_mask(_past, None, None, *sizes, device=query.device)
     return lambda: compiled(query, key, value, block_mask=mask)
+
+
+_compiled_for: set[tuple[Any, ...]] = set()
 
 
 @functools.cache

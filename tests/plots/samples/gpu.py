@@ -20,8 +20,8 @@ def costs():
     return plots.cost_by_length({"naive torch": rows, "SDPA Flash": without_memory}, "a CPU")
 
 
-def tiles():
-    return plots.tiles_of_a_launch(40, 16, 8)
+def tile():
+    return plots.limit_and_stop(11, 4, 4, 2)
 
 
 def chip():
