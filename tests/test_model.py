@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -288,6 +289,30 @@ class TestInTorch:
         np.testing.assert_allclose(scores, lib.model_scores(tokens, model)[0], atol=2e-4)
         ours = lib.generate(lambda t, c: lib.model_scores(t, model, c), tokens, 6, np.argmax)
         assert lib.generate(step, tokens, 6, np.argmax).tolist() == ours.tolist()
+
+    def test_a_model_writes_the_same_with_each_attention(self, small, monkeypatch):
+        torch = pytest.importorskip("torch")
+        from attention_lib import torch_model
+
+        _, model = small
+        tokenizer = SimpleNamespace(encode=lambda _: SimpleNamespace(ids=[3, 1, 4]), decode=str)
+        monkeypatch.setattr(torch_model, "load_model", lambda: {**model, "tokenizer": tokenizer})
+        ways = {name: getattr(lib, name) for name in ("torch_attention", "flash_attention")}
+        (first, text, _), (second, other, _) = torch_model.compared(ways, "", torch.device("cpu"))
+        assert [first, second] == list(ways)
+        assert text == other
+        assert len(text.split(",")) == 8
+
+    def test_without_a_model_one_sentence_is_printed(self, monkeypatch, capsys):
+        torch = pytest.importorskip("torch")
+        from attention_lib import torch_model
+
+        def missing():
+            raise helper.ModelUnavailable("There is no model.")
+
+        monkeypatch.setattr(torch_model, "load_model", missing)
+        assert list(torch_model.compared({"one": None}, "", torch.device("cpu"))) == []
+        assert capsys.readouterr().out == "There is no model.\n"
 
     def test_several_words_with_caches_are_refused(self, small):
         torch = pytest.importorskip("torch")

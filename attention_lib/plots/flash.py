@@ -249,17 +249,14 @@ def roofline(
     peak: float,
     bandwidth: float,
     points: Mapping[str, tuple[float, float]],
-    ceilings: Mapping[str, float] | None = None,
     tera: bool = False,
 ) -> LessonFigure:
     """Draw a machine's roofline, and the speed of programs below it.
 
     `points` maps a name to its operations per byte and the operations per second that it reaches.
-    `ceilings` maps names to other limits in operations per second. With `tera` the axis counts
-    TFLOP/s, and else billions of operations.
+    With `tera` the axis counts TFLOP/s, and otherwise billions of operations.
     """
     size, unit = (1e12, "TFLOP/s") if tera else (1e9, "billion operations per second")
-    ceilings = ceilings or {}
     ridge = peak / bandwidth
     said = "; ".join(
         f"{name} at {x:.3g} operations a byte reaches {y / size:.3g} of at most "
@@ -267,19 +264,13 @@ def roofline(
         for name, (x, y) in points.items()
     )
     figure, axis = new_figure(
-        f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}."
-        + "".join(
-            f" A dotted level line, {name}, at {most / size:.3g} {unit}."
-            for name, most in ceilings.items()
-        ),
+        f"A slanting line that meets a level one at {ridge:.3g} operations a byte. {said}.",
         height=4.0 + 0.1 * len(points),
     )
     everywhere = [x for x, _ in points.values()]
     reach = np.array([min(1.0, *everywhere) / 2, max(2 * ridge, *everywhere) * 4])
     fine = np.geomspace(*reach, 200)
     axis.plot(fine, np.minimum(peak, bandwidth * fine) / size, color=INK, label="the roof")
-    for name, most in ceilings.items():
-        axis.axhline(most / size, color=ORANGE, linewidth=2.5, linestyle=":", label=name)
     axis.axvline(ridge, color=GRAY, linewidth=1, linestyle=":")
     axis.annotate("waiting for memory", (ridge, 0), (-6, 5), ha="right", **_BY_THE_AXIS)
     axis.annotate("busy computing", (ridge, 0), (6, 5), ha="left", **_BY_THE_AXIS)
@@ -301,8 +292,7 @@ def roofline(
     axis.xaxis.set_major_formatter(lambda value, _position: f"{value:,g}")
     axis.yaxis.set_major_formatter(lambda value, _position: f"{value:,.8g}")
     lowest = min(peak / 8, *(y for _, y in points.values()))
-    highest = max(peak, *ceilings.values(), 0)
-    axis.set(xlim=reach, ylim=(lowest / (2.5 * size), 2 * highest / size))
+    axis.set(xlim=reach, ylim=(lowest / (2.5 * size), 2 * peak / size))
     axis.set(xlabel="operations per byte moved", ylabel=unit)
     axis.grid()
     figure.legend(loc="outside lower center", ncols=2)

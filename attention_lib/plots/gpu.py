@@ -130,7 +130,7 @@ def errors_by_dtype(
     axes.set_xscale("log")
     axes.set_yticks(range(len(errors)), list(errors))
     axes.set_ylim(len(errors) - 0.5, -0.5)
-    axes.set_xlabel("largest error, relative to the largest output (logarithmic)")
+    axes.set_xlabel("largest error, relative to scores and values (logarithmic)")
     axes.grid(axis="x")
     return figure
 

@@ -592,7 +592,67 @@ class TestTriton:
         assert second == "what it returns must be output, total, maximum, in this order."
 
 
+class TestCountedBytes:
+    @pytest.mark.parametrize("tile", [(16, 16), (16, 64), (64, 16), (64, 64)])
+    def test_a_kernel_moves_what_lesson_07_counts(self, tile):
+        counted = variants.counted_bytes(attention_lib.flash_kernel, 128, 32, tile)
+        assert counted == attention_lib.attention_bytes(128, 32, 2, block_rows=tile[0])[1]
+
+    def test_what_a_mask_leaves_out_is_not_counted(self):
+        """Each tile under a causal mask reads the keys up to its last row."""
+        counted = variants.counted_bytes(attention_lib.flash_kernel, 40, 32, (16, 16), True)
+        assert counted == 2 * 32 * (2 * 40 + 2 * (16 + 32 + 40))
+
+    @pytest.mark.parametrize(
+        ("name", "itemsize", "of_a_score"),
+        [
+            (variants.NAIVE, 2, 24),
+            (variants.NAIVE, 4, 16),
+            (variants.COMPILED, 2, 8),
+            ("SDPA math", 2, 16),
+            ("standard attention", 2, 8),
+            ("SDPA Flash", 2, 0),
+        ],
+    )
+    def test_bytes_a_score_are_those_of_the_passes(self, name, itemsize, of_a_score):
+        vectors = 4 * 512 * 64 * itemsize
+        assert variants.moved_bytes(name, 512, 64, itemsize) == vectors + of_a_score * 512**2
+
+    def test_off_cuda_a_tile_is_drawn_at_the_roof(self):
+        points = variants.points_of_kernel(
+            attention_lib.flash_kernel,
+            torch.device("cpu"),
+            torch.float32,
+            (1e14, 1e12),
+            [16, 256],
+            [32],
+        )
+        [(name, (intensity, speed))] = points[16, 32].items()
+        assert name == "your kernel, 16 × 32: at most"
+        assert speed == pytest.approx(1e12 * intensity)
+        assert [speed for _, speed in points[256, 32].values()] == [1e14]
+
+
 class TestVariants:
+    def test_errors_stay_below_one_step_of_what_rounding_can_do(self):
+        for seed, dtype in enumerate(launch.DTYPES):
+            errors, missing = variants.largest_errors(
+                torch.device("cpu"), dtype, np.random.default_rng(seed)
+            )
+            assert 0 < max(errors.values()) < STEP[dtype]
+            assert not set(errors) & set(missing)
+
+    def test_a_wrong_way_lies_far_above_one_step(self, monkeypatch):
+        def unscaled(query, key, value, is_causal):
+            return lambda: torch.softmax(query @ key.mT, -1) @ value
+
+        ways = [variants.Variant("unscaled", unscaled)]
+        monkeypatch.setattr(variants, "variants", lambda *_: ways)
+        errors, _ = variants.largest_errors(
+            torch.device("cpu"), torch.bfloat16, np.random.default_rng(0)
+        )
+        assert errors["unscaled"] > STEP[torch.bfloat16]
+
     def test_every_way_there_is_agrees_and_the_others_say_why_not(self):
         device = torch.device("cpu")
         found = variants.variants(device, torch.float32, 64)

@@ -62,13 +62,6 @@ def test_points_of_one_intensity_share_a_dashed_line():
     assert dashed[0].get_ydata()[0] == 10.0
 
 
-def test_another_ceiling_is_drawn_and_told_though_it_lies_above_the_roof():
-    figure = plots.roofline(1e12, 1e11, {"naive": (4, 1e10)}, {"exponentials": 9e12})
-    assert "exponentials, at 9e+03 billion operations a second" in figure.alt
-    [level] = [line for line in figure.axes[0].lines if line.get_label() == "exponentials"]
-    assert level.get_ydata()[0] == 9000 < figure.axes[0].get_ylim()[1]
-
-
 def test_a_timeline_has_each_step_in_its_lane():
     figure = turns()
     assert "one: products from 0, exponentials from 1; other: products from 1" in figure.alt

@@ -217,7 +217,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="flash_kernel",
     points=5,
-    minutes=22,
+    minutes=18,
     reference=REFERENCE,
     signature="flash_kernel(query, key_pointers, value_pointers, key_stride, value_stride, start, stop, "
     "limit, scale, output, total, maximum, BLOCK: tl.constexpr, MASKED: tl.constexpr)",

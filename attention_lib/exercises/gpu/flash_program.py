@@ -225,7 +225,7 @@ MISTAKES = known_mistakes(
 EXERCISE = Exercise(
     name="flash_program",
     points=4,
-    minutes=18,
+    minutes=15,
     reference=REFERENCE,
     signature="flash_program(query, key, value, output, query_length, key_length, scale, INNER: tl.constexpr, "
     "HEAD: tl.constexpr, IS_CAUSAL: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr)",

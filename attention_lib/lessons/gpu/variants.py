@@ -354,14 +354,95 @@ def on_roofline(speeds: Mapping[str, float], length: int) -> dict[str, tuple[flo
     }
 
 
+def curves(
+    rows: Iterable[Row], is_backward: bool = False
+) -> dict[str, list[tuple[int, float, float, int | None]]]:
+    """Return {way: [(length, milliseconds, TFLOP/s, bytes), ...]} without a mask, in one direction."""
+    found: dict[str, list[tuple[int, float, float, int | None]]] = {}
+    for row in rows:  # with a problem it has no time; with a tile it is a trial of one tile size
+        if row.is_backward == is_backward and not (row.is_causal or row.problem or row.tile):
+            point = (row.length, row.median, row.tflops, row.peak_bytes)
+            found.setdefault(row.variant, []).append(point)
+    return found
+
+
 def speeds_at(rows: Iterable[Row], length: int) -> dict[str, float]:
     """Return the TFLOP/s of each way at one length, forward and without a mask."""
     return {
-        row.variant: row.tflops
-        for row in rows
-        if row.length == length
-        and not (row.is_causal or row.is_backward or row.problem or row.tile)
+        name: speed
+        for name, points in curves(rows).items()
+        for tokens, _, speed, _ in points
+        if tokens == length
     }
+
+
+H100 = 989e12, 3.35e12  # operations and bytes a second, NVIDIA's H100 SXM data sheet
+
+
+def known_speeds(
+    device: torch.device,
+    dtype: torch.dtype,
+    rows: Iterable[Row],
+    published: Mapping[str, tuple[float, float]],
+) -> tuple[str, tuple[float, float], dict[str, float]]:
+    """Return a device's name, its two ceilings, and the TFLOP/s of each way at 4,096 tokens.
+
+    On CUDA it is `device`, with measured rows. Elsewhere it is that of the last stored table with
+    ceilings, or the H100 of published figures, (no mask, causal). cuDNN's would hide another.
+    """
+    if device.type == "cuda":
+        return (
+            torch.cuda.get_device_name(device),
+            ceilings(device, dtype, 8192),
+            speeds_at(rows, 4096),
+        )
+    for machine, measured in reversed(stored()):
+        if "peak" in machine:
+            roof = float(machine["peak"]), float(machine["bandwidth"])
+            name = f"{machine['device']}, measured {machine['date']}"
+            return name, roof, speeds_at(measured, 4096)
+    speeds = {name: full for name, (full, _) in published.items() if name != "cuDNN"}
+    return "an H100, published", H100, speeds
+
+
+def points_of_kernel(
+    kernel: Any,
+    device: torch.device,
+    dtype: torch.dtype,
+    roof: tuple[float, float],
+    rows: Iterable[int],
+    keys: Iterable[int],
+) -> dict[tuple[int, int], dict[str, tuple[float, float]]]:
+    """Place an inner loop on a roofline, with each tile: {(rows, keys): {label: point}}.
+
+    On CUDA it is timed at 4,096 tokens, and left out where a tile does not fit. Elsewhere it is placed at
+    the roof, which no tile with as many rows can pass while each reads keys and values from memory.
+    """
+    points: dict[tuple[int, int], dict[str, tuple[float, float]]] = {}
+    for tile in itertools.product(rows, keys):
+        _, moved = attention_bytes(4096, 64, 2, block_rows=tile[0])
+        intensity = attention_flops(1, 1, 4096, 64) / moved
+        label = f"your kernel, {tile[0]} × {tile[1]}"
+        if device.type != "cuda":
+            points[tile] = {f"{label}: at most": (intensity, min(roof[0], roof[1] * intensity))}
+            continue
+        try:
+            points[tile] = {label: (intensity, _speed_of_kernel(kernel, device, dtype, tile))}
+        except Exception as error:  # a tile too large for the card is a result, as in the tuning
+            print(f"{label}: {_short_reason(error, device)}")
+            points[tile] = {}
+    return points
+
+
+def _speed_of_kernel(
+    kernel: Any, device: torch.device, dtype: torch.dtype, tile: tuple[int, int]
+) -> float:
+    from attention_lib.lessons.gpu.launch import flash_attention
+
+    tensors = [torch.randn(1, 16, 4096, 64, device=device, dtype=dtype) for _ in range(3)]
+    attend = functools.partial(flash_attention, *tensors, kernel=kernel, tile=tile)
+    milliseconds = statistics.median(call_times(attend, device, 10, keep_busy(device)))
+    return 1e3 * attention_flops(1, 16, 4096, 64) / milliseconds
 
 
 def counted_bytes(
