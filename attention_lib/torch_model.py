@@ -11,6 +11,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from attention_lib.lessons.gpu.triton import INTERPRETED
+from attention_lib.lessons.gpu.variants import fast_dtype
 from attention_lib.lessons.model import generate
 from attention_lib.model import ModelUnavailable, load_model
 
@@ -92,7 +94,7 @@ def compared(
 ) -> Iterator[tuple[str, str, float]]:
     """Let the language model write with each attention: yield names, texts and words a second.
 
-    It writes the likeliest words, 50 in bfloat16 on CUDA and elsewhere 8 in float32. The seconds are those of
+    It writes the likeliest words, on CUDA 50, in bfloat16 where the card has it, and elsewhere 8. The seconds are those of
     the clock on CUDA, and elsewhere of the processor; they begin after the first word, which may
     compile. Without CUDA all runs on the CPU, where the kernels do. Where there is no model, that is printed.
     """
@@ -101,9 +103,11 @@ def compared(
     except ModelUnavailable as problem:
         print(problem)
         return
-    on_cuda = device.type == "cuda"
+    on_cuda = not INTERPRETED
     place = device if on_cuda else torch.device("cpu")
-    moved = on_device(there, place, torch.bfloat16 if on_cuda else torch.float32)
+    moved = on_device(
+        there, place, torch.bfloat16 if fast_dtype(place) is torch.bfloat16 else torch.float32
+    )
     clock = time.perf_counter if on_cuda else time.process_time
     tokenizer = there["tokenizer"]
     for name, attention in attends.items():

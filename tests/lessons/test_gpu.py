@@ -618,6 +618,14 @@ class TestCountedBytes:
         vectors = 4 * 512 * 64 * itemsize
         assert variants.moved_bytes(name, 512, 64, itemsize) == vectors + of_a_score * 512**2
 
+    @in_numpy
+    def test_a_mask_given_by_position_is_counted_too(self):
+        change = "key_pointers, mask=there, other=0.0 => key_pointers, there, 0.0"
+        by_position = patched("flash_kernel", change).function
+        counted = variants.counted_bytes(by_position, 40, 32, (16, 16), True)
+        assert counted == 2 * 32 * (2 * 40 + 2 * (16 + 32 + 40))
+
+    @in_numpy
     def test_off_cuda_a_tile_is_drawn_at_the_roof(self):
         points = variants.points_of_kernel(
             attention_lib.flash_kernel,

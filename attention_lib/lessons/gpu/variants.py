@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import dataclasses
 import functools
+import inspect
 import itertools
 import json
 import os
@@ -415,15 +416,17 @@ def points_of_kernel(
 ) -> dict[tuple[int, int], dict[str, tuple[float, float]]]:
     """Place an inner loop on a roofline, with each tile: {(rows, keys): {label: point}}.
 
-    On CUDA it is timed at 4,096 tokens, and left out where a tile does not fit. Elsewhere it is placed at
+    Compiled, it is timed at 4,096 tokens, and left out where a tile does not fit. Elsewhere it is placed at
     the roof, which no tile with as many rows can pass while each reads keys and values from memory.
     """
+    from attention_lib.lessons.gpu.triton import INTERPRETED
+
     points: dict[tuple[int, int], dict[str, tuple[float, float]]] = {}
     for tile in itertools.product(rows, keys):
         _, moved = attention_bytes(4096, 64, 2, block_rows=tile[0])
         intensity = attention_flops(1, 1, 4096, 64) / moved
         label = f"your kernel, {tile[0]} × {tile[1]}"
-        if device.type != "cuda":
+        if INTERPRETED:
             points[tile] = {f"{label}: at most": (intensity, min(roof[0], roof[1] * intensity))}
             continue
         try:
@@ -455,12 +458,16 @@ def counted_bytes(
     moved = 0
 
     def counting(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(pointer: Any, *args: Any, mask: Any = None, **others: Any) -> Any:
+        signature = inspect.signature(function)
+
+        def call(*args: Any, **others: Any) -> Any:
             nonlocal moved
+            given = signature.bind(*args, **others).arguments
+            pointer, mask = given["pointer"], given.get("mask")
             wanted = True if mask is None else mask.data
             count = np.broadcast_to(wanted, pointer.shape).sum()
             moved += int(count) * pointer.dtype.element_ty.bits // 8
-            return function(pointer, *args, mask=mask, **others)
+            return function(*args, **others)
 
         return call
 
