@@ -26,6 +26,7 @@ from attention_lib.lessons.gpu.backward import (
 )
 from attention_lib.lessons.gpu.launch import flash_attention
 from benchmarks import gpu as benchmark
+from tests.exercises.answers import patched
 
 ROOT = Path(attention_lib.__file__).parent.parent
 STEP = {dtype: torch.finfo(dtype).eps for dtype in launch.DTYPES}
