@@ -94,9 +94,10 @@ def compared(
 ) -> Iterator[tuple[str, str, float]]:
     """Let the language model write with each attention: yield names, texts and words a second.
 
-    It writes the likeliest words, on CUDA 50, in bfloat16 where the card has it, and elsewhere 8. The seconds are those of
-    the clock on CUDA, and elsewhere of the processor; they begin after the first word, which may
-    compile. Without CUDA all runs on the CPU, where the kernels do. Where there is no model, that is printed.
+    It writes the likeliest words: 50 on CUDA, in bfloat16 where the card has it, and elsewhere 8. The
+    seconds are those of the clock on CUDA, and elsewhere of the processor. They begin after the first
+    word, which may compile. Without CUDA all runs on the CPU, where the kernels do. Where there is no
+    model, that is printed.
     """
     try:
         there = load_model()
