@@ -68,10 +68,9 @@ def rating_of(answer: Answer, report: Report) -> str:
 
 def updated(answer: Answer, report: Report) -> Answer:
     """Return an answer with what the check now finds and says, and its rating if that still holds."""
-    found = replace(answer, labels=labels_of(report), lines=report.lines)
-    if not answer.writer:
-        return found
-    return replace(found, said=report.sentence, rating=rating_of(answer, report))
+    said = report.sentence if answer.writer and not is_said(answer, report) else answer.said
+    labels, rating = labels_of(report), rating_of(answer, report)
+    return replace(answer, labels=labels, lines=report.lines, said=said, rating=rating)
 
 
 def share_rows(ratings: dict[Answer, str]) -> Iterator[list[str]]:

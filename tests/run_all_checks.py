@@ -112,7 +112,7 @@ def main(kind):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             hint(name)
             solution(name)
-            check(name, answers_of(name, "RIGHT")[0])
+            check(name, next(iter(answers_of(name, "RIGHT").values())))
         assert f"{name}: right." in out.getvalue()
         mistake = next(one for one in exercise.mistakes if one.variants and not one.measured)
         reply = sentence_on(check, name, as_a_learner_writes_it(mistake.variants[0]))

@@ -1,5 +1,6 @@
-"""The right and wrong answers of every exercise, each exercise's in a module of its name."""
+"""The right and wrong answers of every exercise: its rows of tests/answers, and its own module's."""
 
+import functools
 import importlib
 from pathlib import Path
 from types import ModuleType
@@ -11,19 +12,30 @@ from attention_lib.checks.patch import Patch, patches
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.parts.tensors import LazyReference
 from attention_lib.lessons import module_of
+from benchmarks.answers import Answer, answers, defined
 
 Kind = Literal["RIGHT", "WRONG"]
 
 
-def answers_of(name: str, kind: Kind) -> Any:
-    """Return an exercise's right answers, a list, or its wrong ones, by what is wrong with them."""
+def answers_of(name: str, kind: Kind) -> dict[str, Any]:
+    """Return an exercise's right or wrong answers by what they do, of the corpus and of its module."""
+    rows = {
+        one.name.partition("/")[2]: defined(name, one.text)
+        for one in answers_to(EXERCISES[name].lesson)
+        if one.exercise == name and one.right == (kind == "RIGHT") and not one.writer
+    }
     lesson = module_of(EXERCISES[name].lesson)
     if not (Path(__file__).parent / lesson / f"{name}.py").exists():
-        return {"RIGHT": [], "WRONG": {}}[kind]
-    return answers_in(importlib.import_module(f"tests.exercises.{lesson}.{name}"), kind)
+        return rows
+    return rows | answers_in(importlib.import_module(f"tests.exercises.{lesson}.{name}"), kind)
 
 
-def answers_in(module: ModuleType, kind: Kind) -> Any:
+@functools.cache
+def answers_to(lesson: str) -> list[Answer]:
+    return answers(lesson=lesson)
+
+
+def answers_in(module: ModuleType, kind: Kind) -> dict[str, Any]:
     """Collect the functions named after their kind, and what the module lists under it.
 
     What it imports from other modules is left out.
@@ -34,8 +46,6 @@ def answers_in(module: ModuleType, kind: Kind) -> Any:
         for function, value in vars(module).items()
         if function.startswith(prefix) and _function_of(value).__module__ == module.__name__
     }
-    if kind == "RIGHT":
-        return [*named.values(), *getattr(module, kind, [])]
     return named | getattr(module, kind, {})
 
 
@@ -48,8 +58,8 @@ def write_answers(name: str, which: str) -> str:
     """Say where to write the answers that an exercise lacks."""
     folder = module_of(EXERCISES[name].lesson)
     return (
-        f"Write {which} to {name} in tests/exercises/{folder}/{name}.py, as "
-        "tests/exercises/template.py shows."
+        f"Write {which} to {name} in tests/answers/{EXERCISES[name].lesson}.yaml, or, if they share "
+        f"parts, in tests/exercises/{folder}/{name}.py, as tests/exercises/template.py shows."
     )
 
 

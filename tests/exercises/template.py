@@ -1,4 +1,7 @@
-"""Right and wrong answers to `centered`, the exercise of the template: a file to copy."""
+"""Right and wrong answers to `centered`, the exercise of the template: a file to copy.
+
+An answer whose text needs only np and imports is a row of tests/answers instead.
+"""
 
 import numpy as np
 

@@ -22,7 +22,7 @@ def test_contract_starts_with_first_line_of_answer():
     assert template.__doc__.startswith(f"`{EXERCISE.first_line.removeprefix('def ')}`")
 
 
-@pytest.mark.parametrize("answer", RIGHT)
+@pytest.mark.parametrize("answer", [pytest.param(RIGHT[what], id=what) for what in RIGHT])
 def test_right_answers_of_template_pass(answer):
     report = judge(EXERCISE, answer, seed=0)
     assert report.outcome == "right", report.sentence

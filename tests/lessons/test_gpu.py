@@ -554,9 +554,9 @@ if {capability} == 90:
         num_stages=3, allowed_dot_input_precisions=("ieee",), grid=(1,),
     )
     # The right answers of the tests, which run in NumPy everywhere else.
-    for inner in answers_of("flash_kernel", "RIGHT"):
+    for inner in answers_of("flash_kernel", "RIGHT").values():
         compiled(torch.float16, 64, 32, True, inner)
-    for program in answers_of("flash_program", "RIGHT"):
+    for program in answers_of("flash_program", "RIGHT").values():
         compiled_program(program)
 program = compiled_program(flash_program)
 print("{instruction}" in program.asm["ptx"], kernel_in_half.metadata.shared)

@@ -37,7 +37,11 @@ def kernels():
         variants += [
             patched(name, " => ".join(change[1:3])) for change in TOLD if change[0] == name
         ]
-        answers = [*answers_of(name, "RIGHT"), *answers_of(name, "WRONG").values(), *variants]
+        answers = [
+            *answers_of(name, "RIGHT").values(),
+            *answers_of(name, "WRONG").values(),
+            *variants,
+        ]
         for number, one in enumerate(answers):
             yield name, number, one.function if isinstance(one, Patch) else one
 

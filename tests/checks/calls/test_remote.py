@@ -34,7 +34,7 @@ MISTAKES = [
     ],
 )
 def test_a_right_answer_in_another_process_is_right(exercise):
-    report = judge(exercise, ByValue(answers_of(exercise.name, "RIGHT")[0]), 0)
+    report = judge(exercise, ByValue(next(iter(answers_of(exercise.name, "RIGHT").values()))), 0)
     assert report.outcome == "right", report.sentence
 
 

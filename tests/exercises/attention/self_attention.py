@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-import attention_lib
 from tests.exercises.attention import attention
 from tests.exercises.parts import (
     as_float,
@@ -43,18 +42,6 @@ def right_from_stacked_projections(x, w_q, w_k, w_v, mask=None):
     return attention.right_with_errstate(query, key, value, mask)[0]
 
 
-def right_in_longdouble(x, w_q, w_k, w_v, mask=None):
-    dtype = np.result_type(x, np.float32)
-    x, w_q, w_k, w_v = (array.astype(np.longdouble) for array in (x, w_q, w_k, w_v))
-    scores = (x @ w_q) @ (x @ w_k).mT / np.sqrt(np.longdouble(w_q.shape[1]))
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-    maximum = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(scores.dtype).min)
-    exponentials = np.exp(scores - maximum)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    return (exponentials / np.where(total == 0, 1, total) @ (x @ w_v)).astype(dtype)
-
-
 def projected(attend):
     """Make self-attention of a wrong attention."""
 
@@ -80,7 +67,4 @@ WRONG = {
         with_mask(lambda mask, query: mask if mask.dtype == bool else np.ones(1, bool))
     ),
     "even weights": projected(with_weights(lambda s: np.full_like(s, 1 / s.shape[-1]))),
-    "the library's cross_attention": lambda x, *others: attention_lib.cross_attention(
-        x, x, *others
-    ),
 }

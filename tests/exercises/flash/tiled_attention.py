@@ -2,7 +2,6 @@
 
 import functools
 import math
-import operator
 
 import numpy as np
 
@@ -36,26 +35,6 @@ def right_tiled_by_hand(query, key, value, block_size):
     return output / total
 
 
-def right_in_float64_by_einsum(query, key, value, block_size):
-    """Copy all keys, transposed, and all values, in float64; keep the average normalized."""
-    keys = np.ascontiguousarray(np.swapaxes(key, -1, -2), dtype=np.float64)
-    values = value.astype(np.float64)
-    lse = np.full(query.shape[:-1], -np.inf)
-    output = np.zeros((*query.shape[:-1], value.shape[-1]))
-    for start in range(0, key.shape[-2], block_size):
-        block = keys[..., start : start + block_size]
-        scores = np.einsum("...ld,...ds->...ls", query.astype(float), block)
-        scores *= query.shape[-1] ** -0.5
-        new = np.logaddexp(lse, logsumexp(scores))
-        weights = np.exp(scores - new[..., None])
-        output *= np.exp(lse - new)[..., None]
-        output += np.einsum(
-            "...ls,...sv->...lv", weights, values[..., start : start + block_size, :]
-        )
-        lse = new
-    return output.astype(np.result_type(query, np.float32))
-
-
 def right_from_earlier_lessons(query, key, value, block_size):
     """Give every block attention of its own, and average by the blocks' sums."""
     stats, output = None, None
@@ -71,83 +50,6 @@ def right_from_earlier_lessons(query, key, value, block_size):
         output = share[..., None] * output + (1 - share[..., None]) * new_output
         stats = both
     return output
-
-
-def right_by_broadcasting(query, key, value, block_size):
-    """Without a matrix product, the queries and batch items one by one."""
-    dtype = np.result_type(query, np.float32)
-    output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
-    blocks = -(-key.shape[-2] // block_size)
-    for index in np.ndindex(query.shape[:-1]):
-        maximum, total, mixed = -math.inf, 0.0, np.zeros(value.shape[-1])
-        for n in range(blocks):
-            keys = key[index[:-1]][n * block_size : (n + 1) * block_size].astype(float)
-            values = value[index[:-1]][n * block_size : (n + 1) * block_size]
-            scores = (keys * query[index]).sum(axis=1) / math.sqrt(query.shape[-1])
-            new = max(maximum, float(np.max(scores)))
-            exponentials = np.exp(scores - new)
-            total = total * math.exp(maximum - new) + float(exponentials.sum())
-            mixed = mixed * math.exp(maximum - new) + (exponentials[:, None] * values).sum(axis=0)
-            maximum = new
-        output[index] = mixed / total
-    return output
-
-
-def right_in_pure_python(query, key, value, block_size):
-    dtype, d_k = np.result_type(query, np.float32), query.shape[-1]
-    output = np.empty((*query.shape[:-1], value.shape[-1]), dtype)
-    for index in np.ndindex(query.shape[:-2]):
-        q_rows, keys, values = (one[index].astype(float).tolist() for one in (query, key, value))
-        for i, q in enumerate(q_rows):
-            maximum, total, mixed = -math.inf, 0.0, [0.0] * value.shape[-1]
-            for start in range(0, len(keys), block_size):
-                block = slice(start, start + block_size)
-                scores = [sum(map(operator.mul, q, k)) / math.sqrt(d_k) for k in keys[block]]
-                new = max(maximum, *scores)
-                correction = math.exp(maximum - new)
-                powers = [math.exp(score - new) for score in scores]
-                total = total * correction + sum(powers)
-                for c, column in enumerate(zip(*values[block], strict=True)):
-                    mixed[c] = mixed[c] * correction + sum(map(operator.mul, powers, column))
-                maximum = new
-            output[index][i] = [entry / total for entry in mixed]
-    return output
-
-
-def right_by_pieces(query, key, value, block_size):
-    """Let NumPy cut the arrays, and work in extended precision."""
-    places = range(block_size, key.shape[-2], block_size)
-    wide = np.longdouble
-    m = np.full((*query.shape[:-1], 1), -np.inf, wide)
-    t, o = np.zeros(m.shape, wide), np.zeros((*query.shape[:-1], value.shape[-1]), wide)
-    for k, v in zip(np.split(key, places, axis=-2), np.split(value, places, axis=-2), strict=True):
-        s = query.astype(wide) @ np.swapaxes(k, -1, -2).astype(wide) / np.sqrt(wide(k.shape[-1]))
-        n = np.maximum(m, np.amax(s, axis=-1, keepdims=True))
-        p = np.exp(s - n)
-        t *= np.exp(m - n)
-        t += p.sum(axis=-1, keepdims=True)
-        o *= np.exp(m - n)
-        o += p @ v
-        m = n
-    return (o / t).astype(np.result_type(query, np.float32))
-
-
-def right_padded(query, key, value, block_size):
-    """Fill the last block up with keys that get the score -inf."""
-    dtype = np.result_type(query, np.float32)
-    missing = -key.shape[-2] % block_size
-    padding = [(0, 0)] * (key.ndim - 2) + [(0, missing), (0, 0)]
-    keys, values = np.pad(key, padding), np.pad(value, padding)
-    m, t, o = -np.inf, 0.0, 0.0
-    for start in range(0, keys.shape[-2], block_size):
-        here = slice(start, start + block_size)
-        scores = query @ keys[..., here, :].mT / math.sqrt(key.shape[-1])
-        real = np.arange(start, start + block_size) < key.shape[-2]
-        scores = np.where(real, scores, -np.inf)
-        n = np.maximum(m, scores.max(axis=-1, keepdims=True))
-        p, c = np.exp(scores - n), np.exp(m - n)
-        m, t, o = n, t * c + p.sum(axis=-1, keepdims=True), o * c + p @ values[..., here, :]
-    return (o / t).astype(dtype)
 
 
 def right_backwards(query, key, value, block_size):

@@ -68,34 +68,6 @@ def right_in_longdouble(*arguments, **named):
     return tuple(gradient.astype(dtype) for gradient in right_by_hand(*wide, block_size))
 
 
-def right_in_pure_python(query, key, value, output, logsumexp, grad_output, block_size):
-    dtype, scale = np.result_type(query, np.float32), 1 / math.sqrt(query.shape[-1])
-    grads = [np.zeros(array.shape, dtype) for array in (query, key, value)]
-    for item in np.ndindex(query.shape[:-2]):
-        q, k, v, o, g = (
-            array[item].astype(float).tolist() for array in (query, key, value, output, grad_output)
-        )
-        dq, dk, dv = ([[0.0] * len(row) for row in part] for part in (q, k, v))
-        terms = [
-            math.fsum(a * b for a, b in zip(*rows, strict=True)) for rows in zip(g, o, strict=True)
-        ]
-        for start in range(0, len(k), block_size):
-            for i, row in enumerate(q):
-                for j in range(start, min(start + block_size, len(k))):
-                    score = sum(a * b for a, b in zip(row, k[j], strict=True)) * scale
-                    weight = math.exp(score - float(logsumexp[item][i]))
-                    pull = sum(a * b for a, b in zip(g[i], v[j], strict=True))
-                    pull = scale * weight * (pull - terms[i])
-                    for c in range(len(row)):
-                        dq[i][c] += pull * k[j][c]
-                        dk[j][c] += pull * row[c]
-                    for c in range(len(g[i])):
-                        dv[j][c] += weight * g[i][c]
-        for gradient, part in zip(grads, (dq, dk, dv), strict=True):
-            gradient[item] = part
-    return tuple(grads)
-
-
 def right_from_the_last_block(query, key, value, output, logsumexp, grad_output, block_size):
     """The log-sum-exp as one more component of queries and keys, D as one more of the values."""
     query, key, value = floating(query), floating(key), floating(value)
@@ -194,9 +166,6 @@ WRONG = {
     "as many blocks": backward(size=lambda block_size, keys: -(-keys // block_size)),
     "eight blocks at a time": backward(size=lambda block_size, keys: 8 * block_size),
     "softmax_vjp of a block": backward(through=softmax_vjp),
-    "lesson 04's": lambda q, k, v, o, lse, g, block_size: attention_lib.attention_backward(
-        q, k, v, g
-    ),
     "weights cut at 1e-9": backward(
         weigh=lambda scores, lse: np.exp(np.maximum(scores - lse[..., None], -20))
     ),

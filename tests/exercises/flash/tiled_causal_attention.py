@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 
-import attention_lib
 from attention_lib.lessons.attention import attention
 from attention_lib.lessons.softmax import softmax
 from attention_lib.lessons.stability import logsumexp
@@ -145,26 +144,6 @@ def right_from_a_list_of_tiles(query, key, value, block_size):
     return np.concatenate([sums[i][2] / sums[i][1] for i in range(count)], axis=-2)
 
 
-def right_in_longdouble_from_the_diagonal_back(query, key, value, block_size):
-    dtype = np.result_type(query, np.float32)
-    query, key, value = (array.astype(np.longdouble) for array in (query, key, value))
-    outputs = []
-    for start in range(0, query.shape[-2], block_size):
-        rows = query[..., start : start + block_size, :] / np.sqrt(np.longdouble(query.shape[-1]))
-        maximum, total, output = -np.inf, 0, 0
-        for block in range(start, -1, -block_size):
-            scores = rows @ key[..., block : block + block_size, :].mT
-            if block == start:
-                scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
-            new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
-            shrink, exponentials = np.exp(maximum - new), np.exp(scores - new)
-            total = total * shrink + exponentials.sum(axis=-1, keepdims=True)
-            output = output * shrink + exponentials @ value[..., block : block + block_size, :]
-            maximum = new
-        outputs.append(output / total)
-    return np.concatenate(outputs, axis=-2).astype(dtype)
-
-
 def causal(keys_of=lambda start, length: start + 1, fill=-np.inf, first=-np.inf, shift=0):
     """Make tiled causal attention; `keys_of` says where the keys of a block of queries end."""
 
@@ -206,29 +185,6 @@ def wrong_the_short_block_left_zero(query, key, value, block_size):
     return output
 
 
-def wrong_one_block_scored_in_vain(query, key, value, block_size):
-    """Form the scores of the next block, too, by a function that hides its overflows."""
-    rows = []
-    for start in range(0, query.shape[-2], block_size):
-        tile = query[..., start : start + block_size, :]
-        maximum, total, output = -np.inf, 0.0, 0.0
-        for first in range(0, query.shape[-2], block_size):
-            block = (..., slice(first, first + block_size), slice(None))
-            scores = attention_lib.scaled_scores(tile, key[block])
-            if first > start:
-                break
-            if first == start:
-                seen = attention_lib.causal_mask(tile.shape[-2])
-                scores = np.where(seen, scores, -np.inf).astype(scores.dtype)
-            new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
-            weights, shrink = np.exp(scores - new), np.exp(maximum - new)
-            total = total * shrink + weights.sum(axis=-1, keepdims=True)
-            output = output * shrink + weights @ value[block]
-            maximum = new
-        rows.append(output / total)
-    return np.concatenate(rows, axis=-2)
-
-
 def wrong_with_a_mask_of_all_pairs(query, key, value, block_size):
     """Hold True and False for all pairs of positions, and cut each block's part out of them."""
     mask = np.tri(query.shape[-2], dtype=bool)
@@ -247,17 +203,6 @@ def wrong_with_a_mask_of_all_pairs(query, key, value, block_size):
     return np.concatenate(outputs, axis=-2)
 
 
-def wrong_whole_rows_of_blocks(query, key, value, block_size):
-    """Take a block of queries with its whole past at once: no more than block_size × L scores."""
-    output = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, np.float32))
-    for i in range(0, query.shape[-2], block_size):
-        stop = min(i + block_size, query.shape[-2])
-        mask = np.arange(stop) <= np.arange(i, stop)[:, None]
-        past = (array[..., :stop, :] for array in (key, value))
-        output[..., i:stop, :] = attention(query[..., i:stop, :], *past, mask)[0]
-    return output
-
-
 WRONG = {
     "the whole matrix": lambda q, k, v, block_size: whole_matrix(
         q, k, v, np.tri(q.shape[-2], dtype=bool)
@@ -273,13 +218,4 @@ WRONG = {
     "0 in the future": causal(fill=0.0),
     "starting at -1e60": causal(first=-1e60),
     "blocks of 16": lambda q, k, v, block_size: causal()(q, k, v, 16),
-    "the library's, row by row": lambda q, k, v, block_size: np.concatenate(
-        [
-            attention_lib.tiled_attention(
-                q[..., i : i + 1, :], k[..., : i + 1, :], v[..., : i + 1, :], block_size
-            )
-            for i in range(q.shape[-2])
-        ],
-        axis=-2,
-    ),
 }

@@ -28,21 +28,6 @@ def right_by_the_clock(fn, device, repeats=10):
     return statistics.median(times)
 
 
-def right_in_nanoseconds(fn, device, repeats=10):
-    for _ in range(3):
-        fn()
-    times = torch.zeros(repeats)
-    for i in range(repeats):
-        if device.type != "cpu":
-            torch.accelerator.synchronize()
-        start = time.perf_counter_ns()
-        fn()
-        if device.type != "cpu":
-            torch.accelerator.synchronize()
-        times[i] = (time.perf_counter_ns() - start) / 1e6
-    return times.median().item()  # of an even number, the lower of the middle two
-
-
 def right_by_a_clock_imported_by_name(fn, device, repeats=10):
     fn()
     wait(device)
@@ -103,14 +88,3 @@ def wrong_always_events(fn, device, repeats=10):
 
 def wrong_in_whole_milliseconds(fn, device, repeats=10):
     return round(right_by_the_clock(fn, device, repeats))
-
-
-def wrong_known_by_heart(fn, device, repeats=10):
-    times = {
-        ("cpu", 3): 30.0,
-        ("cuda", 5): 12.0,
-        ("mps", 3): 0.4,
-        ("cpu", 7): 30.0,
-        ("cuda", 4): 20.0,
-    }
-    return times.get((device.type, repeats), 17.5)

@@ -69,29 +69,6 @@ def right_by_jacobians(query, key, value, grad_output, mask=None):
     )
 
 
-def right_one_query_at_a_time(query, key, value, grad_output, mask=None):
-    dtype = np.result_type(query.dtype, np.float32)
-    grads = [np.zeros(a.shape, dtype) for a in (query, key, value)]
-    scale = 1 / math.sqrt(query.shape[-1])
-    shape = (*query.shape[:-1], key.shape[-2])
-    mask = np.broadcast_to(True if mask is None else mask, shape)
-    for batch in np.ndindex(query.shape[:-2]):
-        for i in range(query.shape[-2]):
-            seen = np.flatnonzero(mask[batch][i])
-            if not seen.size:
-                continue
-            q, g = query[batch][i], grad_output[batch][i]
-            scores = np.array([float(sum(q * k)) * scale for k in key[batch][seen]])
-            weights = softmax(scores)
-            pulls = np.array([float(sum(g * v)) for v in value[batch][seen]])
-            pulls = weights * (pulls - sum(weights * pulls))
-            for pull, weight, j in zip(pulls, weights, seen, strict=True):
-                grads[0][batch][i] += (scale * pull * key[batch][j]).astype(dtype)
-                grads[1][batch][j] += (scale * pull * q).astype(dtype)
-                grads[2][batch][j] += (weight * g).astype(dtype)
-    return tuple(grads)
-
-
 def right_in_float64(query, key, value, grad_output, mask=None):
     q, k, v, g = (a.astype(np.float64) for a in (query, key, value, grad_output))
     q *= 1 / math.sqrt(q.shape[-1])

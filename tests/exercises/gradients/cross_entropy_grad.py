@@ -1,58 +1,11 @@
 """Right and wrong answers to `cross_entropy_grad`."""
 
-import math
-
 import numpy as np
 
 import attention_lib
 from attention_lib.lessons.softmax import softmax
-from attention_lib.lessons.stability import log_softmax, logsumexp
 from tests.exercises.gradients.numerical_gradient import differences
 from tests.exercises.parts import as_float
-
-
-def right_gradient_textbook(scores, targets):
-    gradient = softmax(scores)
-    gradient[np.arange(len(targets)), targets] -= 1
-    return gradient / len(targets)
-
-
-def right_gradient_by_one_hot(scores, targets):
-    weights = softmax(scores)
-    return (weights - np.eye(scores.shape[1], dtype=weights.dtype)[targets]) / scores.shape[0]
-
-
-def right_gradient_by_loops(scores, targets):
-    n, classes = scores.shape
-    result = np.zeros(scores.shape, scores.dtype if scores.dtype.kind == "f" else float)
-    for i in range(n):
-        row = [float(s) for s in scores[i]]
-        powers = [math.exp(s - max(row)) for s in row]
-        for k in range(classes):
-            result[i, k] = (powers[k] / sum(powers) - (k == targets[i])) / n
-    return result
-
-
-def right_gradient_from_logarithms(scores, targets):
-    gradient = np.exp(log_softmax(scores))
-    np.put_along_axis(
-        gradient, targets[:, None], np.take_along_axis(gradient, targets[:, None], 1) - 1, 1
-    )
-    gradient /= len(targets)
-    return gradient
-
-
-def right_gradient_through_the_weights(scores, targets):
-    """Carry −1/(N p) of the right class back through softmax, where p is not too small."""
-    weights = np.exp(scores - logsumexp(scores, keepdims=True))
-    right = np.arange(scores.shape[1]) == targets[:, None]
-    return np.where(right, weights - 1, weights) / len(targets)
-
-
-def right_gradient_by_comparison(scores, targets):
-    classes = np.arange(scores.shape[1])
-    gradient = softmax(scores) - (targets[:, None] == classes)
-    return gradient * (1 / len(targets))
 
 
 def one_hot(scores, targets):

@@ -10,12 +10,6 @@ def right_textbook(scores, grad_shares):
     return (grad_shares - (scores / total * grad_shares).sum(axis=-1, keepdims=True)) / total
 
 
-def right_by_the_rule_for_a_fraction(scores, grad_shares):
-    total = np.add.reduce(scores, axis=-1)[..., np.newaxis]
-    products = np.einsum("...i,...i->...", scores, grad_shares)[..., np.newaxis]
-    return (grad_shares * total - products) / total**2
-
-
 def right_by_jacobian(scores, grad_shares):
     n = scores.shape[-1]
     shares, total = divided(as_float(scores)), scores.sum(axis=-1)[..., None, None]

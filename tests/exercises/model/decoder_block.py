@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import attention_lib
 from attention_lib.lessons.multihead import decoder_attention
 from tests.exercises.model.gated_feed_forward import right_by_signs as feed_forward
 from tests.exercises.model.gated_feed_forward import right_by_tanh
@@ -76,7 +75,6 @@ def wrong_weights_emptied(x, weights, num_heads, num_groups, positions, cache=No
 
 
 WRONG = {
-    "the library's": lambda *args, **named: attention_lib.decoder_block(*args, **named),
     "twice": lambda *args, **named: right_textbook(
         right_textbook(*args, **named)[0], *args[1:], **named
     ),

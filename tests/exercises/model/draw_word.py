@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-import attention_lib
 from attention_lib.lessons.scaling import softmax_with_temperature
 from tests.exercises.model.top_p import right_by_loops as top
 
@@ -21,21 +20,6 @@ def right_by_searchsorted(scores, temperature, p, u):
     return np.searchsorted(np.cumsum(weights_of(scores, temperature, p)), u, side="right")
 
 
-def right_in_a_loop(scores, temperature, p, u):
-    exponentials = [math.exp((s - max(scores)) / temperature) for s in scores.tolist()]
-    total, kept = sum(exponentials), {}
-    for word in sorted(range(len(scores)), key=lambda i: -scores[i]):
-        kept[word] = exponentials[word] / total
-        if p < 1 and sum(kept.values()) >= p:
-            break
-    end = 0.0
-    for word in sorted(kept):
-        end += kept[word] / sum(kept.values())
-        if end > u:
-            return word
-    return word
-
-
 def right_among_the_kept(scores, temperature, p, u):
     weights = weights_of(scores, temperature, p)
     words = np.flatnonzero(weights)
@@ -48,12 +32,10 @@ def wrong_at_random(scores, temperature, p, u):
 
 
 WRONG = {
-    "rounded": lambda scores, temperature, p, u: round(u * (len(scores) - 1)),
     "of three words": lambda scores, temperature, p, u: (
         right_by_argmax(scores, temperature, p, u) % 3
     ),
     "u squared": lambda scores, temperature, p, u: right_by_argmax(scores, temperature, p, u * u),
-    "the library's": lambda *args: attention_lib.draw_word(*args),
     "in steps of a tenth": lambda scores, temperature, p, u: right_by_argmax(
         scores, temperature, p, math.floor(10 * u) / 10
     ),

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-import attention_lib
-
 
 def right_textbook(step, prompt, count, choose, stop=None):
     words, newest, caches = [], np.asarray(prompt), None
@@ -15,43 +13,6 @@ def right_textbook(step, prompt, count, choose, stop=None):
         words.append(word)
         newest = np.array([word])
     return words
-
-
-def right_by_a_generator(step, prompt, count, choose, stop=None):
-    def words(tokens, caches):
-        while True:
-            scores, caches = step(tokens, caches)
-            word = int(choose(scores[len(tokens) - 1]))
-            if word == stop:
-                return
-            yield word
-            tokens = np.array([word])
-
-    stream = words(np.array(prompt, dtype=int), None)
-    return tuple(word for _, word in zip(range(count), stream, strict=False))
-
-
-def right_by_recursion(step, prompt, count, choose, stop=None):
-    def rest(tokens, caches, left):
-        if not left:
-            return []
-        scores, caches = step(tokens, caches)
-        word = choose(scores[-1, :])
-        return [] if word == stop else [word, *rest(np.array([word]), caches, left - 1)]
-
-    return np.array(rest(np.array(prompt), None, count), dtype=int)
-
-
-def right_into_an_array(step, prompt, count, choose, stop=None):
-    text, length = np.concatenate([prompt, np.zeros(count, int)]), len(prompt)
-    end, caches = length, None
-    while end < length + count:
-        scores, caches = step(text[:length] if caches is None else text[end - 1 : end], caches)
-        text[end] = choose(scores[-1])
-        if text[end] == stop:
-            break
-        end += 1
-    return text[length:end]
 
 
 def wrong_stops_at_the_prompts_words(step, prompt, count, choose, stop=None):
@@ -98,5 +59,4 @@ WRONG = {
     "prompt word by word": lambda step, prompt, count, choose, stop=None: right_textbook(
         lambda t, c: step(t[:1], c), prompt, count, choose, stop
     ),
-    "the library's": lambda *args: attention_lib.generate(*args),
 }

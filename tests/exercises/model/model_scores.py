@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import attention_lib
 from tests.exercises.model.decoder_block import right_in_place_on_a_copy
 from tests.exercises.model.decoder_block import right_textbook as block
 from tests.exercises.model.rms_norm import right_textbook as norm
@@ -74,7 +73,6 @@ def wrong_model_remembers(tokens, model, caches=None):
 
 
 WRONG = {
-    "the library's": lambda *args: attention_lib.model_scores(*args),
     "scores shifted": lambda *args: (
         (result := right_textbook(*args))[0] - result[0].max(-1, keepdims=True),
         result[1],

@@ -6,7 +6,7 @@ import numpy as np
 
 import attention_lib
 from attention_lib.lessons.attention import attention, causal_mask
-from attention_lib.lessons.stability import masked_softmax, stable_softmax
+from attention_lib.lessons.stability import masked_softmax
 from tests.exercises.multihead import (
     grouped_query_attention,
     merge_heads,
@@ -92,34 +92,6 @@ def right_word_by_word(
     return np.concatenate(rows, axis=-2), (keys, values)
 
 
-def right_with_complex_numbers(
-    x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
-):
-    """Rotate by complex factors, and let einsum do the heads, all in float64."""
-    dtype = np.float32 if x.dtype == np.float32 else np.float64
-    size, sharing = x.shape[-1] // num_heads, num_heads // num_groups
-    wide = x.astype(float)
-    factors = np.exp(1j * positions[:, None] * base ** (-2 * np.arange(size // 2) / size))
-
-    def turned(weight):
-        pairs = (wide @ weight).reshape(*x.shape[:-1], -1, size // 2, 2)
-        numbers = (pairs[..., 0] + 1j * pairs[..., 1]) * factors[:, None]
-        return np.stack([numbers.real, numbers.imag], axis=-1).reshape(*pairs.shape[:-2], size)
-
-    query = turned(w_q).reshape(*x.shape[:-1], num_groups, sharing, size)
-    key = np.swapaxes(turned(w_k), -2, -3)
-    value = np.swapaxes((wide @ w_v).reshape(*x.shape[:-1], num_groups, size), -2, -3)
-    keys, values = (
-        new.astype(dtype) if cache is None else np.concatenate([old, new.astype(dtype)], -2)
-        for old, new in zip(cache or (None, None), (key, value), strict=True)
-    )
-    scores = np.einsum("...lgrd,...gsd->...grls", query, keys) / math.sqrt(size)
-    total = keys.shape[-2]
-    hidden = np.triu(np.full((x.shape[-2], total), -np.inf), total - x.shape[-2] + 1)
-    mixed = np.einsum("...grls,...gsd->...lgrd", stable_softmax(scores + hidden), values)
-    return (mixed.reshape(x.shape) @ w_o).astype(dtype), (keys, values)
-
-
 def right_cached_and_new_words_apart(
     x, w_q, w_k, w_v, w_o, num_heads, num_groups, positions, cache=None, base=10000.0
 ):
@@ -198,7 +170,6 @@ WRONG = {
         keep=lambda keys, values: (keys[..., -4:, :], values[..., -4:, :])
     ),
     "one array for a cache": layer(keep=lambda keys, values: np.stack([keys, values])[None]),
-    "the library's": lambda *args, **cache: attention_lib.decoder_attention(*args, **cache),
     "the library's rotation": lambda *args, **cache: (
         (result := layer()(*args, **cache))[0]
         + 0 * attention_lib.rotary_embedding(args[0], args[7]),

@@ -1,14 +1,9 @@
 """Right and wrong answers to `multi_head_attention`."""
 
-import math
-
 import numpy as np
 
 import attention_lib
 from attention_lib.lessons.attention import attention
-from attention_lib.lessons.scaling import scaled_scores
-from attention_lib.lessons.softmax import weighted_sum
-from attention_lib.lessons.stability import masked_softmax, stable_softmax
 from tests.exercises.multihead import merge_heads, split_heads
 from tests.exercises.parts import attend, softmax_or_zeros
 
@@ -29,37 +24,6 @@ def right_one_by_one(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
         query, key, value = x @ w_q[:, columns], x @ w_k[:, columns], x @ w_v[:, columns]
         outputs.append(attention(query, key, value, mask)[0])
     return np.concatenate(outputs, axis=-1) @ w_o
-
-
-def right_summed_through_w_o(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    size = x.shape[-1] // num_heads
-    total = 0
-    for h in range(num_heads):
-        own = slice(h * size, (h + 1) * size)
-        scores = scaled_scores(x @ w_q[:, own], x @ w_k[:, own])
-        if mask is not None and mask.dtype == bool:
-            weights = masked_softmax(scores, mask)
-        else:
-            scores = scores if mask is None else scores + mask
-            weights = stable_softmax(scores.astype(np.result_type(x, np.float32), copy=False))
-        total = total + weighted_sum(weights, x @ w_v[:, own]) @ w_o[own]
-    return total.astype(np.result_type(x.dtype, np.float32), copy=False)
-
-
-def right_by_einsum(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    width = x.shape[-1]
-    size = width // num_heads
-    q, k, v = (
-        np.einsum("...lD,Dhd->...hld", x, w.reshape(width, num_heads, size))
-        for w in (w_q, w_k, w_v)
-    )
-    scores = np.einsum("...ld,...sd->...ls", q, k) / math.sqrt(size)
-    if mask is not None:
-        bias = np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask
-        scores = scores + np.expand_dims(bias, -3).astype(scores.dtype)
-    weights = stable_softmax(scores)
-    mixed = np.einsum("...ls,...sd->...ld", weights, v)
-    return np.einsum("...hld,hdD->...lD", mixed, w_o.reshape(num_heads, size, width))
 
 
 def right_in_float64(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
@@ -93,35 +57,6 @@ def right_from_one_big_product(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     return np.matmul(merge_heads.right_by_concatenating(attention(q, k, v, mask=mask)[0]), w_o)
 
 
-def right_one_position_at_a_time(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    length, width = x.shape[-2:]
-    size = width // num_heads
-    dtype = np.float32 if x.dtype == np.float32 else np.float64
-    result = np.empty(x.shape, dtype)
-    for batch in np.ndindex(x.shape[:-2]):
-        q, k, v = x[batch] @ w_q, x[batch] @ w_k, x[batch] @ w_v
-        own_mask = None if mask is None else (mask if mask.ndim == 2 else mask[batch])
-        for i in range(length):
-            pieces = []
-            for h in range(num_heads):
-                own = slice(h * size, (h + 1) * size)
-                scores = [
-                    float(np.dot(q[i, own], k[j, own])) / math.sqrt(size) for j in range(length)
-                ]
-                if own_mask is not None and own_mask.dtype == bool:
-                    scores = [
-                        s if ok else -math.inf for s, ok in zip(scores, own_mask[i], strict=True)
-                    ]
-                elif own_mask is not None:
-                    scores = [s + float(m) for s, m in zip(scores, own_mask[i], strict=True)]
-                top = max(scores)
-                parts = [math.exp(s - top) for s in scores]
-                mixed = sum(p * v[j, own] for j, p in enumerate(parts)) / sum(parts)
-                pieces.extend(mixed.tolist())
-            result[(*batch, i)] = np.array(pieces) @ w_o
-    return result
-
-
 def right_as_one_long_sequence(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     """Lay the heads end to end and let the mask keep them apart."""
     length = x.shape[-2]
@@ -136,17 +71,6 @@ def right_as_one_long_sequence(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
         own = own & tiled if mask.dtype == bool else np.where(own, tiled, -np.inf)
     output, _ = attention(*map(laid_out, (w_q, w_k, w_v)), own)
     return merge_heads.right_textbook(output.reshape(*x.shape[:-2], num_heads, length, -1)) @ w_o
-
-
-def right_by_bilinear_forms(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    """Multiply the weights first: x (w_q w_kᵀ) xᵀ for the scores, w_v w_o for the output."""
-    size = x.shape[-1] // num_heads
-    output = 0
-    for start in range(0, x.shape[-1], size):
-        columns = slice(start, start + size)
-        form, mixed = w_q[:, columns] @ w_k[:, columns].T, w_v[:, columns] @ w_o[columns]
-        output = output + attention(x @ form, x, x @ mixed, mask, 1 / math.sqrt(size))[0]
-    return output
 
 
 def right_item_by_item(x, w_q, w_k, w_v, w_o, num_heads, mask=None):

@@ -21,44 +21,6 @@ def right_by_np_split(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=-1), axis=-3)  # np.split raises ValueError
 
 
-def right_by_loops(x, num_heads):
-    *leading, length, width = x.shape
-    if width % num_heads:
-        raise ValueError
-    size = width // num_heads
-    heads = np.zeros((*leading, num_heads, length, size), x.dtype)
-    for h in range(num_heads):
-        for column in range(size):
-            heads[..., h, :, column] = x[..., h * size + column]
-    return heads
-
-
-def right_by_moveaxis(x, num_heads):
-    return np.moveaxis(x.reshape((*x.shape[:-1], num_heads, -1)), -2, -3).copy()
-
-
-def right_by_einsum(x, num_heads):
-    return np.einsum("...lhd->...hld", x.reshape(*x.shape[:-1], num_heads, -1))
-
-
-def right_by_transposes(x, num_heads):
-    *leading, length, width = x.shape
-    if width % num_heads:
-        raise ValueError("not a multiple")
-    columns_first = np.swapaxes(x, -1, -2)
-    heads = columns_first.reshape(*leading, num_heads, width // num_heads, length)
-    return np.swapaxes(heads, -1, -2)
-
-
-def right_by_windows(x, num_heads):
-    """Take every D/H-th window as wide as a head: a view of x."""
-    if x.shape[-1] % num_heads:
-        raise ValueError("the heads do not fit")
-    size = x.shape[-1] // num_heads
-    windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)
-    return np.swapaxes(windows[..., ::size, :], -2, -3)
-
-
 def wrong_padded(x, num_heads):
     width = -x.shape[-1] % num_heads
     return right_textbook(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width)]), num_heads)
@@ -79,8 +41,4 @@ WRONG = {
         x, x.shape[-1] // h if x.shape[-1] % h == 0 else h
     ),
     "heads in reverse": lambda x, h: right_textbook(x, h)[..., ::-1, :, :],
-    "heads after the first axis": lambda x, h: np.stack(
-        np.split(x, h, axis=-1), axis=min(1, x.ndim - 2)
-    ),
-    "a list of heads": lambda x, h: np.split(x, h, axis=-1),
 }

@@ -4,32 +4,7 @@ import math
 
 import numpy as np
 
-import attention_lib
 from tests.exercises.parts import as_float
-
-
-def right_after(query, key, scale=None):
-    if scale is None:
-        scale = 1 / math.sqrt(query.shape[-1])
-    return query @ key.mT * scale
-
-
-def right_query_first(query, key, scale=None):
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
-    return (query * factor) @ np.moveaxis(key, -1, -2)
-
-
-def right_by_division(query, key, scale=None):
-    dots = np.einsum("...ld,...sd->...ls", query, key)
-    if scale is not None:
-        return dots * scale
-    return dots / math.sqrt(key.shape[-1])
-
-
-def right_on_both_sides(query, key, scale=None):
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    root = math.sqrt(abs(scale))
-    return (root * query) @ (math.copysign(root, scale) * key).mT
 
 
 def right_in_the_inputs_dtype(query, key, scale=None):
@@ -42,17 +17,6 @@ def right_in_the_inputs_dtype(query, key, scale=None):
 def scale_in_place(scores, scale):
     scores *= scale
     return scores
-
-
-def right_changing_and_restoring(query, key, scale=None):
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    if query.dtype.kind != "f":
-        return query @ key.mT * factor
-    before = query.copy()
-    query *= factor
-    result = query @ key.mT
-    query[...] = before
-    return result
 
 
 def scaled(query, key, scale=None):
@@ -92,7 +56,4 @@ WRONG = {
     "whole scales": lambda q, k, scale=None: scaled(q, k, None if scale is None else int(scale)),
     "only above 0": lambda q, k, scale=None: scaled(q, k, scale if scale and scale > 0 else None),
     "cut to integers": lambda q, k, scale=None: scaled(q, k, scale).astype(q.dtype),
-    "its own lesson": lambda q, k, scale=None: attention_lib.dot_product_scores(
-        q * (q.shape[-1] ** -0.5 if scale is None else scale), k
-    ),
 }

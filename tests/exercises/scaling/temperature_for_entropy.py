@@ -227,7 +227,10 @@ def wrong_sorts_its_scores(scores, target):
     return result
 
 
-RIGHT = [in_a_fixed_range(1e-6, 1e6, root=False), in_a_fixed_range(1e-12, 1e12)]
+RIGHT = {
+    "by halving": in_a_fixed_range(1e-6, 1e6, root=False),
+    "by halving at the root": in_a_fixed_range(1e-12, 1e12),
+}
 
 WRONG = {
     "20 steps": searched(steps=20),

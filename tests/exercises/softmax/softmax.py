@@ -13,43 +13,6 @@ def right_textbook(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def right_shifted_by_the_whole_maximum(scores, axis=-1):
-    exponentials = np.exp(scores - np.max(scores) / 2)
-    return exponentials / np.sum(exponentials, axis, keepdims=True)
-
-
-def right_by_loops(scores, axis=-1):
-    moved = np.moveaxis(scores, axis, -1)
-    out = np.empty(moved.shape, scores.dtype if scores.dtype.kind == "f" else float)
-    for index in np.ndindex(moved.shape[:-1]):
-        powers = [math.exp(entry) for entry in moved[index]]
-        out[index] = [power / math.fsum(powers) for power in powers]
-    return np.moveaxis(out, -1, axis)
-
-
-def right_along_axis(scores, axis=-1):
-    def one_row(row):
-        return np.exp(row) / np.exp(row).sum()
-
-    return np.apply_along_axis(one_row, axis, scores)
-
-
-def right_by_ratios(scores, axis=-1):
-    """Each weight as 1 / sum over j of e^(s_j - s_i): no exponential of a score alone."""
-    rows = np.moveaxis(scores, axis, -1)
-    ratios = np.exp(rows[..., None, :] - rows[..., :, None])
-    return np.moveaxis(1 / ratios.sum(axis=-1), -1, axis)
-
-
-def right_through_logarithms(scores, axis=-1):
-    return np.exp(scores - np.log(np.exp(scores).sum(axis=axis, keepdims=True)))
-
-
-def right_by_swapping(scores, axis=-1):
-    swapped = np.exp(np.swapaxes(scores, axis, 0))
-    return np.swapaxes(swapped / sum(swapped), axis, 0)
-
-
 def right_changing_and_restoring(scores, axis=-1):
     if scores.dtype.kind == "i":
         return right_textbook(scores, axis)
@@ -86,34 +49,6 @@ def right_recursively(scores, axis=-1, *, level=0):
         scores = np.moveaxis(scores, 0, -1)
         return np.moveaxis(right_recursively(scores, level=level + 1), -1, 0)
     return np.stack([right_recursively(part, axis - 1, level=level + 1) for part in scores])
-
-
-def right_in_one_pass(scores, axis=-1):
-    moved = np.moveaxis(scores, axis, 0).astype(float)
-    maximum, total = np.full(moved.shape[1:], -np.inf), np.zeros(moved.shape[1:])
-    for entries in moved:
-        larger = np.maximum(maximum, entries)
-        total = total * np.exp(maximum - larger) + np.exp(entries - larger)
-        maximum = larger
-    weights = np.moveaxis(np.exp(moved - maximum) / total, 0, axis)
-    return weights.astype(np.float32) if scores.dtype == np.float32 else weights
-
-
-def right_in_columns(scores, axis=-1):
-    powers = np.exp(np.asfortranarray(scores) - np.amax(scores, axis, keepdims=True) - 1)
-    return np.divide(powers, np.sum(powers, axis, keepdims=True), order="F")
-
-
-def right_from_masked_arrays(scores, axis=-1):
-    powers = np.ma.exp(np.ma.masked_array(scores))
-    return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
-
-
-def right_every_other_entry(scores, axis=-1):
-    powers = np.exp(scores)
-    spread = np.zeros((*powers.shape, 2), powers.dtype)
-    spread[..., 0] = powers / powers.sum(axis=axis, keepdims=True)
-    return spread[..., 0]
 
 
 def wrong_absolute_value_of_a_negative_axis(scores, axis=-1):
@@ -158,7 +93,7 @@ def wrong_nothing_for_one_row(scores, axis=-1):
         return softmax(scores, axis)
 
 
-RIGHT = [SoftmaxOfFunction(np.exp)]
+RIGHT = {"an object": SoftmaxOfFunction(np.exp)}
 
 WRONG = {
     "weights floored": lambda s, axis=-1: np.maximum(softmax(s, axis), 1e-12),

@@ -1,40 +1,8 @@
 """Right and wrong answers to `merge_softmax_stats`."""
 
 import collections
-import math
 
 import numpy as np
-
-
-def right_textbook(left, right):
-    (m1, t1), (m2, t2) = left, right
-    m = np.maximum(m1, m2)
-    safe = np.where(np.isinf(m), 0, m).astype(m.dtype)
-    return m, t1 * np.exp(m1 - safe) + t2 * np.exp(m2 - safe)
-
-
-def right_as_a_list_by_loops(left, right):
-    parts = [np.asarray(part) * 1.0 for part in (*left, *right)]
-    maxima, totals = np.empty_like(parts[0]), np.empty_like(parts[1])
-    for index in np.ndindex(maxima.shape):
-        m1, t1, m2, t2 = (float(part[index]) for part in parts)
-        maxima[index] = max(m1, m2)
-        totals[index] = sum(
-            total * math.exp(maximum - max(m1, m2))
-            for maximum, total in ((m1, t1), (m2, t2))
-            if maximum > -math.inf
-        )
-    return [maxima, totals]
-
-
-def right_by_larger_and_smaller(left, right):
-    swap = left[0] < right[0]
-    high = [np.where(swap, b, a) for a, b in zip(left, right, strict=True)]
-    low = [np.where(swap, a, b) for a, b in zip(left, right, strict=True)]
-    gap = np.where(np.isinf(low[0]), 0, np.where(np.isinf(low[0]), 0, low[0]) - high[0])
-    gap = np.where(np.isinf(low[0]) | np.isinf(high[0]), 0, gap)
-    return high[0], high[1] + low[1] * np.exp(gap)
-
 
 Stats = collections.namedtuple("Stats", "maximum total")
 
@@ -51,15 +19,6 @@ def joined_where_filled(left_maximum, left_total, right_maximum, right_total):
         filled = part > -np.inf
         total[filled] += count[filled] * np.exp(part[filled] - maximum[filled])
     return maximum, total
-
-
-def right_through_logarithms(left, right):
-    maximum = np.maximum(left[0], right[0])
-    with np.errstate(divide="ignore"):
-        logs = [np.float64(part[0]) + np.log(part[1]) for part in (left, right)]
-    base = np.where(np.isneginf(maximum), 0, maximum)
-    total = np.exp(np.logaddexp(*logs) - base)
-    return maximum, total.astype((np.asarray(left[1]) * np.float32(1)).dtype)
 
 
 def merged(left, right):
@@ -112,8 +71,4 @@ WRONG = {
     "one array": lambda left, right: np.stack(merged(left, right)),
     "always float64": lambda left, right: tuple(np.asarray(x, float) for x in merged(left, right)),
     "arrays alone": lambda left, right: joined_where_filled(*left, *right),
-    "the larger part's total": lambda left, right: (
-        np.maximum(left[0], right[0]),
-        np.where(left[0] >= right[0], left[1], right[1]),
-    ),
 }
