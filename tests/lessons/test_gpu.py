@@ -489,7 +489,7 @@ for change in ("tl.trans(key) => key", "return output, total, maximum => return 
 """
 
 CROSS_COMPILE = """
-from attention_lib import flash_kernel, flash_program
+from attention_lib import flash_kernel, flash_program, softmax_kernel
 from attention_lib.lessons.gpu.backward import (
     OF_KEYS, OF_QUERIES, grad_key_value_kernel, grad_query_kernel,
 )
@@ -558,6 +558,9 @@ if {capability} == 90:
         compiled(torch.float16, 64, 32, True, inner)
     for program in answers_of("flash_program", "RIGHT").values():
         compiled_program(program)
+    for softmax in (softmax_kernel, *answers_of("softmax_kernel", "RIGHT")):
+        rows = torch.empty(3, 100)
+        assert softmax.warmup(rows, rows, 100, BLOCK=128, grid=(3,)).asm["ptx"]
 program = compiled_program(flash_program)
 print("{instruction}" in program.asm["ptx"], kernel_in_half.metadata.shared)
 """
@@ -591,6 +594,21 @@ class TestTriton:
         assert first.startswith("input and other must have equal reduction dimensions (line ")
         assert first.endswith("`tl.dot(query, key)`)")
         assert second == "what it returns must be output, total, maximum, in this order."
+
+
+@pytest.mark.parametrize(
+    ("capability", "dtype", "tried"),
+    [((7, 5), torch.float16, [2, 3]), ((8, 0), torch.float32, [1, 2, 3])],
+)
+def test_a_t4_is_tuned_without_the_tile_that_spills(monkeypatch, capability, dtype, tried):
+    given = {}
+    monkeypatch.setattr(tuning, "INTERPRETED", False)
+    monkeypatch.setattr(tuning, "autotune", lambda configs, **options: given.update(options))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    tuning.tuned_over(["tiles"], ["wide"], [1, 2, 3])
+    prune = given["prune_configs_by"]["early_config_prune"]
+    arguments = {"query": torch.empty(1, dtype=dtype), "length_class": 12}
+    assert prune(None, arguments, HEAD=64) == tried
 
 
 class TestCountedBytes:
