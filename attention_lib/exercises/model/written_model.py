@@ -28,8 +28,8 @@ EXERCISE = Exercise(
         ),
         (
             0.5,
-            "One test each that tells the fault from the others, such as exchanging two earlier words, or "
-            "changing a later word.",
+            "One test each that tells the fault from the others: changing a later word, exchanging two earlier "
+            "ones, measuring the entropy of rows.",
         ),
     ),
 )
