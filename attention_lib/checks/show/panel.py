@@ -284,6 +284,8 @@ def _short(value: Any) -> str:
         return np.array2string(value, precision=4, separator=", ", threshold=12)
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(_short, value))})"
+    if isinstance(value, dict):  # of a model's weights, which would fill the page
+        return f"{{{', '.join(f'{key!r}: ...' for key in value)}}}"
     return getattr(value, "__name__", None) or repr(value)
 
 
