@@ -23,25 +23,9 @@ def test_an_entropy_in_place_of_a_temperature_is_named():
     assert sentence.endswith("you returned an entropy. Return the temperature that leads to it.")
 
 
-def positive_sum_of_everything(weights, axis=-1):
-    return (weights * np.log(np.where(weights > 0, weights, 1))).sum()
-
-
-def softmax_of_weights_and_dot(weights, values):
-    weights = np.exp(weights) / np.exp(weights).sum(axis=-1, keepdims=True)
-    return np.dot(weights, values)  # some of its sums nearly cancel
-
-
 def softmax_down_the_columns_over_all_classes(scores, targets):
     one_hot = np.eye(scores.shape[-1])[targets]
     return (softmax(scores, axis=0) - one_hot) / scores.size
-
-
-def reversed_pair_with_exponents_upside_down(left, right):
-    (m1, t1), (m2, t2) = left, right
-    m = np.maximum(m1, m2)
-    safe = np.where(m == -np.inf, 0.0, m)
-    return t1 * np.exp(safe - m1) + t2 * np.exp(safe - m2), m
 
 
 (with_values_rotated_and_groups_in_turn,) = patches(
@@ -49,34 +33,6 @@ def reversed_pair_with_exponents_upside_down(left, right):
     "values = split(x @ w_v, num_groups) => values = rotate(split(x @ w_v, num_groups), positions, base) && "
     "keys, values, mask) => *(np.tile(a, (num_heads // num_groups, 1, 1)) for a in (keys, values)), mask)",
 )
-
-
-def turned_backward_at_other_speeds(x, positions, base=10000.0):
-    d = x.shape[-1]
-    angles = positions[:, None] * base ** (-np.arange(d // 2) / d)
-    cos, sin, even, odd = np.cos(angles), np.sin(angles), x[..., ::2], x[..., 1::2]
-    turned = np.empty(x.shape, np.result_type(x, np.float32))
-    turned[..., ::2], turned[..., 1::2] = even * cos + odd * sin, odd * cos - even * sin
-    return turned
-
-
-def transposed_matrices_without_the_last(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    query, key, value = (split_heads(x @ w.T, num_heads) for w in (w_q, w_k, w_v))
-    mask = mask if mask is None or mask.ndim < 3 else mask[..., None, :, :]
-    return merge_heads(attention(query, key, value, mask)[0])
-
-
-def uphill_one_step_ahead(
-    parameter, gradient, mean, square, step, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8
-):
-    mean = beta1 * mean + (1 - beta1) * gradient
-    square = beta2 * square + (1 - beta2) * gradient**2
-    right = mean / (1 - beta1 ** (step + 1)), square / (1 - beta2 ** (step + 1))
-    return parameter + rate * right[0] / (np.sqrt(right[1]) + epsilon), mean, square
-
-
-def window_on_both_sides_with_its_end(length, window):
-    return np.abs(np.subtract.outer(np.arange(length), np.arange(length))) <= window
 
 
 def hidden_where_allowed_and_summed_along_the_last(scores, mask, axis=-1):
@@ -87,35 +43,15 @@ def hidden_where_allowed_and_summed_along_the_last(scores, mask, axis=-1):
     return powers / np.where(total == 0, 1, total)
 
 
-def every_target_over_all_entries(scores, targets):
-    gradient = stable_softmax(scores)
-    gradient[:, targets] -= 1
-    return gradient / scores.size
-
-
 @pytest.mark.parametrize(
     ("exercise", "answer", "first", "second"),
     [
-        (
-            "sliding_window_mask",
-            window_on_both_sides_with_its_end,
-            "one position too many",
-            "reaches into the future",
-        ),
         (
             "masked_softmax",
             hidden_where_allowed_and_summed_along_the_last,
             "the wrong way around",
             "sum along the last axis",
         ),
-        ("cross_entropy_grad", every_target_over_all_entries, "N × C", "gradient[np.arange(N)"),
-        (
-            "entropy",
-            positive_sum_of_everything,
-            "The minus is missing",
-            "one number for the whole array",
-        ),
-        ("weighted_sum", softmax_of_weights_and_dot, "Every batch item", "softmax again"),
         (
             "cross_entropy_grad",
             softmax_down_the_columns_over_all_classes,
@@ -123,25 +59,11 @@ def every_target_over_all_entries(scores, targets):
             "Softmax runs down the columns",
         ),
         (
-            "merge_softmax_stats",
-            reversed_pair_with_exponents_upside_down,
-            "The factor is upside down",
-            "The pair is reversed",
-        ),
-        (
-            "multi_head_attention",
-            transposed_matrices_without_the_last,
-            "w_o is forgotten",
-            "The matrices are transposed",
-        ),
-        (
             "decoder_attention",
             with_values_rotated_and_groups_in_turn,
             "The values are rotated too",
             "take turns through the query heads",
         ),
-        ("rotary_embedding", turned_backward_at_other_speeds, "the wrong way", "lacks its 2"),
-        ("adam_step", uphill_one_step_ahead, "The step goes uphill", "counted from 0"),
     ],
 )
 def test_two_faults_at_once_are_both_named(exercise, answer, first, second):

@@ -14,35 +14,6 @@ from tests.checks.judged import verdict
 d_k = 7
 
 
-def old_maximum(query, key, value, block_size):
-    query, output, total = query.astype(np.result_type(query, np.float32)), 0, 0
-    maximum = np.full((*query.shape[:-1], 1), -1e30, query.dtype)
-    for start in range(0, key.shape[-2], block_size):
-        block = slice(start, start + block_size)
-        scores = lib.scaled_scores(query, key[..., block, :])
-        new = np.maximum(maximum, scores.max(axis=-1, keepdims=True))
-        weights, factor = np.exp(scores - maximum), np.exp(maximum - new)
-        total = total * factor + weights.sum(axis=-1, keepdims=True)
-        output = output * factor + weights @ value[..., block, :]
-        maximum = new
-    return output / total
-
-
-def mask_of_numbers(x, w_q, w_k, w_v, w_o):
-    mask = np.tri(x.shape[-2])
-    return x + lib.attention(x @ w_q, x @ w_k, x @ w_v, mask)[0] @ w_o
-
-
-def backward_without_mask(x, w_q, w_k, w_v, w_o, grad_output):
-    query, key, value = x @ w_q, x @ w_k, x @ w_v
-    output = lib.attention(query, key, value, lib.causal_mask(x.shape[-2]))[0]
-    gradients = lib.attention_backward(query, key, value, grad_output @ w_o.T)
-    pairs = *((x, one) for one in gradients), (output, grad_output)
-    of_weights = (a.reshape(-1, a.shape[-1]).T @ b.reshape(-1, b.shape[-1]) for a, b in pairs)
-    back = zip(gradients, (w_q, w_k, w_v), strict=True)
-    return grad_output + sum(one @ w.T for one, w in back), *of_weights
-
-
 def size_of_the_notebook(query, key, scale=None):
     scale = 1 / d_k**0.5 if scale is None else scale
     return query @ np.swapaxes(key, -1, -2) * scale
@@ -90,17 +61,6 @@ def mask_taken_for_a_boolean(query, key, value, mask=None, scale=None):
     return weights @ value, weights
 
 
-def both_masks_added_and_keys_first(x, w_q, w_k, w_v, mask=None):
-    scores = lib.scaled_scores(x @ w_k, x @ w_q)
-    scores = scores if mask is None else (scores + mask).astype(scores.dtype)
-    return lib.masked_softmax(scores, scores > -np.inf) @ (x @ w_v)
-
-
-def built_for_cuda():
-    has_mps = torch.backends.mps.is_available()
-    return torch.device("cuda" if torch.version.cuda else "mps" if has_mps else "cpu")
-
-
 def times_of_all(fn, device, repeats):
     times = []
     for _ in range(repeats):
@@ -125,15 +85,9 @@ def middle_of_all(fn, device, repeats=10):
     ("exercise", "answer", "told"),
     [
         ("attention", mask_taken_for_a_boolean, "`or np.all(mask)` does not belong"),
-        ("self_attention", both_masks_added_and_keys_first, "The scores are transposed"),
-        ("self_attention", both_masks_added_and_keys_first, "Besides: A boolean mask is added"),
-        ("pick_device", built_for_cuda, "always CUDA"),
         ("time_milliseconds", fastest_of_all, "The first call is timed as well"),
         ("time_milliseconds", fastest_of_all, "Besides: np.percentile takes percent"),
         ("time_milliseconds", middle_of_all, "Besides: The middle one in the order of the calls"),
-        ("tiled_attention", old_maximum, "subtract the new one in every exponential"),
-        ("attention_layer", mask_of_numbers, "The mask holds 1 and 0"),
-        ("attention_layer_backward", backward_without_mask, "missing on the way back alone"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
         ("softmax", e_to_three_digits, "`2.718` is e to a few digits alone"),
         ("stable_softmax", maximum_outside_the_exponential, "outside `np.exp(...)`"),

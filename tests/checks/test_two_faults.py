@@ -41,12 +41,6 @@ def test_known_mistake_is_named_with_an_argument_that_the_first_call_lacks():
     assert "The boolean mask is inverted" in sentence
 
 
-def _small_constant_after_a_shift_in_place(scores, axis=-1):
-    scores -= scores.max(axis=axis, keepdims=True)
-    exponentials = np.exp(scores)
-    return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True) + 1e-12)
-
-
 def _squeezed_with_nan(scores, axis=-1, keepdims=False):
     top = scores.max(axis=axis, keepdims=True)
     result = top + np.log(np.sum(np.exp(scores - top), axis=axis, keepdims=True))
@@ -61,20 +55,6 @@ def _whole_and_called(dtype):
     return x - 1
 
 
-def _float64_without_the_last_block(query, key, value, block_size):
-    top = np.full((*query.shape[:-1], 1), -np.inf)
-    total = output = 0
-    for block in range(key.shape[-2] // block_size):
-        part = slice(block * block_size, (block + 1) * block_size)
-        scores = query @ key[..., part, :].mT / math.sqrt(query.shape[-1])
-        new = np.maximum(top, scores.max(axis=-1, keepdims=True))
-        weights, factor = np.exp(scores - new), np.exp(top - new)
-        total = total * factor + weights.sum(axis=-1, keepdims=True)
-        output = output * factor + weights @ value[..., part, :]
-        top = new
-    return output / total
-
-
 def _lib_and_a_scale_of_0(query, key, scale=None):
     return attention_lib.dot_product_scores(query, key) * (scale or query.shape[1] ** -0.5)
 
@@ -87,58 +67,6 @@ def _over_eps_and_for_rows(f, x, eps=1e-6):
         before[i] -= eps
         gradient.append((f(after) - f(before)) / eps)
     return np.array(gradient)
-
-
-def _last_axis_with_a_warning(scores, mask, axis=-1):
-    cut = np.where(mask, scores, -np.inf)
-    exponentials = np.exp(cut - cut.max(axis=-1, keepdims=True))
-    return np.nan_to_num(exponentials / exponentials.sum(axis=-1, keepdims=True), nan=0.0)
-
-
-def _all_blocks_in_float64(blocks):
-    blocks = list(blocks)
-    maximum = np.full(blocks[0].shape[:-1], -np.inf)
-    total = np.zeros(blocks[0].shape[:-1])
-    for block in blocks:
-        new = np.maximum(maximum, block.max(axis=-1))
-        total = total * np.exp(maximum - new) + np.exp(block - new[..., None]).sum(axis=-1)
-        maximum = new
-    return maximum, total
-
-
-def _latest_place_of_words_that_repeat(weights, tokens):
-    last_seen, found = {}, []
-    for i, word in enumerate(tokens.tolist()):
-        if word in last_seen:
-            found.append(weights[i, last_seen[word] + 1])
-        last_seen[word] = i
-    return np.mean(found)
-
-
-def _causal_in_documents_from_0(documents):
-    allowed = np.zeros((documents.size, documents.size), dtype=bool)
-    for document in range(np.unique(documents).size):
-        places = np.flatnonzero(documents == document)
-        for i in places:
-            allowed[i, places] = places <= i
-    return allowed
-
-
-def _float_window_that_sees_the_future(length, window):
-    mask = np.zeros((length, length))
-    for i in range(length):
-        mask[i] = abs(i - np.arange(length)) < window
-    return mask
-
-
-def _table_for_each_row_with_the_sign_reversed(weights, grad_weights):
-    tables = weights[..., :, None] * weights[..., None, :]
-    tables -= weights[..., :, None] * np.eye(weights.shape[-1])
-    return (tables @ grad_weights[..., None])[..., 0]
-
-
-def _divided_by_a_scale_of_0(query, key, scale=None):
-    return query @ key.mT / (scale or math.sqrt(query.shape[-1]))
 
 
 def _turns_and_whole_masks(query, key, value, mask=None):
@@ -189,24 +117,12 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             "Divide by it",
         ),
         (
-            "log_softmax",
-            _small_constant_after_a_shift_in_place,
-            "which changes the result",
-            "changes its input scores",
-        ),
-        (
             "logsumexp",
             _squeezed_with_nan,
             "A row of -inf gives NaN",
             "takes away every axis of length 1",
         ),
         ("largest_exponent", _whole_and_called, "A whole number", "np.dtype(dtype).type makes"),
-        (
-            "tiled_attention",
-            _float64_without_the_last_block,
-            "the last block",
-            "returned dtype float64",
-        ),
         ("scaled_scores", _lib_and_a_scale_of_0, "call your own", "replaces 0 as well as None"),
         (
             "tiled_attention",
@@ -214,29 +130,7 @@ def _shrunk_the_wrong_way_without_leading_axes(query, key, value, block_size):
             "`new - top` stand the wrong way round",
             "The axes of an array may be any number",
         ),
-        (
-            "sliding_window_mask",
-            _float_window_that_sees_the_future,
-            "the future",
-            "returned dtype float64",
-        ),
-        ("softmax_vjp", _table_for_each_row_with_the_sign_reversed, "sign is", "n × n matrix"),
-        ("scaled_scores", _divided_by_a_scale_of_0, "taken for no scale", "You divide by scale"),
         ("grouped_query_attention", _turns_and_whole_masks, "take turns", "part of the mask"),
-        ("masked_softmax", _last_axis_with_a_warning, "use the axis you are given", "warns"),
-        (
-            "online_softmax_stats",
-            _all_blocks_in_float64,
-            "returned dtype float64",
-            "keeps the blocks",
-        ),
-        (
-            "induction_score",
-            _latest_place_of_words_that_repeat,
-            "Only the latest",
-            "Where no word repeats",
-        ),
-        ("document_mask", _causal_in_documents_from_0, "The future is forbidden", "numbered 0, 1"),
     ],
 )
 def test_calls_that_fail_in_another_way_are_explained_besides(exercise, answer, first, second):
