@@ -59,7 +59,7 @@ __all__ = sorted(
 
 def __getattr__(name: str) -> Any:
     if name not in LAZY_EXPORTS:
-        raise unknown_name(__name__, name)
+        raise unknown_name(__name__, name, __all__)
     return getattr(importlib.import_module(LAZY_EXPORTS[name]), name)
 
 

@@ -28,11 +28,13 @@ from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
 from attention_lib.older import why_older
+from attention_lib.outdated import UnknownExercise
 
 __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 
 SEED_VARIABLE = "ATTENTION_LIB_SEED"
 _hints_given: dict[str, int] = {}
+_checked: list[str] = []  # the names of exercises, the last one checked at the end
 
 
 def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
@@ -65,6 +67,7 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     study_weights: not right yet. These are the published numbers, ...
     """
     exercise = find(name)
+    _checked.append(name)
     if exercise.kind == "written":
         text = f"{name} is answered in words and read by a person: there is nothing to run."
         present(text, {"text/html": f"<p>{html.escape(text)}</p>"})
@@ -87,9 +90,10 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
         raise CheckFailed(headline(report))
 
 
-def hint(name: str) -> None:
-    """Show the next hint for an exercise; after the last one they start again."""
-    exercise = find(name)
+def hint(name: str = "") -> None:
+    """Show the next hint for an exercise, by default the one last checked; then the first again."""
+    exercise = _meant(name, "hint")
+    name = exercise.name
     if not exercise.hints:
         text = f"There is no hint for {name}."
     else:
@@ -100,13 +104,20 @@ def hint(name: str) -> None:
     present(text, {"text/html": shown})
 
 
-def solution(name: str, *, library: bool = False) -> None:
+def _meant(name: str, command: str) -> Exercise:
+    """Return the exercise of that name; without a name, the one last checked."""
+    if name == "" and not _checked:
+        raise UnknownExercise(f'Name the exercise in quotes: {command}("softmax").')
+    return find(_checked[-1] if name == "" else name)
+
+
+def solution(name: str = "", *, library: bool = False) -> None:
     """Show the lesson's model answer to an exercise.
 
     Parameters
     ----------
-    name : str
-        The exercise's name.
+    name : str, optional
+        The exercise's name; by default that of the one last checked.
     library : bool, default False
         Show the library's version instead, docstring and all, which also refuses bad input.
 
@@ -123,7 +134,8 @@ def solution(name: str, *, library: bool = False) -> None:
     >>> solution("study_weights", library=True)  # doctest: +ELLIPSIS
     study_weights = [...]
     """
-    exercise = find(name)
+    exercise = _meant(name, "solution")
+    name = exercise.name
     if later := edition.when_shown(exercise, library):
         present(later, {"text/markdown": later})
         return

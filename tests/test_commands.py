@@ -7,6 +7,7 @@ import attention_lib.plots
 from attention_lib import check, hint, solution
 from attention_lib.commands import CheckFailed
 from attention_lib.exercises import EXERCISES, find
+from attention_lib.outdated import UnknownExercise
 from tests.checks.judged import right, verdict
 
 
@@ -21,10 +22,37 @@ def test_wrong_answer_raises_with_the_sentence():
 
 
 def test_an_unknown_name_names_the_nearest():
-    with pytest.raises(ValueError, match="Did you mean softmax"):
+    with pytest.raises(ValueError, match=r"Did you mean softmax.*[?]$"):
         check("sofmax", right)
+    with pytest.raises(AttributeError, match=r"Did you mean stable_softmax[?]$"):
+        print(attention_lib.stable_sofmax)
+    with pytest.raises(AttributeError, match=r"Did you mean attention_map.*[?]$"):
+        print(attention_lib.plots.attention_mpas)
     with pytest.raises(ValueError, match="in quotes"):
         check(right, right)
+
+
+def test_an_unknown_name_is_one_line_in_jupyter():
+    for command in (hint, solution, find):
+        with pytest.raises(UnknownExercise) as raised:
+            command("sofmax")
+        (line,) = raised.value._render_traceback_()
+        assert line.startswith('ValueError: There is no exercise "sofmax". Did you mean')
+
+
+def test_a_command_without_a_name_means_the_exercise_last_checked(capsys, monkeypatch):
+    monkeypatch.setattr("attention_lib.commands._checked", [])
+    for command in (hint, solution):
+        with pytest.raises(ValueError, match="Name the exercise in quotes"):
+            command()
+    check("softmax", right)
+    check("written_softmax", None)
+    check("normalize_by_sum", lambda scores: scores / scores.sum(-1, keepdims=True))
+    capsys.readouterr()
+    solution()
+    assert "def normalize_by_sum" in capsys.readouterr().out
+    hint()
+    assert find("normalize_by_sum").hints[0] in capsys.readouterr().out
 
 
 def test_a_lesson_newer_than_the_library_asks_for_an_update():

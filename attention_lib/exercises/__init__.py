@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 from collections.abc import Iterator
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.lessons import LESSONS, module_of
-from attention_lib.outdated import OLDER
+from attention_lib.outdated import OLDER, UnknownExercise, nearest
 
 
 def _listed(lesson: str) -> Iterator[Exercise]:
@@ -26,15 +25,12 @@ EXERCISES: dict[str, Exercise] = {
 
 
 def find(name: str) -> Exercise:
-    """Return the exercise of that name, or raise ValueError with the nearest names there are."""
+    """Return the exercise of that name, or raise UnknownExercise with the nearest names there are."""
     if not isinstance(name, str):
-        raise ValueError('The first argument is the exercise\'s name in quotes, such as "softmax".')
-    if name not in EXERCISES:
-        near = difflib.get_close_matches(name, EXERCISES, n=3, cutoff=0.5)
-        meant = (
-            f"Did you mean {' or '.join(near)}? {OLDER}"
-            if near
-            else f"{OLDER} There are: {', '.join(EXERCISES)}."
+        raise UnknownExercise(
+            'The first argument is the exercise\'s name in quotes, such as "softmax".'
         )
-        raise ValueError(f'There is no exercise "{name}". {meant}')
+    if name not in EXERCISES:
+        meant = nearest(name, EXERCISES) or f"{OLDER} There are: {', '.join(EXERCISES)}."
+        raise UnknownExercise(f'There is no exercise "{name}". {meant}')
     return EXERCISES[name]

@@ -20,4 +20,4 @@ from attention_lib.plots.style import *
 
 
 def __getattr__(name: str) -> object:
-    raise unknown_name(__name__, name)
+    raise unknown_name(__name__, name, globals())
