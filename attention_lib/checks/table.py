@@ -192,16 +192,20 @@ class Table:
         """List pairs of known mistakes that explain the first wrong call if one answer makes both."""
         first = self.wrong[0]
         made = [one for one in self.known if isinstance(one.variant, Patch)]
-        shown = {one for one in made if not self.is_right(one, first)}
-        # The other one has no effect then.
-        alone = {one for one in shown if self.explains(one, first)}
-        if not all(np.isfinite(value).all() for value in leaves(first.seen.value)):
-            alone = set()  # many faults give NaN
+        silent = {one: frozenset(c for c in self.right if self.is_right(one, c)) for one in made}
+        without = {one: frozenset(c for c in self.wrong if self.is_right(one, c)) for one in made}
+        alone = {one for one in made if self.explains(one, first)}
+        # Many faults give NaN.
+        is_one = bool(alone) and all(np.isfinite(v).all() for v in leaves(first.seen.value))
         pairs = (
             both
             for one, other in itertools.combinations(made, 2)
-            if 1 <= len({one, other} & (alone or shown)) <= (1 if alone else 2)
-            and one.mistake is not other.mistake
+            if one.mistake is not other.mistake
+            # Where one of them has no effect, the other one has the answer's.
+            and silent[one] == silent[other]
+            and without[one].isdisjoint(without[other])
+            and (first not in without[one] | without[other] or one in alone or other in alone)
+            and (not is_one or (one in alone) != (other in alone))
             and (both := together(one, other))
         )
         trial = first.trial

@@ -36,7 +36,7 @@ from attention_lib.checks.edits.edits import (
 )
 from attention_lib.checks.exercise import Exercise
 
-MOST_TRIALS = 450  # of edits of one answer
+MOST_TRIALS = 360  # of edits of one answer
 MOST_CALLS = 1500  # in all of them
 MOST_LINES = 60_000  # of an answer with loops, in all of them
 ENDLESS_SECONDS = 1.0  # of CPU time, for a call that runs no lines; others take milliseconds
