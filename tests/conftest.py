@@ -25,6 +25,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("course")
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name a long text by its argument: a notebook has random cell ids, which differ between workers."""
+    return argname if isinstance(val, (str, bytes)) and len(val) > 200 else None
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _exact_digits():
     """Let mpmath carry digits enough for values far below the smallest float64."""
