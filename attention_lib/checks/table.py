@@ -193,7 +193,7 @@ class Table:
         first = self.wrong[0]
         made = [one for one in self.known if isinstance(one.variant, Patch)]
         silent = {one: frozenset(c for c in self.right if self.is_right(one, c)) for one in made}
-        without = {one: frozenset(c for c in self.wrong if self.is_right(one, c)) for one in made}
+        idle = {one for one in made if self.is_right(one, first)}
         alone = {one for one in made if self.explains(one, first)}
         # Many faults give NaN.
         is_one = bool(alone) and all(np.isfinite(v).all() for v in leaves(first.seen.value))
@@ -203,8 +203,8 @@ class Table:
             if one.mistake is not other.mistake
             # Where one of them has no effect, the other one has the answer's.
             and silent[one] == silent[other]
-            and without[one].isdisjoint(without[other])
-            and (first not in without[one] | without[other] or one in alone or other in alone)
+            and (one not in idle or other in alone)
+            and (other not in idle or one in alone)
             and (not is_one or (one in alone) != (other in alone))
             and (both := together(one, other))
         )
