@@ -33,6 +33,8 @@ REMEDIES = {
     "keys: leave the decorator out.",
     "maximum recursion depth": "The function calls itself again and again, and nothing ends that.",
     "<class 'numpy.": "A dtype may be given as a class, a name or an np.dtype: np.dtype(...) takes each.",
+    "setting an array element with a sequence": "One entry takes one number, and an index that begins at "
+    "the first axis gives a whole row where batch axes come first: index from the end, as x[..., i].",
     "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
 }
 
@@ -40,7 +42,7 @@ REMEDIES = {
 TRITON = {
     "make_shape_compatible": "The shapes of two blocks do not fit in this line. A block of one axis becomes a "
     "column with [:, None], one number for each row, and a row with [None, :].",
-    "Unsupported function referenced": "A kernel takes operations from tl alone: tl.exp2, tl.maximum and "
+    "Unsupported function referenced": "A kernel takes operations from tl only: tl.exp2, tl.maximum and "
     "tl.where, not np's, torch's or math's.",
     "equal reduction dimensions": "tl.dot(a, b) sums over the last axis of a and the first of b, which must "
     "have one length: the keys (BLOCK, d) need tl.trans for the scores.",
@@ -83,7 +85,7 @@ def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
         return f"An integer array takes no fractions: make `{written[1]}` an array of floats."
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
-            return "One head or sequence alone needs its own part of the mask alone."
+            return "A single head or sequence needs only its own part of the mask."
         ends = re.findall(r"\([\d, ]*?(\d+, \d+)\)", message)
         if len(ends) == 2 and ends[0] == ends[1]:
             return (

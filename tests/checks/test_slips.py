@@ -89,9 +89,9 @@ def middle_of_all(fn, device, repeats=10):
         ("time_milliseconds", fastest_of_all, "Besides: np.percentile takes percent"),
         ("time_milliseconds", middle_of_all, "Besides: The middle one in the order of the calls"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
-        ("softmax", e_to_three_digits, "`2.718` is e to a few digits alone"),
+        ("softmax", e_to_three_digits, "`2.718` has only a few digits of e"),
         ("stable_softmax", maximum_outside_the_exponential, "outside `np.exp(...)`"),
-        ("stable_softmax", maximum_in_one_of_two, "`scores` stands without `- top`"),
+        ("stable_softmax", maximum_in_one_of_two, "`scores` lacks `- top`"),
         (
             "dot_product_scores",
             lambda q, k: q @ k.reshape(*k.shape[:-2], -1, k.shape[-2]),

@@ -25,6 +25,7 @@ ROWS = [
     ("merge_attention", "(left[0] * 0 + 3, left[1])", "", "comes back"),
     # What is quoted of a call is what is wrong in it.
     ("dot_product_scores", "np.swapaxes(query @ key, -1, -2)", "", "lengths as one tuple"),
+    ("dot_product_scores", "np.swapaxes(query @ key.T, -1, -2)", "leave it out", "is wrong in"),
 ]
 
 
@@ -60,6 +61,51 @@ CELLS = [
         "def softmax():\n    return 1",
         "its first line should be def softmax(scores, axis=-1)",
         "decorator",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    max = scores.max(axis=axis, keepdims=True)\n"
+        "    e = np.exp(scores - max(scores))\n    return e / e.sum(axis=axis, keepdims=True)",
+        "hides Python's own max: give it another name",
+        "eave",
+    ),
+    (
+        "dot_product_scores",
+        "def dot_product_scores(query, key):\n    len = 3\n"
+        "    return query @ np.swapaxes(key, -1, -2) * len(key) / len(key)",
+        "hides Python's own len: give it another name",
+        "not the length",
+    ),
+    (
+        "softmax_jacobian",
+        "def softmax_jacobian(weights):\n    n = weights.shape[-1]\n    j = np.zeros((n, n))\n"
+        "    for i in range(n):\n        for k in range(n):\n"
+        "            j[i, k] = weights[i] * ((i == k) - weights[k])\n    return j",
+        "index from the end, as x[..., i]",
+        "leave it out",
+    ),
+    (
+        "stable_softmax",
+        "def stable_softmax(scores, axis=-1):\n"
+        "    return softmax(scores - scores.max(axis=axis, keepdims=True), axis)",
+        "your own has one once its cell is run",
+        "name 'softmax'",
+    ),
+    (
+        "softmax",
+        "def softmax(scores, axis=-1):\n    return lib.stable_softmax(scores, axis)",
+        "run the first cell of the notebook",
+        "name 'lib'",
+    ),
+    (
+        "next_word_loss",
+        "def next_word_loss(scores, tokens):\n    scores = scores[..., :-1, :][..., :-1, :]\n"
+        "    tokens = tokens[..., 1:][..., 1:]\n"
+        "    scores = scores - scores.max(axis=-1, keepdims=True)\n"
+        "    scores = scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))\n"
+        "    return -np.take_along_axis(scores, tokens[..., None], axis=-1).mean()",
+        "the mean of an empty array",
+        "grad_",
     ),
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 import types
 from typing import Any
 
@@ -138,7 +139,7 @@ def of_fractions(error: BaseException, line: FailingLine) -> str:
 MODULES = {"np": "numpy as np", "math": "math", "torch": "torch", "plt": "matplotlib.pyplot as plt"}
 
 
-def shadowed(error: BaseException, line: FailingLine) -> str:
+def shadowed(error: BaseException, line: FailingLine) -> tuple[str, str] | str:
     """Explain a built-in function, or a module, whose name has been given to something else."""
     if not isinstance(error, TypeError | AttributeError):
         return ""
@@ -151,19 +152,22 @@ def shadowed(error: BaseException, line: FailingLine) -> str:
         what = _what_hides(value)
         if name in MODULES and not isinstance(value, types.ModuleType) and what:
             again = "" if here else f" and run `import {MODULES[name]}` again"
-            return f"`{name}` is {what} and no longer the module: give that another name{again}."
+            text = f"`{name}` is {what} and no longer the module: give that another name{again}."
+            return text, "shadowed"
         if not hasattr(builtins, name) or callable(value) or not what:
             continue
         if here and node is called:
-            return (
+            text = (
                 f"`{name}` is {what} in this function, and hides Python's own {name}: give it "
                 "another name."
             )
+            return text, "shadowed"
         if not here and isinstance(error, TypeError):
-            return (
+            text = (
                 f"`{name}` is {what} and no longer Python's own {name}, since a cell gave it that "
                 f"name: write another name there, then run `del {name}` once and that cell again."
             )
+            return text, "shadowed"
     return ""
 
 
@@ -223,7 +227,10 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
         )
     if near := next((one for one in line.frame.f_locals if _plain(one) == _plain(name)), None):
         return f"`{name}` has no value: is `{near}` meant?"
-    if isinstance(getattr(line.frame.f_globals.get("lib"), name, None), types.FunctionType):
+    if name == "lib":
+        return "`lib` has no value here: run the first cell of the notebook, which imports it."
+    library = line.frame.f_globals.get("lib") or sys.modules.get("attention_lib")
+    if isinstance(getattr(library, name, None), types.FunctionType):
         return (
             f"`{name}` has no value here: lib.{name} is the library's, and your own has one once its "
             "cell is run."

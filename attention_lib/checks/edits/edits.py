@@ -109,8 +109,9 @@ def is_idle(node: ast.AST) -> bool:
             func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[ast.Name(id=one)]
         ):
             return owner == one
-        case ast.Call(args=[*_, one, other]) if expressions.name_of_call(node) == "swapaxes":
-            return ast.dump(one) == ast.dump(other)
+        case ast.Call(args=[inner, one, other]) if expressions.name_of_call(node) == "swapaxes":
+            is_undone = expressions.name_of_call(inner) == "swapaxes"  # by the outer one
+            return is_undone or ast.dump(one) == ast.dump(other)
     return False
 
 

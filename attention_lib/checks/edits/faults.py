@@ -109,7 +109,7 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case _, ast.Call() if name_of_call(new) == "astype":
             return f"{own} has another dtype than the argument"
         case ast.Name(), ast.BinOp(op=ast.Sub(), left=left, right=right) if _same(old, left):
-            return f"{own} stands without `- {ast.unparse(right)}`{where}"
+            return f"{own} lacks `- {ast.unparse(right)}`{where}"
         case _, ast.Call() if name_of_call(new) in ("swapaxes", "transpose"):
             return f"{own} has its axes in the wrong order"
         case ast.Subscript(), ast.Call() if name_of_call(new) in ("expand_dims", "squeeze"):
@@ -178,7 +178,7 @@ def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             )
         return f"{own} keeps an axis that the result should not have"
     if after is None:
-        return f"{own} reduces one axis alone, and all are meant"
+        return f"{own} reduces only one axis, and all are meant"
     if name_of_call(old) == "squeeze":
         return f"{own} takes away every axis of length 1, and one of them is meant"
     if before is None:
@@ -294,7 +294,7 @@ def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
     if "inf" in ast.unparse(new):
         return f"{own} stands in for infinity{where}: it is a number, and counts like one"
     if ast.unparse(new) == "np.e":
-        return f"{own} is e to a few digits alone{where}: np.exp has them all"
+        return f"{own} has only a few digits of e{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):
         return f"The bound {own} is wrong{where}"
     if getattr(parent, "arg", "") in AXES or name_of_call(parent) in ALONG:

@@ -93,7 +93,10 @@ def results(attempt: Attempt) -> Iterator[Finding]:
             asked = _error_asked_for(exercise, one.trial.case)
             topics = frozenset({"dtype"} if way == ("dtype", 0) else ())
             label: Label = "raises" if one.trial.case.raises else "result"
-            yield Finding(label, "", one, in_this_way, f"{asked}{one.problem}", topics=topics)
+            opening = f"{asked}{one.problem}"
+            if way == ("spoiled", 0) and "Mean of empty slice" in " ".join(one.seen.warnings):
+                opening += " It is the mean of an empty array: look where all entries are lost."
+            yield Finding(label, "", one, in_this_way, opening, topics=topics)
 
 
 def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:

@@ -19,7 +19,7 @@ from attention_lib.checks.findings.observed import results, side_effects
 
 def edits_of_all(attempt: Attempt) -> Iterator[Finding]:
     """Find one or two edits that make every result right, and what is wrong even then."""
-    if not attempt.is_own or attempt.search is None:
+    if not attempt.is_own or attempt.search is None or _is_shadowed(attempt):
         return
     for mend in attempt.search.wholes():
         left = left_after(attempt, mend.answer)
@@ -33,7 +33,7 @@ def edits_in_part(attempt: Attempt) -> Iterator[Finding]:
     """Find the edit that makes most results right, the first wrong one among them."""
     if not attempt.is_own or not attempt.failing or attempt.failing[0].trial.case.verify:
         return  # the exercise's `verify` explains its numbers
-    mend = attempt.search.in_part() if attempt.search else None
+    mend = attempt.search.in_part() if attempt.search and not _is_shadowed(attempt) else None
     # Many edits make nothing of nothing.
     of_nothing = any(
         0 in getattr(value, "shape", ()) for value in attempt.failing[0].trial.case.args
@@ -49,6 +49,11 @@ def misleading_lines(attempt: Attempt) -> Iterator[Finding]:
     if found := read(attempt.answer):
         text, line = found
         yield _beside_problem(attempt, Finding("line", text, lines=frozenset({line})))
+
+
+def _is_shadowed(attempt: Attempt) -> bool:
+    """Tell whether a name hides a function: another name is right, and edits would go around it."""
+    return attempt.failing[0].stopped and "shadowed" in next(results(attempt)).topics
 
 
 def _edit(attempt: Attempt, mend: Mend, label: Label, end: str) -> Finding:
