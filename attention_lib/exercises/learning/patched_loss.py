@@ -4,7 +4,8 @@
 and w_o of each layer, as in `attention_layer`. `tokens` are integers `(..., L)`, `layer` is counted from
 0. → `next_word_loss` of the scores, the last layer's vectors times the readout, where layer `layer` mixes by
 `replace(weights)` in place of its own weights `(..., L, L)`. Layers after it make their weights from the
-vectors that they then get. Nothing that is passed in is changed.
+vectors that they then get. Nothing that is passed in is changed. The answer uses its own `embed`,
+`attention_layer` and `next_word_loss`, and not `attention_lib`'s.
 """
 
 from __future__ import annotations
