@@ -306,8 +306,8 @@ def way_back_through_a_tile() -> LessonFigure:
         "Three columns. Left, what goes in: for each query Q, dO, the log-sum-exp λ and D; for the "
         "block of keys K and V. Middle, what is formed in the tile, L by block, and let go: the "
         "scores E from Q and K; the weights P from E and λ; dP from dO and V; dE from P, dP and D. "
-        "Right, what comes out: dE K is added to dQ; dE transposed times Q is dK of the block; P "
-        "transposed times dO is dV of the block.",
+        "Right, what comes out: dV of the block from P; dQ, which each block adds to, and dK of the "
+        "block from dE.",
         height=3.9,
     )
     arrays = {
@@ -317,13 +317,13 @@ def way_back_through_a_tile() -> LessonFigure:
         "V": (0.6, 1.1, "$V$   (block, d_v)"),
         "dO": (0.6, 0.3, "$dO$   (L, d_v)"),
         "D": (0.6, -0.5, "$D$   (L,)"),
-        "E": (3.1, 3.1, r"$E = \alpha\, Q K^\top$"),
-        "P": (3.1, 2.1, r"$P = e^{E - \lambda}$"),
-        "dP": (3.1, 0.9, r"$dP = dO\, V^\top$"),
-        "dE": (3.1, -0.3, r"$dE = P\,(dP - D)$"),
-        "dV": (5.6, 2.1, r"$dV = P^\top dO$"),
-        "dQ": (5.6, 0.3, r"$dQ$ grows by $\alpha\, dE\, K$"),
-        "dK": (5.6, -0.7, r"$dK = \alpha\, dE^\top Q$"),
+        "E": (3.1, 3.1, "$E$   (L, block)"),
+        "P": (3.1, 2.1, "$P$   (L, block)"),
+        "dP": (3.1, 0.9, "$dP$   (L, block)"),
+        "dE": (3.1, -0.3, "$dE$   (L, block)"),
+        "dV": (5.6, 2.1, "$dV$   (block, d_v)"),
+        "dQ": (5.6, 0.3, "$dQ$   (L, d_k), grows"),
+        "dK": (5.6, -0.7, "$dK$   (block, d_k)"),
     }
     look = {"facecolor": ORANGE, "alpha": 0.18, "edgecolor": "none"}
     axis.add_patch(Rectangle((2.05, -0.85), 2.1, 4.5, **look))

@@ -83,22 +83,22 @@ MISTAKES = known_mistakes(
     "two arrays of length × head_dim numbers, beside K and V.",
     "2 * vector => vector",
     "block-rows-ignored: block_rows is ignored: where it is given, K and V are read once for each "
-    "tile of block_rows queries.",
+    "block of block_rows queries.",
     f"1 if block_rows is None else {TILES} => 1",
-    "short-tile-lost: A short last tile reads K and V as well: round the number of tiles up.",
+    "short-tile-lost: A short last block reads K and V as well: round the number of blocks up.",
     f"{TILES} => length // block_rows",
     f"{TILES} => length / block_rows",
     f"{TILES} => length / block_rows && 2 * tiles * vector => int(2 * tiles * vector)",
     f"{TILES} => {{max(length // block_rows, 1)|max(length / block_rows, 1)}}",
-    "one-tile-too-many: There is one tile too many where block_rows divides length: round length "
+    "one-tile-too-many: There is one block too many where block_rows divides length: round length "
     "/ block_rows up.",
     f"{TILES} => length // block_rows + 1",
-    "queries-moved-again: Q and the output are moved once, whatever the tiles: each tile has "
+    "queries-moved-again: Q and the output are moved once, whatever the blocks: each block has "
     "queries of its own. K and V alone are read again.",
     "2 * vector + 2 * tiles => {4 * tiles|vector + 3 * tiles}",
-    "keys-or-values-once: Each tile reads both K and V: two arrays of length × head_dim numbers.",
+    "keys-or-values-once: Each block of queries reads both K and V: two arrays of length × head_dim numbers.",
     "2 * vector + 2 * tiles => 3 * vector + tiles",
-    "rows-as-tiles: block_rows is how many queries a tile has, not how many tiles there are.",
+    "rows-as-tiles: block_rows is how many queries a block has, not how many blocks there are.",
     f"{TILES} => block_rows",
     "tiled-moves-scores: The scores of a tile never go to main memory: tiled moves no array of "
     "length × length numbers.",
