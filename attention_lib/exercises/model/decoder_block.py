@@ -135,10 +135,10 @@ MISTAKES = known_mistakes(
     "h + more => more",
     "x-lost: The feed-forward layer's result is added to x: add it to h, which has attention's in it.",
     "h + more => x + more",
-    "feed-forward-reads-x: The feed-forward layer reads x: it reads h, after attention was added.",
+    "feed-forward-reads-x: The feed-forward layer reads x: it should read h, to which attention was added.",
     'normalized(h, w["feed_forward_gain"]) => normalized(x, w["feed_forward_gain"])',
-    "feed-forward-reads-attention: The feed-forward layer reads what attention returned: it reads h, "
-    "which is x plus that.",
+    "feed-forward-reads-attention: The feed-forward layer reads what attention returned: it should read "
+    "h, which is x plus that.",
     'normalized(h, w["feed_forward_gain"]) => normalized(mixed, w["feed_forward_gain"])',
     "normalized-added: The normalized vectors are added to: x itself stays, and each part's result is "
     "added to it.",
