@@ -67,7 +67,7 @@ def test_checks_of_a_learner_are_there_after_a_restart(learn_folder, capsys):
 
 def test_an_answer_that_is_not_there_yet_is_no_check(learn_folder):
     with pytest.raises(CheckFailed):
-        check("softmax", None)
+        check("study_weights", None)
     assert not (learn_folder / FILE).exists()
 
 

@@ -558,7 +558,7 @@ if {capability} == 90:
         compiled(torch.float16, 64, 32, True, inner)
     for program in answers_of("flash_program", "RIGHT").values():
         compiled_program(program)
-    for softmax in (softmax_kernel, *answers_of("softmax_kernel", "RIGHT")):
+    for softmax in (softmax_kernel, *answers_of("softmax_kernel", "RIGHT").values()):
         rows = torch.empty(3, 100)
         assert softmax.warmup(rows, rows, 100, BLOCK=128, grid=(3,)).asm["ptx"]
 program = compiled_program(flash_program)
