@@ -1,4 +1,4 @@
-"""Uses names in its answers that only the lesson's own cells bind, further up or further down.
+"""Uses names in its answers that only the lesson's own cells bind.
 
 They are there in the notebook, so they are there when it is graded. It deserves full marks.
 """
@@ -13,7 +13,7 @@ for_arrays = softmax_vjp
 
 def softmax_vjp(weights, grad_weights):
     assert words == ["please", "study", "man"]
-    assert leads.shape == (9,)
+    assert measured.shape == (3, 3)
     return for_arrays(weights, grad_weights)
 """,
     "cross_entropy_grad": """
