@@ -1,9 +1,8 @@
 """Run the language model of lesson 09: store the lesson's results, or measure its speed.
 
 `python -m benchmarks.model` stores what the lesson shows to whoever does not have the model.
-`OMP_NUM_THREADS=1 python -m benchmarks.model speed` prints words a second, beside the bound that reading
-the weights sets,
-PyTorch and, where transformers is installed, Hugging Face's `generate`.
+`OMP_NUM_THREADS=1 python -m benchmarks.model speed` prints words a second, beside the bound that
+reading the weights sets, PyTorch and, where transformers is installed, Hugging Face's `generate`.
 """
 
 import json

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -264,11 +263,6 @@ def test_yours_or_ours_takes_right_answers_only(capsys):
     chosen = helper.yours_or_ours(rms_norm=rms_norm, top_p=top_p)
     assert chosen == [rms_norm, EXERCISES["top_p"].reference]
     assert capsys.readouterr().out == "Not solved yet, so the library's are used: top_p.\n"
-
-
-def test_importing_the_library_brings_numpy_only():
-    assert "attention_lib.model" not in vars(lib)
-    assert "gguf" not in sys.modules or helper.is_installed()
 
 
 class TestInTorch:
