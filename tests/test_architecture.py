@@ -163,20 +163,29 @@ def own_modules(path, *, at_the_top=False):
             yield ".".join(parts)
 
 
+IN_THE_ANSWERS_PROCESS = ("checks.calls", "checks.errors")
+
+
 @pytest.mark.parametrize(
-    "path", sorted((LIBRARY / "checks" / "calls").glob("*.py")), ids=lambda path: path.stem
+    "path",
+    [
+        path
+        for folder in ("calls", "errors")
+        for path in sorted((LIBRARY / "checks" / folder).glob("*.py"))
+    ],
+    ids=lambda path: f"{path.parent.name}.{path.stem}",
 )
-def test_what_runs_beside_an_answer_knows_no_solution(path):
-    """A process that must not see cases and references has this folder and no other of checks."""
+def test_what_runs_in_the_process_of_an_answer_knows_no_solution(path):
+    """A process that must not see cases and references has these folders and no other of checks."""
     at_the_top = set(own_modules(path, at_the_top=True))
-    assert {name for name in at_the_top if not name.startswith("checks.calls")} == set()
+    assert {name for name in at_the_top if not name.startswith(IN_THE_ANSWERS_PROCESS)} == set()
     later = set(own_modules(path)) - at_the_top
     assert later <= {"lessons.gpu.launch", "lessons.gpu.loops"}
 
 
 SHOWN_TO_SUBMISSIONS = [
     path
-    for folder in ("grading/inside", "checks/calls")
+    for folder in ("grading/inside", "checks/calls", "checks/errors")
     for path in sorted((LIBRARY / folder).glob("**/*.py"))
 ]
 
@@ -193,7 +202,7 @@ def type_checking_imports(path):
 )
 def test_submission_sees_code_that_imports_nothing_hidden(path):
     """The security boundary is made of folders, which a submission's process sees as a whole."""
-    shown = ("grading.inside", "checks.calls", "arguments", "lessons", "grading.limits")
+    shown = ("grading.inside", *IN_THE_ANSWERS_PROCESS, "arguments", "lessons", "grading.limits")
     for_types = {name.removeprefix("attention_lib.") for name in type_checking_imports(path)}
     hidden = {
         name

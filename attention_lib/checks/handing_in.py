@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from attention_lib.checks.calls.failing_line import parsed
+from attention_lib.checks.errors.line import parsed
 from attention_lib.checks.exercise import Exercise
 
 OLDEST = (3, 11)  # a grader's Python may be this old

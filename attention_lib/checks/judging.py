@@ -12,8 +12,9 @@ from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe_all
 from attention_lib.checks.calls.measuring import thread_time
 from attention_lib.checks.calls.observation import Observation, of_a_stub
-from attention_lib.checks.cases import cases_of, trials_of
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.cases import cases_of, trials_of
+from attention_lib.checks.compare.comparing import Comparison
+from attention_lib.checks.compare.values import judge_value
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.findings.measured import remarks
 from attention_lib.checks.findings.observed import (
@@ -25,7 +26,6 @@ from attention_lib.checks.findings.observed import (
 from attention_lib.checks.handing_in import missing_when_graded
 from attention_lib.checks.resolve import resolve
 from attention_lib.checks.show.wording import described, full_name
-from attention_lib.checks.values import judge_value
 from attention_lib.checks.verdict import Report
 from attention_lib.lessons import LESSONS, module_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from attention_lib.checks.attempt import Attempt
-from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.compare.comparing import Comparison, in_own_dtype
 from attention_lib.checks.edits.cell import silenced
 from attention_lib.checks.findings.finding import Finding, way_of
 from attention_lib.checks.findings.known import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.comparing import Comparison
 
 Undone = Callable[[Any], Any]  # takes a result, and returns it without the fault
 

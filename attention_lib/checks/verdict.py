@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.exercise import Exercise
 
 Outcome = Literal["right", "wrong", "error", "unattempted"]

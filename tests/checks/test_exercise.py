@@ -2,7 +2,7 @@
 
 import pytest
 
-from attention_lib.checks.cases import cases_of
+from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.exercise import known_mistakes
 from attention_lib.exercises import EXERCISES
 

@@ -12,7 +12,7 @@ import scipy.special
 import attention_lib
 from attention_lib.checks import judging
 from attention_lib.checks.calls import timeouts
-from attention_lib.checks.cases import cases_of
+from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, LEARNER, judge
 from attention_lib.checks.show.panel import as_html, as_text
 from attention_lib.exercises import find

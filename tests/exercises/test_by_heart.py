@@ -7,7 +7,7 @@ import pytest
 
 from attention_lib.checks import judging
 from attention_lib.checks.calls.case import Stream
-from attention_lib.checks.cases import cases_of
+from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.judging import judge
 from tests.checks.judged import VERDICT_ALONE
 from tests.exercises.answers import answers_of, as_a_learner_writes_it

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention_lib.checks.calls.case import Stream
-from attention_lib.checks.cases import cases_of
+from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import attention_lib
-from attention_lib.checks.cases import cases_of
+from attention_lib.checks.compare.cases import cases_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.patch import Patch
 from attention_lib.exercises import EXERCISES

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from attention_lib.checks.cases import trials_of
+from attention_lib.checks.compare.cases import trials_of
 from attention_lib.checks.judging import GRADER, judge
 from tests.exercises.chosen import chosen
 

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import is_learners, parsed, quoted
+from attention_lib.checks.errors.line import is_learners, parsed, quoted
 
 FINITE = ("range", "enumerate", "zip", "ndindex", "ndenumerate", "product", "reversed", "sorted")
 

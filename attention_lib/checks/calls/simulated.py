@@ -8,30 +8,20 @@ import threading
 import time
 import timeit
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass(frozen=True)
-class Work:
-    """The milliseconds that calls of a function take: the first call, then a cycle."""
-
-    first: float
-    then: tuple[float, ...]
-
-    def __repr__(self) -> str:
-        return "fn"
 
 
 class Machine:
     """A simulated computer: its clock advances only while it works, or waits for its device.
 
     A call on a device returns at once. Its work is queued, and starts when all earlier work is done.
+    `durations` are the milliseconds that calls take: the first one, then the others in a cycle.
     """
 
-    def __init__(self, work: Work, device: str) -> None:
+    def __init__(self, durations: tuple[float, ...], device: str) -> None:
+        first, *then = durations
         self._seconds = (
-            duration / 1e3 for duration in itertools.chain([work.first], itertools.cycle(work.then))
+            duration / 1e3 for duration in itertools.chain([first], itertools.cycle(then))
         )
         self._device = device
         self._on_device = device != "cpu"

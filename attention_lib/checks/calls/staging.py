@@ -19,7 +19,7 @@ import numpy as np
 from attention_lib.checks.calls.calling import learner_frames
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.calls.remote import remote_measurement, remote_staging
-from attention_lib.checks.calls.simulated import Machine, Work, availability, replaced
+from attention_lib.checks.calls.simulated import Machine, availability, replaced
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.calls.watching import unwatched
 
@@ -80,9 +80,9 @@ def _every_second_column(argument: Any) -> Any:
 
 @remote_staging
 def on_simulated_machine(answer: Answer) -> Answer:
-    """Let `answer` measure `fn` on a simulated machine."""
+    """Let `answer` measure `fn` on a simulated machine, where its calls take these milliseconds."""
 
-    def time_milliseconds(fn: Work, device: Any, *repeats: int) -> Any:
+    def time_milliseconds(fn: tuple[float, ...], device: Any, *repeats: int) -> Any:
         machine = Machine(fn, device.type)
         with machine.in_place_of_the_real_one(answer):
             return answer(machine.call, device, *repeats)

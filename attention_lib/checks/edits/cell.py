@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import parsed
+from attention_lib.checks.errors.line import parsed
 
 EDITED = "<edited answer>"  # the file of an answer that is made again
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from attention_lib.checks.calls.type_errors import KEYWORDS, OF_TORCH
 from attention_lib.checks.edits.expressions import (
     DIAGONALS,
     REDUCTIONS,
@@ -13,6 +12,7 @@ from attention_lib.checks.edits.expressions import (
     name_of_call,
     of_a_module,
 )
+from attention_lib.checks.errors.types import KEYWORDS, OF_TORCH
 
 KEPT = ("keepdims", "keepdim")
 AXES = ("axis", "dim", "swapaxes", "moveaxis")  # keywords and functions that take axes

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.calls.failing_line import is_kernel
 from attention_lib.checks.calls.measuring import peak_bytes
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.edits.cell import EDITED, Source, source_of
 from attention_lib.checks.edits.edits import (
     Edit,
@@ -34,6 +33,7 @@ from attention_lib.checks.edits.edits import (
     rank_of,
     sentence_of,
 )
+from attention_lib.checks.errors.line import is_kernel
 from attention_lib.checks.exercise import Exercise
 
 MOST_TRIALS = 360  # of edits of one answer

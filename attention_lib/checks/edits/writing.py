@@ -11,11 +11,11 @@ import numpy as np
 
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Answer, Case
-from attention_lib.checks.calls.failing_line import FailingLine, failing_line
 from attention_lib.checks.calls.timeouts import time_limit
 from attention_lib.checks.edits.cell import silenced
 from attention_lib.checks.edits.edits import MOST_CHARACTERS
 from attention_lib.checks.edits.faults import SIGNS
+from attention_lib.checks.errors.line import FailingLine, failing_line
 
 
 def written_line(function: Answer, case: Case, key: str) -> tuple[str, int] | None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from attention_lib.checks.comparing import Comparison, is_spoiled
+from attention_lib.checks.compare.comparing import Comparison, is_spoiled
 from attention_lib.checks.verdict import Outcome
 
 Label = Literal[

@@ -9,8 +9,8 @@ import numpy as np
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.chance import leaves
-from attention_lib.checks.comparing import Comparison, alike
+from attention_lib.checks.compare.chance import leaves
+from attention_lib.checks.compare.comparing import Comparison, alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.findings.finding import Finding
 

@@ -14,9 +14,9 @@ from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer, Case
 from attention_lib.checks.calls.observation import explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
-from attention_lib.checks.cases import Trial
-from attention_lib.checks.compared import ComparedAnswer, WrongWhereMeasured
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.cases import Trial
+from attention_lib.checks.compare.compared import ComparedAnswer, WrongWhereMeasured
+from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.findings.finding import Finding
 
 

@@ -9,11 +9,12 @@ from traceback import FrameSummary
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.explaining_errors import explanation
 from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
-from attention_lib.checks.comparing import Comparison, in_own_dtype
+from attention_lib.checks.compare.comparing import Comparison, in_own_dtype
 from attention_lib.checks.edits.writing import written_line
+from attention_lib.checks.errors.explaining import explanation
+from attention_lib.checks.errors.remedies import remedy
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.findings.finding import (
     Explains,
@@ -23,7 +24,6 @@ from attention_lib.checks.findings.finding import (
     nothing,
     way_of,
 )
-from attention_lib.checks.remedies import remedy
 from attention_lib.checks.show.wording import LIBRARY, full_name, known_name
 
 MOST_ERROR_CHARACTERS = 1000  # of an error's text

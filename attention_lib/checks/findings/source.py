@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer
-from attention_lib.checks.cases import trials_of
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.cases import trials_of
+from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.edits.patterns import read
 from attention_lib.checks.edits.search import Mend
 from attention_lib.checks.findings.finding import Finding, Label, everything

@@ -15,7 +15,7 @@ import numpy as np
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtype
-from attention_lib.checks.comparing import Comparison, Part, is_wider, parts_of
+from attention_lib.checks.compare.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.show.places import Maps, maps_of, places
 from attention_lib.checks.show.wording import digits_apart
@@ -280,13 +280,15 @@ def _is_array(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
+    if name := getattr(value, "__name__", None):
+        return str(name)
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, separator=", ", threshold=12)
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(_short, value))})"
     if isinstance(value, dict):  # of a model's weights, which would fill the page
         return f"{{{', '.join(f'{key!r}: ...' for key in value)}}}"
-    return getattr(value, "__name__", None) or repr(value)
+    return repr(value)
 
 
 def _labelled(name: str, array: Any, dtype: Any = None) -> str:

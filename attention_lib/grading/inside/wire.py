@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls.case import Stream
-from attention_lib.checks.calls.simulated import Work
 from attention_lib.grading import limits
 
 # Commands to the supervisor of a student's process. It replies to CPU_SECONDS, in the format SECONDS.
@@ -181,8 +180,6 @@ class _Packing:
             return {"dict": pairs}
         if isinstance(value, Stream):
             return {"stream": [self.value(item, depth + 1) for item in value.items]}
-        if isinstance(value, Work):
-            return {"work": [value.first, *value.then]}
         return self._special(value, depth)
 
     def _special(self, value: Any, depth: int) -> Any:
@@ -301,9 +298,6 @@ class _Unpacking:
                 return _decimal(content)
             case "Fraction":
                 return fractions.Fraction(*(_bounded(part) for part in content))
-            case "work":
-                first, *then = map(float, content)
-                return Work(first, tuple(then))
             case "device" if "torch" in sys.modules and DEVICE.fullmatch(content):
                 return sys.modules["torch"].device(content)
             case "function" if self._call_back is not None:

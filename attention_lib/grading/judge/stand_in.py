@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls import explaining_errors, timeouts
+from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
 from attention_lib.checks.calls.timeouts import OutOfTime
+from attention_lib.checks.errors import explaining
 from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import Malformed, Message, error_again, unpack
 from attention_lib.grading.sandbox.session import Session
@@ -93,7 +94,7 @@ def _observation(reply: Message) -> Observation:
         value=value,
         error=error_again(error) if error else None,
         frames=frames[:8],
-        explanation=str(reply.get("explanation") or "")[: explaining_errors.MOST_CHARACTERS],
+        explanation=str(reply.get("explanation") or "")[: explaining.MOST_CHARACTERS],
         is_quoted=True,
         out_of_time=bool(reply.get("out_of_time")),
         waited=bool(reply.get("waited")),

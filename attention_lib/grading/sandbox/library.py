@@ -13,7 +13,7 @@ from attention_lib.lessons import GIVEN, LESSONS, module_of
 
 PACKAGE = Path(attention_lib.__file__).parent
 # What every submission sees: figures, what calls an answer, what serves its process.
-SHOWN_FOLDERS = ("plots", "checks/calls", "grading/inside")
+SHOWN_FOLDERS = ("plots", "checks/calls", "checks/errors", "grading/inside")
 SHOWN_FILES = (
     "arguments.py",
     "outdated.py",

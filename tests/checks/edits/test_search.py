@@ -9,8 +9,8 @@ import pytest
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.timeouts import time_limit
-from attention_lib.checks.cases import trials_of
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.cases import trials_of
+from attention_lib.checks.compare.comparing import Comparison
 from attention_lib.checks.edits import search as searching
 from attention_lib.checks.edits.search import search
 from attention_lib.checks.findings import source

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lib.checks.calls.case import Stream
-from attention_lib.checks.calls.simulated import Work
 from attention_lib.grading import limits
 from attention_lib.grading.inside.wire import (
     LENGTH,
@@ -71,7 +70,6 @@ def test_arrays_keep_dtype_shape_and_values(array):
         np.dtype("float16"),
         decimal.Decimal("1.25"),
         fractions.Fraction(1, 3),
-        Work(5.0, (1.0, 2.0)),
         torch.device("cpu"),
     ],
 )
@@ -178,7 +176,6 @@ def crafted(value, buffers=b""):
         {"dtype": "f8,i4"},
         {"dtype": "O"},
         {"type": "datetime64"},
-        {"work": ["x", {}]},
         {"stream": [5]},
         {"Decimal": "1e999999999"},
         {"Decimal": "-1e-999999999"},

@@ -13,12 +13,12 @@ from attention_lib import (
 )
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
-from attention_lib.checks.cases import Trial
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.cases import Trial
+from attention_lib.checks.compare.comparing import Comparison
+from attention_lib.checks.compare.table import Table
 from attention_lib.checks.hypotheses import Hypothesis
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.checks.patch import patches
-from attention_lib.checks.table import Table
 from attention_lib.exercises import EXERCISES
 from tests.checks.judged import said_of_numbers
 from tests.exercises.answers import as_a_learner_writes_it

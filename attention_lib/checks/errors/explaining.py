@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from attention_lib.checks.calls import shape_errors, timeouts, type_errors
-from attention_lib.checks.calls.failing_line import failing_line, is_kernel
+from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
+from attention_lib.checks.errors import shapes, types
+from attention_lib.checks.errors.line import failing_line, is_kernel
 
 MOST_CHARACTERS = 800
 
@@ -24,7 +25,7 @@ def explanation(error: BaseException) -> tuple[str, str]:
                 return "", ""
             if line.function is not None and is_kernel(line.function):
                 return "", ""
-            for explain in (*type_errors.EXPLAINERS, *shape_errors.EXPLAINERS):
+            for explain in (*types.EXPLAINERS, *shapes.EXPLAINERS):
                 if found := explain(error, line):
                     text, topic = (found, "") if isinstance(found, str) else found
                     return text[:MOST_CHARACTERS], topic

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.comparing import Comparison
+from attention_lib.checks.compare.comparing import Comparison
 
 
 def leaves(value: Any) -> Iterator[Any]:

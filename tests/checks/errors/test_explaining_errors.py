@@ -9,7 +9,7 @@ import pytest
 
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.calls.explaining_errors import explained
+from attention_lib.checks.errors.explaining import explained
 from attention_lib.grading.inside.conversation import as_message
 
 ROWS = np.arange(6.0).reshape(2, 3)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import UNKNOWN, FailingLine, made_in, quoted, shape_of
 from attention_lib.checks.calls.tensors import is_tensor
+from attention_lib.checks.errors.line import UNKNOWN, FailingLine, made_in, quoted, shape_of
 
 # Names of torch, and what to write in NumPy.
 OF_TORCH = {

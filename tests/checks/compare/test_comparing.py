@@ -8,8 +8,8 @@ import torch
 
 import attention_lib
 from attention_lib.checks.calls.case import Case
-from attention_lib.checks.cases import EXACT
-from attention_lib.checks.comparing import alike
+from attention_lib.checks.compare.cases import EXACT
+from attention_lib.checks.compare.comparing import alike
 from attention_lib.checks.exercise import known_mistakes
 from attention_lib.checks.judging import GRADER, judge
 from attention_lib.exercises import EXERCISES

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from attention_lib.checks.calls.failing_line import (
+from attention_lib.checks.errors.line import (
     UNKNOWN,
     FailingLine,
     described_operand,
