@@ -1,9 +1,7 @@
 """Collect quickly, start long tests first, and with --exercise collect what concerns one exercise."""
 
 import gc
-import os
 import signal
-import sys
 import traceback
 from functools import cache
 from pathlib import Path
@@ -11,8 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-WITHOUT_GRAMMARS = ROOT / "tests" / "without_grammars"
-collect_ignore = [str(WITHOUT_GRAMMARS)]
 LONG = ("hostile", "batch", "browser", "slow")
 
 
@@ -23,11 +19,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # With it, jsonschema compiles forty grammars for formats that no notebook has: a second and more,
-    # here and in each process that the tests start.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-    paths = [str(WITHOUT_GRAMMARS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     # What a shell runs in the background ignores Ctrl-C, and so would all that the tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
