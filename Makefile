@@ -12,7 +12,7 @@ READY := .venv/.installed
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help lab check quick test newest style release edition site collect grade watch report grades feedback bench
+.PHONY: help lab check quick test newest style release edition site collect grade watch report grades feedback demo bench
 
 help: ## show these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
@@ -124,6 +124,10 @@ feedback: $(CLASS_READY) ## pack feedback for an LMS: make feedback LESSON=01_so
 	@test -n "$(LESSON)" -a -n "$(FROM)" || { echo "Which lesson, and collected from what?" \
 	    "For example: make feedback LESSON=01_softmax FROM=export.zip"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.export feedback "$(LESSON)" "$(FROM)"
+
+# CLEAR=1: take the made-up class away again.
+demo: $(CLASS_READY) ## show what a class gets, with a made-up one of eight
+	@$(VENV_PYTHON) -m attention_lib.grading.demo $(if $(CLEAR),--clear)
 
 bench: $(READY) ## measure accuracy and time beside SciPy and PyTorch
 	@$(VENV_PYTHON) -m benchmarks
