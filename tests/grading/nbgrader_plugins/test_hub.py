@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import socket
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,11 +32,18 @@ CLASS = "attention"
 ACCOUNTS = {"news": 9, "games": 5, "mail": 8}  # students of the tests
 WITHOUT_ACCOUNTS = ["without-account-1", "without-account-2"]
 OF_NOBODY = 54_321  # an account without a name
-NOW = datetime.now(UTC).replace(tzinfo=None)
+NOW = datetime.min  # when a test began
+
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="nbgrader has no exchange on Windows"),
     pytest.mark.slow,
 ]
+
+
+@pytest.fixture(autouse=True)
+def begin(monkeypatch):
+    """Start the clock of each test, since times minutes apart are not the same to the exchange."""
+    monkeypatch.setattr(sys.modules[__name__], "NOW", datetime.now(UTC).replace(tzinfo=None))
 
 
 @dataclass
