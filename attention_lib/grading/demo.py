@@ -34,10 +34,7 @@ from attention_lib.grading.sandbox.host import Sandbox
 NAME = "demo"
 LESSON = "01_softmax"
 WORDS = "written_softmax"
-OWN_WORDS = (
-    "Dividing by the sum goes wrong when a score is negative, because then a share is negative too. "
-    "Softmax takes e to the score first, and that is always positive."
-)
+OWN_WORDS = "Dividing by the sum can give a negative share; e to the score is always positive."
 Answers = dict[str, str | None]  # by exercise; None is the cell as it was given out
 
 
@@ -52,15 +49,12 @@ def _wrong(*mistakes: str) -> Answers:
 class Student(NamedTuple):
     """A made-up student, and where the hand-in differs from the model answers."""
 
-    name: str  # the last one, a comma, the first one
+    id: str
+    name: str
     shows: str
     answers: Answers = {}  # noqa: RUF012 - of a tuple, which nobody changes
     late: str = ""  # as Canvas marks it
     suffix: str = ".ipynb"
-
-    @property
-    def id(self) -> str:
-        return self.name.partition(", ")[2].lower()
 
 
 MODEL_ANSWERS: Answers = {e.name: model_answer(e) for e in EXERCISES.values() if e.lesson == LESSON}
@@ -68,14 +62,14 @@ BLANK: Answers = dict.fromkeys(MODEL_ANSWERS)
 CHEATS = BLANK | {name: f"{name} = lib.{name}" for name in ("softmax", "weighted_sum")}
 CHEATS["study_weights"] = "study_weights = 0\ncheck = lambda *_: print('right')"
 STUDENTS = (
-    Student("Costa, Ada", "everything right"),
-    Student("Diaz, Bo", "a known mistake in softmax", _wrong("keepdims-missing")),
-    Student("Evans, Cem", "two faults in softmax", _wrong("axis-0-only", "base-2")),
-    Student("Fox, Dana", "the notebook as it was given out", BLANK),
-    Student("Gray, Eli", "everything right, with words of their own", {WORDS: OWN_WORDS}),
-    Student("Hill, Fay", "a PDF, and no notebook", suffix=".pdf"),
-    Student("Ito, Gus", "a cheat: the library's functions, a check that says right", CHEATS),
-    Student("Jensen, Hana", "Bo's mistake, and late", _wrong("keepdims-missing"), late="_LATE"),
+    Student("ada", "Costa, Ada", "everything right"),
+    Student("bo", "Diaz, Bo", "a known mistake in softmax", _wrong("last-axis-only")),
+    Student("cem", "Evans, Cem", "two faults in softmax", _wrong("axis-0-only", "base-2")),
+    Student("dana", "Fox, Dana", "the notebook as it was given out", BLANK),
+    Student("eli", "Gray, Eli", "everything right, with words of their own", {WORDS: OWN_WORDS}),
+    Student("fay", "Hill, Fay", "a PDF, and no notebook", suffix=".pdf"),
+    Student("gus", "Ito, Gus", "a cheat: the library's functions, a check that says right", CHEATS),
+    Student("hana", "Jensen, Hana", "Bo's mistake, late", _wrong("last-axis-only"), late="_LATE"),
 )
 IDS = "|".join(student.id for student in STUDENTS)
 ROSTER = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n" + "".join(
@@ -106,9 +100,9 @@ def show() -> None:
     course.roster.write_text(ROSTER, encoding="utf-8")
     if not ExecuteSubmission(config=course.nbgrader().config).without_sandbox:
         Sandbox(LESSON).close()
+    print(f"A made-up class, in classroom-{NAME}/. After each $ stands what a teacher types.")
     archive = course.roster.with_name("canvas.zip")
     export = course.shown(archive)
-    print(f"A made-up class, in {archive.parent.name}/. After each $ stands what a teacher types.")
     _run(release.main, [LESSON], "release", LESSON)
     hand_in(course, archive)
     print(f"\nEight students hand in, and Canvas exports {export}. It holds, of")
@@ -187,11 +181,10 @@ def clear(course: Course) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--clear", action="store_true", help="remove the made-up class")
-    options = parser.parse_args(arguments)
     os.environ[CLASS] = NAME
     os.environ.pop("NBGRADER_DB_URL", None)  # some other class's gradebook
     try:
-        if options.clear:
+        if parser.parse_args(arguments).clear:
             clear(Course(Path.cwd()))
             print(f"The class {NAME} is gone.")
         else:

@@ -66,13 +66,13 @@ SAID = {mistake.id: mistake.sentence for mistake in EXERCISES["softmax"].mistake
     ("student", "points", "note", "on_page"),
     [
         ("ada", "1 3 1 2 ? 7", "^$", ["All 25 cases, 3 points"]),
-        ("bo", "1 0 1 2 0 4", "^$", [SAID["keepdims-missing"]]),
+        ("bo", "1 0 1 2 0 4", "^$", [SAID["last-axis-only"]]),
         ("cem", "1 0 1 2 0 4", "ours in place of", [SAID["axis-0-only"], SAID["base-2"]]),
         ("dana", "0 0 0 0 0 0", "^$", ["Not attempted"]),
         ("eli", "1 3 1 2 ? 7", "^$", [demo.OWN_WORDS]),
         ("fay", "- - - - - -", r"no notebook in it, but 01_softmax\.pdf$", []),
         ("gus", "0 0 0 0 0 0", "^$", ["lib.softmax", "not available while this lesson is graded"]),
-        ("hana", "1 0 1 2 0 4", "^late, as the platform", [SAID["keepdims-missing"]]),
+        ("hana", "1 0 1 2 0 4", "^late, as the platform", [SAID["last-axis-only"]]),
     ],
 )
 def test_each_student_gets_what_is_promised(shown, table, student, points, note, on_page):
