@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Answer
 from attention_lib.checks.compare.comparing import Comparison, alike
-from attention_lib.checks.compare.table import Table
 from attention_lib.checks.edits.search import Search, Tried, search
 from attention_lib.checks.exercise import Exercise
+from attention_lib.checks.hypotheses.table import Table
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from attention_lib.checks.findings.observed import (
 )
 from attention_lib.checks.handing_in import missing_when_graded
 from attention_lib.checks.resolve import resolve
-from attention_lib.checks.show.wording import described, full_name
 from attention_lib.checks.verdict import Report
+from attention_lib.checks.wording import described, full_name
 from attention_lib.lessons import LESSONS, module_of
 
 FUSED = (  # torch's own attention

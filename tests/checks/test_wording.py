@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import attention_lib
-from attention_lib.checks.show.wording import LIBRARY, known_name
+from attention_lib.checks.wording import LIBRARY, known_name
 
 
 @pytest.mark.parametrize(

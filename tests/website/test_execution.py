@@ -31,7 +31,7 @@ def course(tmp_path, monkeypatch):
         ("attention_lib/exercises/softmax/softmax.py", True),
         ("website/frames.py", True),
         ("attention_lib/exercises/flash/tiled_attention.py", False),  # another lesson's
-        ("attention_lib/checks/compare/table.py", False),  # of wrong answers
+        ("attention_lib/checks/hypotheses/table.py", False),  # of wrong answers
         ("website/pages.py", False),
     ],
 )

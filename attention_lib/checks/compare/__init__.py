@@ -1,1 +1,1 @@
-"""Compare results with the reference: the cases, what is wrong with a result, which hypothesis fits."""
+"""Make the cases, and compare results with the reference."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.tensors import as_numbers, is_tensor, precision_of, short_dtype
 from attention_lib.checks.compare.cases import EXACT, SLACK, Expected, Trial
-from attention_lib.checks.show.wording import described, distinguished
+from attention_lib.checks.wording import described, distinguished
 
 NUMERIC = (np.ndarray, np.generic, int, float)
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.show.wording import described
 from attention_lib.checks.verdict import Report
+from attention_lib.checks.wording import described
 
 
 def judge_value(exercise: Exercise, answer: Any) -> Report:

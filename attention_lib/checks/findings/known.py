@@ -9,10 +9,10 @@ import numpy as np
 
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls.tensors import as_numbers
-from attention_lib.checks.compare.chance import leaves
 from attention_lib.checks.compare.comparing import Comparison, alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.findings.finding import Finding
+from attention_lib.checks.hypotheses.chance import leaves
 
 
 def known_everywhere(attempt: Attempt, even_nan: bool = False) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from attention_lib.checks.findings.finding import (
     nothing,
     way_of,
 )
-from attention_lib.checks.show.wording import LIBRARY, full_name, known_name
+from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 MOST_ERROR_CHARACTERS = 1000  # of an error's text
 

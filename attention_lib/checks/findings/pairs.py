@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attention_lib.checks.attempt import Attempt
-from attention_lib.checks.compare.table import Cover, Table
 from attention_lib.checks.findings.finding import Finding, everything
-from attention_lib.checks.result_faults import faults_of_result
+from attention_lib.checks.hypotheses.result_faults import faults_of_result
+from attention_lib.checks.hypotheses.table import Cover, Table
 
 TOGETHER = "Two faults explain these numbers."
 

@@ -15,7 +15,7 @@ from attention_lib.checks.exercise import OfAnyNumbers
 from attention_lib.checks.findings.finding import Finding
 from attention_lib.checks.findings.measured import measured
 from attention_lib.checks.findings.observed import changed, results, warned
-from attention_lib.checks.hypotheses import Hypothesis
+from attention_lib.checks.hypotheses.hypothesis import Hypothesis
 
 
 def sides(attempt: Attempt, said: Sequence[Finding]) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ from attention_lib.checks.calls.tensors import as_numbers, is_tensor, short_dtyp
 from attention_lib.checks.compare.comparing import Comparison, Part, is_wider, parts_of
 from attention_lib.checks.exercise import Exercise
 from attention_lib.checks.show.places import Maps, maps_of, places
-from attention_lib.checks.show.wording import digits_apart
 from attention_lib.checks.verdict import Report
+from attention_lib.checks.wording import digits_apart
 
 TITLES = {
     "right": "Right",

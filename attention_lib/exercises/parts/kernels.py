@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from attention_lib.checks.exercise import Probe
 from attention_lib.checks.patch import Patch
-from attention_lib.checks.show.wording import LIBRARY
+from attention_lib.checks.wording import LIBRARY
 
 
 def as_kernel(answer: Any) -> Any:

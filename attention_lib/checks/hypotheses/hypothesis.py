@@ -13,9 +13,9 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
-from attention_lib.checks.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.compare.cases import widened_arguments
 from attention_lib.checks.exercise import Exercise, Mistake
+from attention_lib.checks.hypotheses.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.patch import Patch
 
 

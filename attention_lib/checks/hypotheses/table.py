@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from attention_lib.checks.compare.chance import is_telling, leaves
 from attention_lib.checks.compare.comparing import NUMERIC, Comparison, alike, parts_of
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.checks.hypotheses import (
+from attention_lib.checks.hypotheses.chance import is_telling, leaves
+from attention_lib.checks.hypotheses.hypothesis import (
     Hypothesis,
     changed_calls,
     joined,

@@ -15,8 +15,8 @@ from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.compare.cases import Trial
 from attention_lib.checks.compare.comparing import Comparison
-from attention_lib.checks.compare.table import Table
-from attention_lib.checks.hypotheses import Hypothesis
+from attention_lib.checks.hypotheses.hypothesis import Hypothesis
+from attention_lib.checks.hypotheses.table import Table
 from attention_lib.checks.judging import HIDDEN_NUMBERS, judge
 from attention_lib.checks.patch import patches
 from attention_lib.exercises import EXERCISES
