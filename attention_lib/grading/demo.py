@@ -42,8 +42,9 @@ def _wrong(*mistakes: str) -> Answers:
     """Return an answer to softmax that makes these known mistakes, and none in words."""
     known = {mistake.id: mistake.variants[0] for mistake in EXERCISES["softmax"].mistakes}
     patches: list[Patch] = [known[mistake] for mistake in mistakes]
-    both = Patch(patches[0].answer, tuple(one for patch in patches for one in patch.replacements))
-    return {"softmax": both.text.replace("def plain", "def softmax", 1), WORDS: None}
+    replacements = [("def plain", "def softmax")]
+    replacements += [one for patch in patches for one in patch.replacements]
+    return {"softmax": Patch(patches[0].answer, tuple(replacements)).text, WORDS: None}
 
 
 class Student(NamedTuple):
