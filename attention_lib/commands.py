@@ -7,6 +7,7 @@ import inspect
 import os
 import secrets
 import textwrap
+from dataclasses import replace
 from typing import Any
 
 from attention_lib import edition, record, standing
@@ -27,7 +28,7 @@ from attention_lib.checks.verdict import Report
 from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
-from attention_lib.older import why_older
+from attention_lib.older import why_not_attempted, why_older
 from attention_lib.outdated import UnknownExercise
 
 __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
@@ -79,6 +80,12 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     else:
         with restored():
             report = judge(exercise, answer, seed)
+    if (
+        report.outcome == "unattempted"
+        and not report.awaits
+        and (misnamed := why_not_attempted(name))
+    ):
+        report = replace(report, sentence=misnamed)
     damage = ""
     if report.outcome != "unattempted":
         damage = record.note(record.Check(name, report.outcome == "right", report.mistake))

@@ -42,6 +42,7 @@ def answer_after(monkeypatch):
         (RIGHT.replace("e / e", "e // / e"), "line 4 is no Python (SyntaxError"),
         (RIGHT.replace("    return", "   return"), "line 4 is no Python (IndentationError"),
         (RIGHT.replace("-1):", "-1)"), "line 2 is no Python (SyntaxError"),
+        (f"```python\n{RIGHT}```", "delete lines 1 and 6, Markdown's marks"),
         ("missing\n" + RIGHT, "stopped above it"),
     ],
 )
@@ -55,3 +56,10 @@ def test_an_older_answer_is_not_judged(answer_after, newest, said, capsys):
 def test_the_newest_answer_is_judged(answer_after, cells, capsys):
     check("softmax", answer_after(*cells))
     assert "softmax: right" in capsys.readouterr().out
+
+
+def test_an_answer_under_nearly_its_name_is_named(answer_after, capsys):
+    stub = "def softmax(scores, axis=-1):\n    raise NotImplementedError()\n"
+    with pytest.raises(CheckFailed):
+        check("softmax", answer_after(stub, RIGHT.replace("softmax", "sofmax")))
+    assert "A cell defines sofmax instead of softmax: rename it" in capsys.readouterr().out

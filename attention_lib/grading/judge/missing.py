@@ -9,6 +9,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from attention_lib.slips import defined_names, fences, near_name
+
 MOST_CHARACTERS = 300  # of an error's own words
 PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = f"Notebooks are graded with {PYTHON}, NumPy, SciPy and Matplotlib"
@@ -24,15 +26,16 @@ def why_missing(name: str, cells: Sequence[NotebookNode], outputs: Outputs) -> s
     for cell in reversed(binding):
         for output in reversed(outputs.get(cell.id, [])):
             if output["output_type"] == "error":
-                return _of_error(str(output["ename"]), str(output["evalue"]))
+                return _of_error(str(output["ename"]), str(output["evalue"]), cell.source)
     if any(cell.id not in outputs for cell in binding):
         return "the cell that defines it is below its check, or was not run"
     if binding:
         return "the cell that defines it ran, and the name was not bound, or was deleted"
     answer = [cell.source for cell in cells if _is_answer_cell(cell, name)]
-    others = re.findall(r"^(?:def\s+)?(\w+)\s*(?:\(.*\)\s*:|=)", "\n".join(answer), re.MULTILINE)
-    if others:
-        return f"its answer cell gives it another name, such as {others[0][:60]}"
+    if other := near_name(name, answer) or next(iter(defined_names(answer)), ""):
+        return f"its answer cell defines {other[:60]} instead of {name}"
+    if other := near_name(name, [cell.source for cell in cells]):
+        return f"a cell defines {other[:60]} instead of {name}"
     return "no cell defines it"
 
 
@@ -40,11 +43,11 @@ def _is_answer_cell(cell: NotebookNode, name: str) -> bool:
     return cell.metadata.get("nbgrader", {}).get("grade_id") == name
 
 
-def _of_error(kind: str, text: str) -> str:
+def _of_error(kind: str, text: str, source: str) -> str:
     said = " ".join(_FILE.sub(r"(line \1)", text).split())[:MOST_CHARACTERS].rstrip(". ")
     match kind:
         case "SyntaxError" | "IndentationError" | "TabError":
-            return f"its cell is not valid in {PYTHON}: {said}"
+            return f"its cell is not valid in {PYTHON}: {fences(source) or said}"
         case "ModuleNotFoundError":
             return f"its cell stopped with {kind}: {said}. {PACKAGES}"
         case "CellTimeout" | "PythonStopped":

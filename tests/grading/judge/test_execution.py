@@ -254,6 +254,7 @@ def test_missing_answer_is_reported():
 
 
 STOPPED_CELLS = {
+    "```python\nx = 1\n```": "delete lines 1 and 3, Markdown's marks of code (```).",
     "import no_such_package": "its cell stopped with ModuleNotFoundError: No module named "
     "'no_such_package'. Notebooks are graded with Python 3.",
     "rows = = 2": f"its cell is not valid in {PYTHON}: invalid syntax (line 1).",
@@ -274,7 +275,7 @@ def test_the_error_of_the_cell_that_defines_an_answer_is_named(line):
 
 def test_another_name_for_an_answer_is_named():
     marks = {"nbgrader": {"solution": True, "grade": False, "grade_id": "normalize_by_sum"}}
-    other = RIGHT.replace("normalize_by_sum", "normalise_by_sum")
+    other = "helper = 1\n" + RIGHT.replace("normalize_by_sum", "normalise_by_sum")
     cells = [
         new_code_cell(other, id="answer", metadata=marks),
         check_cell("normalize_by_sum"),
@@ -282,8 +283,8 @@ def test_another_name_for_an_answer_is_named():
     shown = run_notebook(Task("01_softmax", writes(new_notebook(cells=cells)), {}, seed=7)).outputs
     (error,) = shown["normalize_by_sum"]
     assert error["evalue"] == (
-        "normalize_by_sum is not defined: its answer cell gives it another name, such as "
-        "normalise_by_sum."
+        "normalize_by_sum is not defined: its answer cell defines normalise_by_sum instead of "
+        "normalize_by_sum."
     )
 
 

@@ -1,0 +1,36 @@
+"""Find slips in a cell's text: a name nearly right, Markdown's marks of code."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from attention_lib.exercises import EXERCISES
+
+_DEFINED = re.compile(r"^(?:def\s+)?(\w+)\s*(?:\(.*\)\s*(?:->.*)?:|=(?!=))", re.MULTILINE)
+
+
+def defined_names(cells: Iterable[str]) -> list[str]:
+    """Return the functions and variables that cells define, read line by line."""
+    return [name for cell in cells for name in _DEFINED.findall(cell)]
+
+
+def near_name(name: str, cells: Iterable[str]) -> str:
+    """Return what cells define under nearly this name, and is no exercise; empty if nothing is."""
+    others = [one for one in defined_names(cells) if one not in EXERCISES]
+    return next(iter(difflib.get_close_matches(name, others, n=1, cutoff=0.8)), "")
+
+
+def fences(source: str) -> str:
+    """Say which lines of a cell are Markdown's marks of code (```); empty if none is."""
+    lines = [
+        str(number)
+        for number, line in enumerate(source.splitlines(), 1)
+        if line.lstrip().startswith("```")
+    ]
+    if not lines:
+        return ""
+    return (
+        f"delete line{'s' * (len(lines) > 1)} {' and '.join(lines)}, Markdown's marks of code (```)"
+    )
