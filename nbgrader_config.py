@@ -91,6 +91,9 @@ c.Exporter.optimistic_validation = True  # once, at the end, where each step wou
 # c.ExecuteSubmission.cell_seconds = 120
 # Without bubblewrap nothing is graded, unless you let students' code do whatever you may do:
 # c.ExecuteSubmission.without_sandbox = True
+# Where an answer does not hide that it uses SciPy or another forbidden library, that is a remark, or
+# costs the exercise's points:
+# c.ExecuteSubmission.forbidden_libraries_cost_points = True
 
 # Feedback does not show hidden checks; neither it nor formgrader runs what came with a submission.
 c.GenerateFeedback.preprocessors = [

@@ -37,6 +37,7 @@ FUSED = (  # torch's own attention
     "torch.nn.modules.activation.MultiheadAttention",
 )
 OTHER_LIBRARIES = ("scipy", "torch", "jax", "tensorflow", "sklearn")
+FORBIDDEN = "forbidden call"  # what the kind of a report begins with
 MOST_SECONDS = (
     5.0  # of CPU time, a thousand times the usual: then a wrong answer is not called again
 )
@@ -49,6 +50,7 @@ class Policy:
     is_own: bool = False  # the answer runs in this process, so side effects count
     values_only: bool = False  # no probes and no remarks
     explains: bool = True
+    forbidden_costs: bool = False  # a forbidden call that the answer's process admits
 
 
 LEARNER = Policy(is_own=True)
@@ -128,6 +130,10 @@ def judge(
     if is_cut:  # whatever ended the calls, nothing is right that was not compared
         sentence = f"{len(comparisons)} of {len(trials)} calls of {exercise.name} came to an end."
         return Report(exercise, "wrong", sentence)
+    if policy.forbidden_costs:  # after all cases, so nothing is left out that would be judged
+        for call in forbidden_calls(attempt):
+            sentence = f"{call.text} The numbers are right; this call costs the points."
+            return Report(exercise, "wrong", sentence, kind=f"{FORBIDDEN}: {call.text}")
     advice = tuple(_remarks(attempt, policy))
     return Report(exercise, "right", "Right.", case_count=len(comparisons), advice=advice)
 

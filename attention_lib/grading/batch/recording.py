@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from attention_lib.checks.judging import FORBIDDEN
 from attention_lib.grading.batch.planning import page_fingerprint
 from attention_lib.grading.batch.reader import PreparedWork
 from attention_lib.grading.classroom.course import Course
@@ -146,6 +147,11 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
     verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
     advised = [verdict["exercise"] for verdict in verdicts if verdict.get("advice")]
     remarks = [f"see the remark on {', '.join(advised)}"] if advised else []
+    remarks += [
+        f"{verdict['exercise']} lost its points for a forbidden call"
+        for verdict in verdicts
+        if verdict.get("kind", "").startswith(FORBIDDEN)
+    ]
     remarks += [
         f"{verdict['exercise']} right with ours in place of {' and '.join(verdict['ours'])}"
         for verdict in verdicts

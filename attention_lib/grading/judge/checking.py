@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from attention_lib.checks.exercise import Exercise
-from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, judge
+from attention_lib.checks.judging import GRADER, HIDDEN_NUMBERS, Policy, judge
 from attention_lib.checks.show.panel import as_html, as_text, headline
 from attention_lib.checks.verdict import Report
 from attention_lib.exercises import EXERCISES
@@ -43,11 +43,16 @@ def check_name(cell: NotebookNode) -> str | None:
 
 
 def check_answer(
-    exercise: Exercise, session: Session, seed: int, why_missing: Callable[[], str]
+    exercise: Exercise,
+    session: Session,
+    seed: int,
+    why_missing: Callable[[], str],
+    forbidden_costs: bool = False,
 ) -> list[dict[str, Any]]:
     """Check an answer that lives in a student's process, and return the check cell's outputs.
 
-    `why_missing` says why there is no answer, as the end of a sentence.
+    `why_missing` says why there is no answer, as the end of a sentence. With `forbidden_costs` an answer
+    is wrong whose process reports a forbidden call.
     """
     try:
         seconds = session.at_most(limits.CELL_SECONDS)
@@ -64,7 +69,8 @@ def check_answer(
         until = time.monotonic() + session.at_most(limits.CHECK_SECONDS)
         function = StandIn(session, exercise.name, until=until)
         answer = function if is_function else unpack_value(reply)
-        report = _judged(exercise, answer, seed)
+        policy = dataclasses.replace(GRADER, forbidden_costs=forbidden_costs)
+        report = _judged(exercise, answer, seed, policy)
         # Text of no characters, such as an array of them, raises where it is shown.
         panel = {"text/plain": as_text(report), "text/html": as_html(report, pictures=False)}
     except SessionEnded as ended:
@@ -99,14 +105,14 @@ def check_answer(
     return outputs
 
 
-def _judged(exercise: Exercise, answer: Any, seed: int) -> Report:
+def _judged(exercise: Exercise, answer: Any, seed: int, policy: Policy) -> Report:
     """Judge by the cases that everyone can read, then by hidden ones.
 
     A report on hidden cases shows no numbers except in its sentence.
     """
     if exercise.accelerated:
         importlib.import_module("torch")  # before a tensor comes in
-    report = judge(exercise, answer, seed=0, policy=GRADER, unseen=seed)
+    report = judge(exercise, answer, seed=0, policy=policy, unseen=seed)
     if report.outcome != "right" or exercise.kind != "function":
         return report
     hidden = judge(exercise, answer, seed=seed, policy=HIDDEN_NUMBERS)

@@ -310,7 +310,7 @@ def _check(
 ) -> list[dict[str, Any]]:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and _is_the_students(cell)]
     why = functools.partial(why_missing, name, cells, ran.outputs)
-    return check_answer(EXERCISES[name], session, task.seed, why)
+    return check_answer(EXERCISES[name], session, task.seed, why, task.forbidden_costs)
 
 
 def _is_the_students(cell: NotebookNode) -> bool:

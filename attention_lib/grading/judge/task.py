@@ -23,6 +23,7 @@ class Task:
     cell_seconds: float = field(default_factory=lambda: limits.CELL_SECONDS)
     seconds: float = field(default_factory=lambda: limits.SUBMISSION_WALL_SECONDS)  # for all passes
     answers: dict[str, str] = field(default_factory=dict)  # the model's, where others need them
+    forbidden_costs: bool = False  # points, where an answer's process reports a forbidden call
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,9 @@ class ExecuteSubmission(LoggingConfigurable):
     without_sandbox = Bool(
         False, help="Let students' code do whatever you may do, and warn of it on every run."
     ).tag(config=True)
+    forbidden_libraries_cost_points = Bool(
+        False, help="Give no points where an answer is seen to use a forbidden library."
+    ).tag(config=True)
     cell_seconds = Float(help="The wall-clock time that one cell may take.").tag(config=True)
 
     @default("cell_seconds")
@@ -86,6 +89,7 @@ class ExecuteSubmission(LoggingConfigurable):
             self.cell_seconds,
             max(limits.SUBMISSION_WALL_SECONDS, 3 * self.cell_seconds),
             answers=model_answers(lesson),
+            forbidden_costs=self.forbidden_libraries_cost_points,
         )
 
 

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from nbformat import writes
 from nbformat.v4 import new_code_cell, new_notebook
+from traitlets.config import Config
 
 from attention_lib.commands import SEED_VARIABLE
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
+from attention_lib.grading.batch.recording import note_for_instructor
+from attention_lib.grading.intake.submission import Prepared
 from attention_lib.grading.judge import execution, stand_in
 from attention_lib.grading.judge.execution import put_into, run_notebook
 from attention_lib.grading.judge.missing import PYTHON
-from attention_lib.grading.judge.task import Task
+from attention_lib.grading.judge.task import Ran, Task
+from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.session import Session
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
@@ -309,6 +313,23 @@ def test_remarks_on_method_and_warnings_cost_no_points():
     right, shown = verdict(f"{scipy}(scores, axis=axis)", name="softmax")
     assert right
     assert "scipy" in shown
+
+
+def test_forbidden_library_costs_points_where_that_is_set():
+    settings = ExecuteSubmission(
+        config=Config(ExecuteSubmission={"forbidden_libraries_cost_points": True})
+    )
+    assert settings.task("01_softmax", new_notebook(), {}, 1).forbidden_costs
+    scipy = "from scipy import special\ndef softmax(scores, axis=-1):\n    return special.softmax"
+    source = f"{NUMPY}\n{RIGHT}\n{scipy}(scores, axis=axis)"
+    other, own = run(source, checks=["normalize_by_sum", "softmax"], forbidden_costs=True)[1:]
+    assert not errors(other)
+    assert errors(own)
+    said = own.outputs[0].metadata["attention_lib"]
+    assert "scipy" in said["sentence"]
+    assert "this call costs the points" in said["sentence"]
+    note = note_for_instructor(Prepared(new_notebook(), {}, None, []), Ran({"check": own.outputs}))
+    assert note == "softmax lost its points for a forbidden call"
 
 
 @pytest.mark.parametrize(
