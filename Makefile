@@ -98,12 +98,13 @@ collect: $(CLASS_READY) ## sort what was handed in: make collect LESSON=01_softm
 	    $(if $(AGAIN),--again) $(if $(LATE),--late "$(LATE)")
 
 # JOBS: how many processes, one a core if not said. SCHEDULER: of a dask cluster, such as
-# tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed since it was graded.
+# tls://host:8786, or with TRUST_NETWORK=1 one without a password. AGAIN=1: also what has not changed
+# since it was graded. STUDENT: only this one, or several such as ada,bo, changed or not.
 grade: $(CLASS_READY) ## grade what lies in classroom/submitted: make grade LESSON=01_softmax
 	@test -n "$(LESSON)" || { echo "Which lesson? For example: make grade LESSON=01_softmax"; exit 2; }
 	@$(VENV_PYTHON) -m attention_lib.grading.grade "$(LESSON)" $(if $(JOBS),--jobs "$(JOBS)") \
 	    $(if $(SCHEDULER),--scheduler "$(SCHEDULER)") $(if $(TRUST_NETWORK),--trust-network) \
-	    $(if $(AGAIN),--again)
+	    $(if $(AGAIN),--again) $(if $(STUDENT),--student "$(STUDENT)")
 
 # JOBS: how many processes, one a core if not said.
 watch: $(CLASS_READY) ## grade what is handed in as it comes in, until Ctrl-C: make watch LESSON=01_softmax

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import logging
 import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -16,7 +17,7 @@ from attention_lib.grading.batch.workers import Workers, cores, preload
 from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.classroom.journal import Entry, Journal
-from attention_lib.grading.classroom.roster import class_list, read_roster
+from attention_lib.grading.classroom.roster import Roster, class_list, read_roster
 from attention_lib.grading.terminal import printable, shown_name
 
 GO_ON = "What was graded so far is in the gradebook; the same command goes on."
@@ -46,6 +47,7 @@ def grade(
     scheduler: str = "",
     again: bool = False,
     trust_network: bool = False,
+    only: Sequence[str] = (),
     tell: Callable[[Result], None] | None = None,
     look: Callable[[], bool] = lambda: False,
 ) -> tuple[dict[str, float], list[Result]]:
@@ -53,7 +55,8 @@ def grade(
 
     So many `jobs` run notebooks and write feedback; with 0, this process does. A `scheduler` is the address
     of dask's, whose workers run the notebooks instead; `trust_network` lets it be on another machine without
-    TLS. `again` grades also what has not changed. `tell` is called with a student's result as soon as the
+    TLS. `again` grades also what has not changed. `only` names the students who are graded, and these again;
+    by default all are. `tell` is called with a student's result as soon as the
     page is there. Meanwhile `look` is called again and again, and says when it has collected more.
 
     Return the points that each exercise is worth, and each student's result.
@@ -76,6 +79,8 @@ def grade(
         raise CourseError(
             f"Nothing has been handed in for {lesson}: there is no {course.shown(notebook)}."
         )
+    if only:
+        students = _named(course, lesson, only, students, roster)
     with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
         warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         if not _is_released(course, lesson):
@@ -84,7 +89,7 @@ def grade(
             if roster is not None:
                 roster.enroll(gradebook)
             batch = Batch(course, lesson, gradebook, journal)
-            plan = batch.plan(students, again)
+            plan = batch.plan(students, again or bool(only))
 
             def result_of(student: str) -> Result:
                 standings, own = batch.standings(student), course.collected(lesson).get(student, [])
@@ -108,6 +113,30 @@ def grade(
         _result(student, standings, journal, batch.failures, collected.get(student, []))
         for student in students
     ]
+
+
+def _named(
+    course: Course, lesson: str, names: Sequence[str], submitted: list[str], roster: Roster | None
+) -> list[str]:
+    """Return the students of these names, or say of the first that is nobody's who may be meant."""
+    absent = {one.id: one.full_name for one in roster.students} if roster else {}
+    known = {text.casefold(): id for id in submitted for text in (id, absent.pop(id, id))}
+    for name in names:
+        if name in submitted:
+            continue
+        if name in absent:
+            raise CourseError(f"{name} has handed in nothing for {lesson}.")
+        near = (
+            [name.casefold()]
+            if name.casefold() in known
+            else difflib.get_close_matches(name.casefold(), known)
+        )
+        meant = f" Did you mean {' or '.join(dict.fromkeys(known[one] for one in near))}?" * bool(
+            near
+        )
+        there = course.shown(course.submission(lesson, "STUDENT").parent.parent)
+        raise CourseError(f"{there} has no student {name!r} with {lesson}.{meant}")
+    return sorted(set(names))
 
 
 def _is_released(course: Course, lesson: str) -> bool:
@@ -243,6 +272,7 @@ def main(arguments: list[str] | None = None) -> int:
             options.scheduler,
             options.again,
             options.trust_network,
+            options.student,
         )
     except CourseError as problem:
         print(problem, file=sys.stderr)
@@ -256,13 +286,15 @@ def main(arguments: list[str] | None = None) -> int:
     from attention_lib.grading.report.text import SIGNS
 
     whole_class = add_absent(course, lesson, results)
+    if options.student:
+        whole_class = [result for result in whole_class if result.student in options.student]
     print(table(most, whole_class))
     print(f"\n{SIGNS}\n{summary(whole_class)}")
     if not all(result.failed for result in results):
         from attention_lib.grading.report.writing import show_report
 
         print()
-        show_report(course, lesson)
+        show_report(course, lesson, in_full=not options.student)
     log = course.log(lesson)
     warnings_in = f", warnings in {course.shown(log)}" if log.stat().st_size else ""
     print(
@@ -296,6 +328,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--trust-network", action="store_true", help="use a scheduler elsewhere without TLS too"
     )
     parser.add_argument("--again", action="store_true", help="grade also what has not changed")
+    parser.add_argument(
+        "--student",
+        type=lambda text: [name.strip() for name in text.split(",")],
+        default=[],
+        metavar="STUDENT[,STUDENT]",
+        help="grade only these, and these again",
+    )
     parser.add_argument("--verbose", action="store_true", help="say what is done for whom, and why")
     return parser.parse_args(arguments)
 

@@ -16,8 +16,8 @@ from attention_lib.grading.spreadsheet import as_text_cell
 HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")
 
 
-def show_report(course: Course, lesson: str) -> None:
-    """Print who is stuck on what, and write it as a page and as CSV.
+def show_report(course: Course, lesson: str, in_full: bool = True) -> None:
+    """Print who is stuck on what, if `in_full`, and write it as a page and as CSV.
 
     Raises
     ------
@@ -28,8 +28,8 @@ def show_report(course: Course, lesson: str) -> None:
         warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
         report = read_class(course, lesson)
     page = write_report(course, report)
-    print(as_text(report))
-    print()
+    if in_full:
+        print(f"{as_text(report)}\n")
     print(f"The whole report is in {course.shown(page)}, each answer in {page.stem}.csv beside it.")
 
 

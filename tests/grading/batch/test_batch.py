@@ -126,6 +126,37 @@ def test_only_a_changed_submission_is_graded_again(room):
     assert {path for path in after if after[path] != before[path]} == set(written(room, "bo"))
 
 
+def test_students_who_are_named_are_graded_again_and_nobody_else(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    before, journal = written(room), Journal(room.course.journal(LESSON))
+    journal.close()
+    assert quietly(main, [LESSON, "--jobs=0", "--student=cy, ada"]) == 0
+    after = written(room)
+    assert {path for path in after if after[path] != before[path]} == {
+        *written(room, "ada"),
+        *written(room, "cy"),
+    }
+    out = capsys.readouterr().out
+    assert "2 handed in" in out
+    assert "\nbo" not in out
+    assert planned(room) == ([], [])
+    with Journal(room.course.journal(LESSON)) as noted:
+        assert noted.entries["bo"] == journal.entries["bo"]
+
+
+def test_who_is_named_and_not_there_is_told_who_may_be_meant(room, monkeypatch, capsys):
+    monkeypatch.chdir(room.course.root)
+    room.course.roster.write_text("id,first_name,last_name\nada,Ada,Lovelace\nina,Ina,Li\n")
+    for name, said in {
+        "Ada Lovelace": "no student 'Ada Lovelace' with 01_softmax. Did you mean ada?",
+        "adda": "Did you mean ada?",
+        "zzz": "no student 'zzz' with 01_softmax.",
+        "ina": "ina has handed in nothing for 01_softmax.",
+    }.items():
+        assert main([LESSON, "--jobs=0", f"--student=bo,{name}"]) == 1
+        assert capsys.readouterr().err.endswith(f"{said}\n")
+
+
 def test_students_with_glob_patterns_in_their_names_are_refused(room):
     before = written(room), read_rows(room.course)
     names = ["*", "b[ao]", "ada ", "a\x1b[31m", "b\nc", "c\udcff"]
