@@ -8,6 +8,8 @@ import pytest
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.__main__ import COLUMNS, counts
 from attention_lib.lessons import LESSONS
+from tests.test_straight_way import STATED, cells_of
+from website.screens import FOLDER, words_in
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -19,7 +21,8 @@ PAGES = [
 ]
 LINKING_PAGES = [*PAGES, "docs/colab.md", "docs/glossary.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ROW = re.compile(r"^\| `(?P<lesson>\d\d_\w+)` \|.*\| (?P<points>\d+) \|$", re.M)
+LINK = r"\[`(?P<lesson>\d\d_\w+)`\]\(notebooks/(?P=lesson)/(?P=lesson)\.ipynb\)"
+ROW = re.compile(rf"^\| {LINK} \|.*\| (?P<points>\d+) \|$", re.M)
 TABLE = {row["lesson"]: row for row in ROW.finditer(README)}
 
 
@@ -42,6 +45,28 @@ def test_the_first_page_is_short():
     assert len(README.split()) <= 900
 
 
+def test_the_first_box_has_one_command():
+    first_box = re.search(r"\n\n((?:    .+\n)+)", README)
+    assert first_box[1] == "    make lab\n"
+
+
+def test_the_hours_are_those_that_the_lessons_state():
+    minutes = [int(STATED.search(cells_of(lesson)[0].source)[1]) for lesson in LESSONS]
+    promised = re.search(r"In (\d+) Jupyter notebooks, about (\d+)\s+hours", README)
+    assert promised.groups() == (str(len(LESSONS)), f"{sum(minutes) / 60:.0f}")
+    assert "Each takes one to two hours" in README
+    assert 60 <= min(minutes) <= max(minutes) <= 120
+
+
+def test_the_pictures_show_what_is_said_of_them():
+    alts = {picture: alt for alt, picture in re.findall(r"!\[(.*)\]\((.*)\)", README)}
+    assert alts.keys() == {file.relative_to(ROOT).as_posix() for file in FOLDER.iterdir()}
+    number = re.compile(r"[\d.]*\d")
+    for picture, alt in alts.items():
+        assert set(number.findall(alt)) <= set(number.findall(words_in(Path(picture).stem)))
+        assert (ROOT / picture).stat().st_size <= 150_000
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_make_command_exists(page):
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
@@ -62,7 +87,7 @@ def test_the_numbers_on_the_first_screen_are_exceeded():
     }
     floors = {
         what: int(number.replace(",", ""))
-        for number, what in re.findall(rf"[Mm]ore than ([\d,]+) ({'|'.join(actual)})", README)
+        for number, what in re.findall(rf"[Mm]ore\s+than ([\d,]+) ({'|'.join(actual)})", README)
     }
     assert floors.keys() == actual.keys()
     outdated = {what for what, floor in floors.items() if not floor < actual[what] < 2 * floor}

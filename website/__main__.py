@@ -17,6 +17,7 @@ from website.colab import with_repository
 from website.execution import ROOT, executed, released
 from website.pages import page
 from website.pictures import move_pictures
+from website.screens import FOLDER, draw_changed
 from website.texts import DOCS, index, with_sections, with_site_links
 
 SITE = ROOT / "build" / "site"
@@ -25,7 +26,7 @@ MOST_MEGABYTES = 25
 
 
 def main() -> int:
-    """Execute what has changed, write Sphinx's sources, and run Sphinx; return its exit status.
+    """Draw and execute what has changed, write Sphinx's sources, and run Sphinx; return its exit status.
 
     Pages replace those of an earlier site. What else lies in that folder, such as .git, stays.
     """
@@ -34,6 +35,7 @@ def main() -> int:
     for folder in (source, pages):
         shutil.rmtree(folder, ignore_errors=True)
     (source / "lessons").mkdir(parents=True)
+    draw_changed()
     _write_lessons(source / "lessons", static / "figures", repository)
     _write_texts(source, repository)
     _copy_mathjax(static / "mathjax")
@@ -83,9 +85,7 @@ def _write_texts(source: Path, repository: str) -> None:
             text = with_sections(text, {lesson: _prose(lesson) for lesson in LESSONS})
         text = with_site_links(with_repository(text, repository), "docs/", repository)
         (source / f"{name}.md").write_text(text, encoding="utf-8")
-    (source / "pictures").mkdir()
-    for picture in (ROOT / "docs").glob("*.png"):
-        shutil.copy(picture, source / "pictures")
+    shutil.copytree(FOLDER, source / "pictures")
 
 
 def _prose(lesson: str) -> str:

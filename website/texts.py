@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 DOCS = ("install", "teaching", "glossary", "assistants", "colab")  # the pages of docs/ on the site
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
-LESSON_ROW = re.compile(r"^\| `(\d\d_\w+)` \|", re.MULTILINE)
 TERM_ROW = re.compile(r"^\| \*\*(.+?)\*\* \|.*/(\d\d_\w+)\.ipynb(?=\))", re.MULTILINE)
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 TOCTREE = """\
@@ -19,16 +18,15 @@ TOCTREE = """\
 
 
 def index(readme: str, lessons: list[str], pages: list[str], repository: str) -> str:
-    """Return the start page: the first lesson, the README's picture and its parts, and the menu."""
+    """Return the start page: the first lesson, the README's first pictures and its parts, and the menu."""
     title, what_it_is = readme.split("\n\n")[:2]
-    picture = re.search(r"^!\[.*\)$", readme, re.MULTILINE)
-    table = LESSON_ROW.sub(r"| [`\1`](lessons/\1.ipynb) |", section(readme, "The lessons"))
+    pictures_with_captions = re.findall(r"^!\[.*\)\n\n\*.*\*$", readme, re.MULTILINE)
     parts = [
         title,
         what_it_is,
         f"**[Start with lesson 01](lessons/{lessons[0]}.ipynb)**",
-        table,
-        picture[0] if picture else "",
+        section(readme, "The lessons"),
+        *pictures_with_captions,
         section(readme, "Learn"),
         section(readme, "Teach a class"),
     ]

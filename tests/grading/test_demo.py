@@ -14,6 +14,7 @@ from attention_lib.exercises import EXERCISES
 from attention_lib.grading import demo
 from attention_lib.grading.classroom.course import CLASS, Course
 from tests.grading.sample_class import ROOT, make_course, without_figures
+from website import screens
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch, pytest.mark.xdist_group("demo")]
 DATABASE = "NBGRADER_DB_URL"
@@ -81,6 +82,11 @@ def test_each_student_gets_what_is_promised(shown, table, student, points, note,
     page = shown[0].feedback(demo.LESSON, student)
     assert [text for text in on_page if text not in page.read_text("utf-8")] == []
     assert page.is_file() == bool(on_page)
+
+
+def test_the_readme_shows_the_pages_of_today(shown):
+    for name, page in screens.class_pages(shown[0].root).items():
+        assert screens.words(page) == screens.words_in(name), "`make site` draws it anew."
 
 
 def test_every_page_is_opened_and_named(shown):

@@ -41,12 +41,18 @@ def test_start_page_leads_to_every_lesson_and_page():
 
 def test_start_page_begins_with_the_first_lesson_and_leads_to_teaching():
     text = index(README, list(LESSONS), list(DOCS), "")
-    start, table, picture, teaching = (
+    start, table, check, model, teaching = (
         text.index(part)
-        for part in ("[Start with lesson 01]", "| lesson |", "](pictures/", "](teaching.md)")
+        for part in (
+            "[Start with lesson 01]",
+            "| lesson |",
+            "/check.png)",
+            "/model.png)",
+            "](teaching.md)",
+        )
     )
-    assert start < table < picture < teaching
-    assert "make" not in text[:picture]
+    assert start < table < check < model < teaching
+    assert "make" not in text[:check]
 
 
 def test_missing_section_of_the_readme_is_named():
