@@ -8,6 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+class OneLine(Exception):
+    """An error whose sentence says all that a learner needs."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Replace the traceback in Jupyter and IPython by the error's one line."""
+        return [f"{type(self).__name__}: {self}"]
+
+
 def as_floating(values: ArrayLike, name: str) -> NDArray[np.floating]:
     """Return `values` as a floating array: floats keep their dtype, integers become float64.
 

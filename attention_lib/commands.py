@@ -29,7 +29,7 @@ from attention_lib.exercises import find
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.lessons import LESSONS
 from attention_lib.older import why_not_attempted, why_older
-from attention_lib.outdated import UnknownExercise
+from attention_lib.outdated import NotUnderstood, nearest
 
 __all__ = ["CheckFailed", "check", "hint", "progress", "solution"]
 
@@ -38,7 +38,7 @@ _hints_given: dict[str, int] = {}
 _checked: list[str] = []  # the names of exercises, the last one checked at the end
 
 
-def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
+def check(name: str, answer: Any = ..., *, seed: int | None = 0) -> None:
     """Check an answer, and show what is right or wrong with it.
 
     Parameters
@@ -68,6 +68,8 @@ def check(name: str, answer: Any, *, seed: int | None = 0) -> None:
     study_weights: not right yet. These are the published numbers, ...
     """
     exercise = find(name)
+    if answer is ...:
+        raise NotUnderstood(f'Give your answer too: check("{name}", {name}).')
     _checked.append(name)
     if exercise.kind == "written":
         text = f"{name} is answered in words and read by a person: there is nothing to run."
@@ -114,7 +116,7 @@ def hint(name: str = "") -> None:
 def _meant(name: str, command: str) -> Exercise:
     """Return the exercise of that name; without a name, the one last checked."""
     if name == "" and not _checked:
-        raise UnknownExercise(f'Name the exercise in quotes: {command}("softmax").')
+        raise NotUnderstood(f'Name the exercise in quotes: {command}("softmax").')
     return find(_checked[-1] if name == "" else name)
 
 
@@ -182,7 +184,8 @@ def progress(lesson: str | None = None) -> None:
     Lesson 01_softmax: ... of 4 exercises solved, ... of 7 points; ...
     """
     if lesson is not None and lesson not in LESSONS:
-        raise ValueError(f'There is no lesson "{lesson}". There are: {", ".join(LESSONS)}.')
+        meant = nearest(str(lesson), LESSONS) or f"There are: {', '.join(LESSONS)}."
+        raise NotUnderstood(f'There is no lesson "{lesson}". {meant}')
     folder = record.learner_folder()
     if damage := record.set_aside(folder):
         present(damage, {"text/markdown": damage})

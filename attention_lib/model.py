@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attention_lib import lessons
+from attention_lib.arguments import OneLine
 from attention_lib.lessons.attention import causal_mask, sliding_window_mask
 from attention_lib.lessons.model import model_scores
 from attention_lib.lessons.multihead import (
@@ -77,7 +78,7 @@ BLOCK = {
 }
 
 
-class ModelUnavailable(RuntimeError):
+class ModelUnavailable(OneLine, RuntimeError):
     """The model cannot be opened; the text says why, and what to do."""
 
 
@@ -127,7 +128,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         raise ModelUnavailable(
             f"The language model is not installed ({', '.join(missing)}): run {INSTALL}."
         )
-    file = packaged_file() if path is None else Path(path)
+    file = packaged_file() if path is None else Path(str(path))
     try:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection
 
-__all__ = ["OLDER", "UnknownExercise", "nearest", "unknown_name"]
+from attention_lib.arguments import OneLine
+
+__all__ = ["OLDER", "NotUnderstood", "nearest", "unknown_name"]
 
 OLDER = (
     "If a lesson asks for it, this copy of the course is older than the lesson: update it, with "
@@ -13,21 +15,26 @@ OLDER = (
 )
 
 
-class UnknownExercise(ValueError):
-    """Raised for a name that no exercise has."""
-
-    def _render_traceback_(self) -> list[str]:
-        """Replace Jupyter's traceback by the error's one line."""
-        return [f"ValueError: {self}"]
+class NotUnderstood(OneLine, ValueError):
+    """Raised for a call that names no exercise or lesson, or lacks an answer."""
 
 
-def unknown_name(module: str, name: str, names: Iterable[str]) -> AttributeError:
+def unknown_name(module: str, name: str, names: Collection[str]) -> AttributeError:
     """Return the error to raise for a name that is not among the names of a module."""
     near = nearest(name, names)
-    return AttributeError(f"module {module!r} has no attribute {name!r}. {near or OLDER}")
+    error = AttributeError(f"module {module!r} has no attribute {name!r}. {near or OLDER}")
+    error._render_traceback_ = lambda: [
+        f"AttributeError: {error}"
+    ]  # as OneLine, under its own name
+    return error
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Collection[str]) -> str:
     """Ask whether names like this one are meant; empty if there is none."""
+    name = name.strip().lower()
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
+    if name in near:
+        near = [name]  # in other letters
+    elif not near and len(name) > 1:
+        near = [known for known in names if name in known][:3]
     return f"Did you mean {' or '.join(near)}?" if near else ""

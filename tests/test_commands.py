@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import attention_lib.plots
-from attention_lib import check, hint, solution
+from attention_lib import check, hint, progress, solution
 from attention_lib.commands import CheckFailed
 from attention_lib.exercises import EXERCISES, find
-from attention_lib.outdated import UnknownExercise
+from attention_lib.model import ModelUnavailable, load_model
 from tests.checks.judged import right, verdict
 
 
@@ -21,23 +21,28 @@ def test_wrong_answer_raises_with_the_sentence():
         check("softmax", lambda scores, axis=-1: np.exp(scores) / np.exp(scores).sum())
 
 
-def test_an_unknown_name_names_the_nearest():
-    with pytest.raises(ValueError, match=r"Did you mean softmax.*[?]$"):
-        check("sofmax", right)
-    with pytest.raises(AttributeError, match=r"Did you mean stable_softmax[?]$"):
-        print(attention_lib.stable_sofmax)
-    with pytest.raises(AttributeError, match=r"Did you mean attention_map.*[?]$"):
-        print(attention_lib.plots.attention_mpas)
-    with pytest.raises(ValueError, match="in quotes"):
-        check(right, right)
-
-
-def test_an_unknown_name_is_one_line_in_jupyter():
-    for command in (hint, solution, find):
-        with pytest.raises(UnknownExercise) as raised:
-            command("sofmax")
-        (line,) = raised.value._render_traceback_()
-        assert line.startswith('ValueError: There is no exercise "sofmax". Did you mean')
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: hint("sofmax"), 'There is no exercise "sofmax". Did you mean softmax?'),
+        (lambda: solution(" Softmax"), "Did you mean softmax?"),
+        (lambda: check("saturation", right), "Did you mean written_saturation?"),
+        (lambda: check(right, right), 'name in quotes: "right".'),
+        (lambda: hint(2), 'name in quotes: "softmax".'),
+        (lambda: check("softmax"), 'Give your answer too: check("softmax", softmax).'),
+        (lambda: progress("03"), 'There is no lesson "03". Did you mean 03_scaling?'),
+        (lambda: attention_lib.stable_sofmax, "Did you mean stable_softmax?"),
+        (lambda: attention_lib.plots.sharpnes, "Did you mean sharpness?"),
+        (lambda: load_model(2), "There is no file 2."),
+        (lambda: attention_lib.plots.Slider([1, 2], 3, "step"), "and 3 is not one."),
+    ],
+)
+def test_a_mistaken_call_gets_one_line_in_jupyter(call, said, monkeypatch):
+    monkeypatch.setattr("attention_lib.model.is_installed", lambda: True)
+    with pytest.raises((ValueError, AttributeError, ModelUnavailable)) as raised:
+        call()
+    (line,) = raised.value._render_traceback_()
+    assert line.endswith(said)
 
 
 def test_a_command_without_a_name_means_the_exercise_last_checked(capsys, monkeypatch):

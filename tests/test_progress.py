@@ -270,7 +270,7 @@ def test_the_counts_are_those_of_the_course():
 
 def test_an_unknown_lesson_is_named():
     with pytest.raises(ValueError, match="There are: 01_softmax, "):
-        progress("01")
+        progress("eleven")
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

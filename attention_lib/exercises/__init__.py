@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.lessons import LESSONS, module_of
-from attention_lib.outdated import OLDER, UnknownExercise, nearest
+from attention_lib.outdated import OLDER, NotUnderstood, nearest
 
 
 def _listed(lesson: str) -> Iterator[Exercise]:
@@ -25,12 +25,11 @@ EXERCISES: dict[str, Exercise] = {
 
 
 def find(name: str) -> Exercise:
-    """Return the exercise of that name, or raise UnknownExercise with the nearest names there are."""
+    """Return the exercise of that name, or raise NotUnderstood with the nearest names there are."""
     if not isinstance(name, str):
-        raise UnknownExercise(
-            'The first argument is the exercise\'s name in quotes, such as "softmax".'
-        )
+        meant = getattr(name, "__name__", "softmax")
+        raise NotUnderstood(f'The first argument is the exercise\'s name in quotes: "{meant}".')
     if name not in EXERCISES:
-        meant = nearest(name, EXERCISES) or f"{OLDER} There are: {', '.join(EXERCISES)}."
-        raise UnknownExercise(f'There is no exercise "{name}". {meant}')
+        meant = nearest(name, EXERCISES) or f"Names stand in the headings of exercises. {OLDER}"
+        raise NotUnderstood(f'There is no exercise "{name}". {meant}')
     return EXERCISES[name]

@@ -15,6 +15,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
 
+from attention_lib.outdated import NotUnderstood
+
 __all__ = ["LessonFigure", "Slider", "explore", "lesson_style", "new_figure"]
 
 # Okabe and Ito's palette, suited to the common kinds of color blindness.
@@ -79,6 +81,19 @@ STYLE = {
     "ytick.labelsize": 9,
 }
 
+# ipywidgets gives its sliders no name, and reads the place of a value in place of the value.
+NAME_SLIDERS = """<img src="" alt="" hidden onerror="
+    for (const bar of this.closest('.widget-vbox').querySelectorAll('.noUi-target')) {
+        const handle = bar.querySelector('[role=slider]'), slider = bar.closest('.widget-slider');
+        const text = (part) => slider.querySelector(part).textContent;
+        handle.setAttribute('aria-label', text('label'));
+        bar.noUiSlider.on('update', () => handle.setAttribute('aria-valuetext', text('.widget-readout')));
+    }">"""
+# Hidden while sliders of that class have a kernel: not after a restart, nor where a notebook is opened again.
+AFTER_A_RESTART = """<style>
+body:has(.{sliders}:not(.jupyter-widgets-disconnected)) #{sliders} {{ display: none }}
+</style><p id="{sliders}">To move the slider, run this cell again.</p>"""
+
 lesson_style = matplotlib.rc_context(STYLE)  # decorates every figure function
 
 
@@ -135,6 +150,12 @@ class Slider:
     start: Any
     label: str
 
+    def __post_init__(self) -> None:
+        if self.start not in list(self.values):
+            raise NotUnderstood(
+                f"A slider starts at one of its values, and {self.start} is not one."
+            )
+
 
 def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> LessonFigure | None:
     """Show the figure `draw(name=value, ...)` below a slider for each control.
@@ -147,7 +168,7 @@ def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> LessonFigu
         return figure
 
     import ipywidgets
-    from IPython.display import display
+    from IPython.display import HTML, display
 
     sliders = {
         name: ipywidgets.SelectionSlider(
@@ -159,7 +180,9 @@ def explore(draw: Callable[..., LessonFigure], **controls: Slider) -> LessonFigu
         )
         for name, control in controls.items()
     }
-    display(ipywidgets.VBox(list(sliders.values())))
+    box = ipywidgets.VBox([*sliders.values(), ipywidgets.HTML(NAME_SLIDERS)])
+    box.add_class(f"sliders-{box.model_id}")
+    display(HTML(AFTER_A_RESTART.format(sliders=f"sliders-{box.model_id}")), box)
     shown = display(figure, display_id=True)
 
     def redraw(_change: Any) -> None:

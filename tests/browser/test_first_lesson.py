@@ -41,6 +41,10 @@ def test_a_new_user_solves_the_softmax_exercise(lab: tuple[str, Path], page: Pag
     last = page.locator(f"{NOTEBOOK} .jp-CodeCell .jp-InputArea-prompt").last
     expect(last).to_contain_text(NUMBERED, timeout=MILLISECONDS_TO_RUN_ALL)
     expect(panel).to_have_attribute("data-outcome", "unattempted")
+    slider = page.get_by_role("slider", name="factor")
+    again = page.get_by_text("To move the slider, run this cell again.")
+    expect(slider).to_have_attribute("aria-valuetext", "1")
+    expect(again).to_be_hidden()
 
     write(page, answer, WRONG)
     run(page, answer)
@@ -54,6 +58,10 @@ def test_a_new_user_solves_the_softmax_exercise(lab: tuple[str, Path], page: Pag
     expect(panel).to_have_attribute("data-outcome", "right", timeout=MILLISECONDS_TO_RUN)
     expect(panel).to_be_visible()
     expect(panel).to_have_css("border-left-color", "rgb(0, 158, 115)")
+
+    page.get_by_role("button", name="Restart the kernel").first.click()
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    expect(again).to_be_visible(timeout=MILLISECONDS_TO_RUN)
 
     expect(page.locator(".Toastify__toast")).to_have_count(0)
     assert "encryption" not in log.read_text()

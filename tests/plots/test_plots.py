@@ -311,9 +311,10 @@ def test_before_a_reader_explore_redraws_as_the_slider_moves(monkeypatch, kernel
     kernel(allow_stdin=True)
     shown, sliders = [], []
     monkeypatch.setattr(
-        "IPython.display.display", lambda item, **_: shown.append(item) or Shown(shown)
+        "IPython.display.display", lambda *items, **_: shown.append(items[-1]) or Shown(shown)
     )
-    monkeypatch.setattr(ipywidgets, "VBox", lambda children: sliders.extend(children))
+    real = ipywidgets.VBox
+    monkeypatch.setattr(ipywidgets, "VBox", lambda items: sliders.extend(items) or real(items))
     assert plots.explore(one_line, factor=FACTOR) is None
     sliders[0].value = 2.0
     assert sliders[0].description == "factor"

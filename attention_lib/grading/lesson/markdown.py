@@ -31,6 +31,8 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+IMPORT = "import attention_lib as lib\n"  # what follows is in the traceback where this fails
+IF_MISSING = "not found? Choose the kernel of .venv, or start with make lab; Colab: docs/colab.md"
 GOES_ON = ["raises-exception"]  # Jupyter runs the cells below even if this one raises an error
 LICENSE_LINE = (
     "Text and figures by the Attention Course contributors, "
@@ -200,7 +202,8 @@ def _expand(cell: NotebookNode, exercise: Exercise, role: str) -> NotebookNode:
 def _plain(cell: NotebookNode) -> NotebookNode:
     make = new_code_cell if cell.cell_type == "code" else new_markdown_cell
     tags = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
-    return make(cell.source, metadata=tags)
+    source = cell.source.replace(IMPORT, f"{IMPORT.rstrip()}  # {IF_MISSING}\n")
+    return make(source, metadata=tags)
 
 
 def _give_ids(cells: list[NotebookNode], lesson: str) -> None:

@@ -7,11 +7,23 @@ import statistics
 import time
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
+from attention_lib.arguments import OneLine, as_integer
 
-from attention_lib.arguments import as_integer
-from attention_lib.lessons.gpu.launch import require_tensors
+
+class NoTorch(OneLine, ImportError):
+    """Raised where PyTorch is missing; the text says how to get it."""
+
+
+try:
+    import torch
+    from torch import Tensor
+except ModuleNotFoundError:
+    raise NoTorch(
+        "Lesson 10 needs PyTorch: stop JupyterLab and type `make lab TORCH=1`. On Linux without an NVIDIA card, "
+        "first type the command of docs/install.md#pytorch: about 200 MB in place of several gigabytes."
+    ) from None
+
+from attention_lib.lessons.gpu.launch import require_tensors  # noqa: E402
 
 __all__ = ["attention_flops", "decode_part", "pick_device", "time_milliseconds", "torch_attention"]
 

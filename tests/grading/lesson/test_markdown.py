@@ -1,11 +1,18 @@
 """What an author may write, and what they are told when a lesson does not fit its exercises."""
 
+import re
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 
 from attention_lib.grading.classroom.course import CourseError
-from attention_lib.grading.lesson.markdown import read_lesson
+from attention_lib.grading.lesson.markdown import IF_MISSING, IMPORT, read_lesson
+from attention_lib.lessons import LESSONS
+
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 
 LESSON = '''\
 # A small lesson
@@ -170,3 +177,13 @@ def test_a_check_above_its_answer_is_refused(read):
     check = '```python check="double"\ncheck("double", double)\n```\n\n'
     with pytest.raises(CourseError, match="double needs one check cell, after its answer"):
         read(check + LESSON.replace(check, ""))
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_where_the_course_is_missing_the_line_that_fails_says_what_to_do(lesson):
+    """It is the first that Python alone cannot do, so that no other package is missed before."""
+    cells = nbformat.read(NOTEBOOKS / lesson / f"{lesson}.ipynb", as_version=4).cells
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    imports = re.findall(r"^(?:import|from) (\w+).*", first.source, re.MULTILINE)
+    assert next(name for name in imports if name not in sys.stdlib_module_names) == "attention_lib"
+    assert f"{IMPORT.strip()}  # {IF_MISSING}\n" in first.source
