@@ -6,10 +6,13 @@ JupyterLab.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import shlex
 import sys
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,8 +95,24 @@ def open_lab(first: Path, root: Path, arguments: Sequence[str]) -> None:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         flags.append("--allow-root")
         print("You are root: what a notebook does, it does as root.", flush=True)
-    print("JupyterLab opens in your browser. To stop it, press Control-C here, twice.", flush=True)
+    print(how_to_see(arguments), "To stop it, press Control-C here, twice.", sep="\n", flush=True)
     LabApp.launch_instance([*flags, *arguments])
+
+
+def how_to_see(arguments: Sequence[str]) -> str:
+    """Say where JupyterLab will be seen, and what to type where this machine shows no browser."""
+    if "--no-browser" not in arguments:
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.get()
+            return "JupyterLab opens in your browser; if it does not, open the last address below."
+    here = "Open the last address below in your browser."
+    if any(argument.startswith("--ip") for argument in arguments):
+        return here
+    again = shlex.join([*sys.orig_argv, "--ip=0.0.0.0"])
+    return (
+        f"{here} If that is outside this container or on another machine, publish the port and type:\n"
+        f"    {again}"
+    )
 
 
 def main(arguments: Sequence[str]) -> str | None:

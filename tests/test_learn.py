@@ -1,6 +1,7 @@
 """A learner's work stays theirs and gets its updates beside it; a copy without work is renewed."""
 
 import json
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,21 @@ def test_main_says_why_a_copy_could_not_be_made(notebooks, tmp_path, monkeypatch
     monkeypatch.setattr(learn, "COURSE", tmp_path)
     (tmp_path / "learn").write_text("a file where the folder should be")
     assert "could not be copied" in learn.main([])
+
+
+@pytest.mark.parametrize(
+    ("browser", "arguments", "begins", "ends"),
+    [
+        ("firefox", [], "JupyterLab opens in your browser", "open the last address below."),
+        ("firefox", ["--no-browser"], "Open the last address", " --ip=0.0.0.0"),
+        (None, ["--port=8888"], "Open the last address", " --ip=0.0.0.0"),
+        (None, ["--ip=0.0.0.0"], "Open the last address", "below in your browser."),
+    ],
+)
+def test_what_to_open_is_said_where_no_browser_opens(browser, arguments, begins, ends, monkeypatch):
+    found = {} if browser is None else {browser: [None, webbrowser.GenericBrowser(browser)]}
+    monkeypatch.setattr(webbrowser, "_browsers", found)
+    monkeypatch.setattr(webbrowser, "_tryorder", [*found])
+    said = learn.how_to_see(arguments)
+    assert said.startswith(begins)
+    assert said.endswith(ends)
