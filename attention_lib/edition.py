@@ -30,6 +30,7 @@ __all__ = ["EditionError", "make_edition", "when_shown"]
 
 LIBRARY = Path(__file__).parent
 FILE = "packed.bin"  # in an edition's attention_lib/
+ARCHIVE = Path("attention-course.zip")  # in an edition's folder: all of it, to hand out
 DEFINED = """\
 # {name} answers an exercise of a later lesson. solution("{name}") shows this lesson's own answer.
 from attention_lib.edition import packed  # noqa: E402
@@ -39,13 +40,23 @@ packed.define("{name}", globals())
 README = """\
 # The attention course, {lessons}
 
-A students' edition. Install it and begin:
+A students' edition: the whole course as far as these lessons. It needs Python 3.11 or newer. Open a
+terminal in this folder and type these three commands. On Windows:
 
-    python -m pip install --editable {package}
-    python -m attention_lib.learn
+    py -m venv .venv
+    .venv\\Scripts\\python -m pip install --editable {package}
+    .venv\\Scripts\\python -m attention_lib.learn
 
-It is the whole course as far as these lessons. `solution` shows the answers to a lesson in the edition
-that you are given when that lesson is over.
+On Linux and a Mac (Debian and Ubuntu first need `sudo apt install python3-venv`):
+
+    python3 -m venv .venv
+    .venv/bin/python -m pip install --editable {package}
+    .venv/bin/python -m attention_lib.learn
+
+JupyterLab opens with your copy of the first lesson, in `learn/`. Type the last command again to go on.
+
+`solution` shows the answers to a lesson in the edition that you are given when that lesson is over.
+Unpack it where you unpacked this one, and let it replace the files: your work in `learn/` stays.
 """
 
 
@@ -153,11 +164,11 @@ def graded_lessons(given: Sequence[str], over: str, today: datetime.date) -> dic
 def make_edition(
     course: Course, given: Sequence[str], graded: Mapping[str, str], target: Path, first: str
 ) -> None:
-    """Write an edition into a folder, in place of an edition that is there; all else in it stays.
+    """Write an edition and a zip archive of it into a folder, in place of an edition that is there.
 
-    It has the lessons `given`, and the notebooks of these from `first` on: later lessons call the functions
-    of earlier ones. `graded` are those whose answers are withheld, each with the day from which on they
-    show, or "".
+    All else in the folder stays. The edition has the lessons `given`, and the notebooks of these from
+    `first` on: later lessons call the functions of earlier ones. `graded` are those whose answers are
+    withheld, each with the day from which on they show, or "".
 
     Raises
     ------
@@ -170,9 +181,11 @@ def make_edition(
     from attention_lib.grading.replacing import HoldsOtherFiles, replace_written
 
     with tempfile.TemporaryDirectory() as folder:
-        _write_edition(course, given, graded, Path(folder), first)
+        new = Path(folder) / ARCHIVE.stem
+        _write_edition(course, given, graded, new, first)
+        shutil.move(shutil.make_archive(str(new), "zip", folder, new.name), new)
         try:
-            replace_written(target, Path(folder))
+            replace_written(target, new)
         except HoldsOtherFiles as problem:
             raise EditionError(str(problem)) from None
     for cache in (target / LIBRARY.name).rglob(
@@ -375,7 +388,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     withheld = f"withholds the answers to {', '.join(graded)}" if graded else "withholds nothing"
     lessons = f"the lessons {first} to {last}" if first != last else f"lesson {last}"
-    print(f"{target} has {lessons}, and {withheld}.")
+    print(f"{target / ARCHIVE} has {lessons}, and {withheld}.")
     return 0
 
 

@@ -11,14 +11,16 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from attention_lib.edition import EditionError, graded_lessons, main, make_edition
+from attention_lib.edition import ARCHIVE, EditionError, graded_lessons, main, make_edition
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.model_answers import model_answer
 from attention_lib.grading.classroom.course import Course
+from attention_lib.grading.replacing import LIST
 from attention_lib.lessons import LESSONS, module_of
 
 pytestmark = pytest.mark.xdist_group("edition")
@@ -111,6 +113,22 @@ def test_edition_has_the_data_that_lessons_read(edition):
     named = settings["tool"]["setuptools"]["package-data"]["attention_lib"]
     assert [file for file in named if not list((edition / "attention_lib").glob(file))] == []
     assert "lessons/trained.npz" in named
+
+
+def test_archive_has_all_of_an_edition_and_says_how_to_begin(edition):
+    with zipfile.ZipFile(edition / ARCHIVE) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist() if name[-1] != "/"}
+    files = {path.relative_to(edition): path for path in edition.rglob("*") if path.is_file()}
+    for extra in (ARCHIVE, Path(LIST)):
+        del files[extra]
+    assert packed == {f"attention-course/{name}": path.read_bytes() for name, path in files.items()}
+    page = packed["attention-course/README.md"].decode()
+    install = (ROOT / "docs" / "install.md").read_text("utf-8").partition("## Without make")[2]
+    commands = [line for line in install.splitlines() if line.startswith("    ")][:3]
+    commands[1] = commands[1].replace("-c requirements.lock -e", "--editable")
+    assert "\n".join(commands) in page
+    elsewhere = "\n".join(commands).replace("py -m", "python3 -m")
+    assert elsewhere.replace(r".venv\Scripts\python", ".venv/bin/python") in page
 
 
 def test_no_file_shows_a_line_of_an_answer(edition):
