@@ -98,7 +98,9 @@ def class_pages(root: Path) -> dict[str, str]:
     exercises = re.split("(?=<h2>)", report.read_text("utf-8"))
     return {
         "feedback": feedback.read_text("utf-8").partition("</table>")[0] + "</table>",
-        "report": exercises[0] + next(one for one in exercises if one.startswith("<h2>softmax")),
+        "report": exercises[0]
+        + exercises[1].partition("<details")[0]  # of each exercise, its bar
+        + next(one for one in exercises if one.startswith("<h2>softmax")),
     }
 
 

@@ -22,6 +22,7 @@ HEADING = re.compile(
     r"\((?P<points>\d+) points?, about (?P<minutes>\d+) minutes?\)[ ]*$",
     re.MULTILINE,
 )
+FIRST_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 LANGUAGE = {
     "codemirror_mode": {"name": "ipython", "version": 3},
     "file_extension": ".py",
@@ -225,3 +226,10 @@ def _call(name: str, hidden: bool = False) -> str:
 def _start(cell: NotebookNode) -> str:
     """Return the beginning of a cell, by which its author finds it."""
     return repr(cell.source.strip()[:60])
+
+
+def title_of(notebook: NotebookNode) -> str:
+    """Return the first heading of a lesson's notebook; empty if it has none."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = FIRST_HEADING.search("\n".join(texts))
+    return found[1].replace("`", "").strip() if found else ""

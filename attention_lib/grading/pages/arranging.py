@@ -16,12 +16,14 @@ from traitlets import Bool
 
 from attention_lib.grading import limits
 from attention_lib.grading.classroom.gradebook import reopened
+from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import first_few, printable, shown_name
 
 EXERCISE_HEADING = re.compile(r"^#+ Exercise: ", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ANSWER_IDS = ("added-", "earlier-")  # what ids begin with of cells that are not of this lesson
 NOT_ATTEMPTED = "Not attempted."
+NO_RESPONSE = "No response."  # nbgrader's own comment on such an answer
 PAGE_DATA = "feedback_page"  # in a cell's metadata, or a page's resources: what the template shows
 
 
@@ -72,7 +74,8 @@ def _show_grade(cell: NotebookNode, grades: dict[str, Any], comments: dict[str, 
     """Write a cell's grade and comment where nbgrader's template and the summary look for them."""
     mark = cell.metadata.get("nbgrader", {})
     if is_solution(cell) or is_task(cell):
-        mark["comment"] = comments[mark["grade_id"]]
+        said = comments[mark["grade_id"]]
+        mark["comment"] = None if said == NO_RESPONSE else said
     if is_grade(cell) or is_task(cell):
         grade = grades[mark["grade_id"]]
         mark["score"], mark["points"] = grade.score, grade.max_score
@@ -107,6 +110,7 @@ class ArrangeFeedback(Preprocessor):
         nb.cells = cells
         resources[PAGE_DATA] = [_row(cell) for cell in cells if _is_graded(cell)]
         resources["stopped_cells"] = _stopped(cells)
+        resources["lesson_title"] = title_of(nb)
         return nb, resources
 
 
@@ -158,6 +162,7 @@ def _stopped(cells: list[NotebookNode]) -> str:
             for cell in cells
             if cell.cell_type == "code" and not _is_graded(cell)
             if (errors := [one for one in cell.outputs if one.output_type == "error"])
+            and errors[-1].ename != "NotImplementedError"  # of an answer as it was given out
         ],
         5,
     )
@@ -183,7 +188,6 @@ def _row(cell: NotebookNode) -> dict[str, Any]:
     comment = " ".join((marks.get("comment") or "").split())
     if marks.get("blank"):
         sentence = NOT_ATTEMPTED
-        comment = comment.removeprefix("No response.")  # nbgrader's own
     if marks.get("unmarked"):
         sentence = "This answer waits to be read."
     elif marks.get("in_doubt"):

@@ -74,7 +74,7 @@ summary { cursor: pointer }
 
 {% block body %}
 <body>
-<h1 id="top">{{ resources.nbgrader.notebook | e }}</h1>
+<h1 id="top">{{ (resources.lesson_title or resources.nbgrader.notebook) | e }}</h1>
 {%- if resources.nbgrader.name %}
 <p>{{ [resources.nbgrader.name, resources.nbgrader.time] | select | join(", ") | e }}</p>
 {%- endif %}

@@ -7,12 +7,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+import nbformat
+
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.ids import current_id
 from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
 from attention_lib.grading.classroom.roster import class_list
 from attention_lib.grading.judge.checking import NOT_CHECKED as NO_VERDICT
+from attention_lib.grading.lesson.markdown import title_of
 from attention_lib.grading.terminal import printable
 
 NOT_CHECKED = "not checked"  # an outcome beside those of a verdict: the check came to none
@@ -48,6 +51,8 @@ class ClassReport:
     findings: dict[str, dict[str, Finding]]  # by student and exercise
     away: dict[str, list[str]] = field(default_factory=dict)  # by reason, who may lack a grade
     marked_late: set[str] = field(default_factory=set)  # by the platform that it came from
+    names: dict[str, str] = field(default_factory=dict)  # by student, as the roster has them
+    title: str = ""  # of the lesson
 
     def groups(self, exercise: str) -> list[tuple[Finding, list[str]]]:
         """Return who has the same finding in an exercise, right left out.
@@ -153,13 +158,13 @@ def read_class(course: Course, lesson: str) -> ClassReport:
         marked_late={
             name for name, notes in course.collected(lesson).items() if LATE_MARK in notes
         },
+        names={student.id: student.full_name for student in students if student.full_name},
+        title=title_of(nbformat.read(course.released(lesson), as_version=4)),
     )
 
 
 def points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
     """Return what each exercise is worth as given out, in the order of the lesson."""
-    import nbformat
-
     notebook = nbformat.read(course.released(lesson), as_version=4)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {mark.grade_id.removeprefix("check_"): mark.points for mark in marks if mark.grade}

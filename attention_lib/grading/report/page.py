@@ -8,11 +8,13 @@ from collections import Counter
 
 from attention_lib.checks.show.panel import COLORS
 from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport
-from attention_lib.grading.report.text import MEANINGS, SIGNS, WORDS, attendance, counts, said
+from attention_lib.grading.report.text import MEANINGS, SIGNS, WORDS, attention_needed, counts, said
 from attention_lib.grading.terminal import shown_name
 
 FILLS = {**COLORS, NOT_CHECKED: "#999999"}
+MOST_NAMES = 8  # in view; the others are folded
 STYLE = """
+:root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em;
   color: #1a1a1a; background: #fdfdfb }
 table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; text-align: left;
@@ -20,7 +22,11 @@ table { border-collapse: collapse; width: 100% } td, th { padding: .3em .6em; te
 bdi, th { white-space: nowrap } td:nth-child(2) { width: 60% } td:nth-child(3) { width: 40% }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2em 1em } dd { margin: 0 }
 dt span { display: inline-block; width: .8em; height: .8em }
-svg { display: block; margin: .5em 0 } code { font-size: 85%; color: #555 }
+.overview td:nth-child(n) { width: auto; overflow-wrap: normal } .overview td:nth-child(2) { width: 50% }
+.overview svg { height: 1em; margin: .3em 0 } .more, .more summary { display: inline }
+.more summary { cursor: pointer; text-decoration: underline }
+svg { display: block; margin: .5em 0 } a, .more summary { color: light-dark(#0b5fa5, #7cc0ff) }
+code { font-size: 85%; color: #555 }
 @media (prefers-color-scheme: dark) { body { color: #e8e8e8; background: #181818 }
   td, th { border-color: #444 } code { color: #aaa } }
 @media (max-width: 30rem) { body { margin: 1em auto }
@@ -35,15 +41,39 @@ BAR_WIDTH, BAR_HEIGHT = 600, 22
 
 def as_page(report: ClassReport) -> str:
     """Write the page: totals, then each exercise with its findings, the most frequent first."""
-    title = f"Report on {report.lesson}"
-    body = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(attendance(report))}</p>"]
-    body += ["<h2>Points</h2>", _histogram(report), _legend()]
+    title = f"Report on {report.title or report.lesson}"
+    body = [f"<h1>{html.escape(title)}</h1>", _attendance(report), _overview(report), _legend()]
+    body += ["<h2>Points</h2>", _histogram(report)]
     body += [_exercise(report, exercise) for exercise in report.worth]
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}'
         f'</title><meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>'
         f"<body>{''.join(body)}</body></html>\n"
     )
+
+
+def _attendance(report: ClassReport) -> str:
+    """List how many were graded, and who needs attention."""
+    lines = [f"{len(report.standings)} graded"]
+    for words, students in attention_needed(report).items():
+        lines.append(f"{len(students)} {words}: {_people(report, students)}")
+    return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def _overview(report: ClassReport) -> str:
+    """Write a line for each exercise, which leads to what its check says."""
+    rows = []
+    for exercise in report.worth:
+        outcomes = report.outcomes(exercise)
+        bar, said = "", "marked by hand"
+        if outcomes:
+            bar, said = (
+                _outcome_bar(report, exercise),
+                f"{outcomes['right']} of {outcomes.total()} right",
+            )
+        link = f'<a href="#{exercise}">{exercise}</a>'
+        rows.append(f"<tr><td>{link}</td><td>{bar}</td><td>{said}</td></tr>")
+    return f'<h2>Exercises</h2><table class="overview"><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _legend() -> str:
@@ -60,7 +90,7 @@ def _legend() -> str:
 
 def _exercise(report: ClassReport, exercise: str) -> str:
     worth = report.worth[exercise]
-    heading = f"<h2>{exercise} ({worth:g} point{'s' * (worth != 1)})</h2>"
+    heading = f'<section id="{exercise}"><h2>{exercise} ({worth:g} point{"s" * (worth != 1)})</h2>'
     points = [standing.points.get(exercise) for standing in report.standings.values()]
     waiting = points.count(None)
     distribution = Counter(own for own in points if own is not None)
@@ -68,22 +98,36 @@ def _exercise(report: ClassReport, exercise: str) -> str:
     words += [f"{waiting} not marked yet"] if waiting else []
     parts = [heading, f"<p>Points: {', '.join(words)}.</p>"]
     if report.outcomes(exercise):
-        parts += [f"<p>{html.escape(counts(report, exercise))}</p>", _outcome_bar(report, exercise)]
+        parts += [f"<p>{html.escape(counts(report, exercise))}</p>"]
     rows = [
         f'<tr><td class="number">{len(students)}</td><td>{html.escape(said(finding))} '
         f"<code>{html.escape(finding.mistake)}</code></td>"
-        f"<td>{', '.join(map(_name, students))}</td></tr>"
+        f"<td>{_people(report, students)}</td></tr>"
         for finding, students in report.groups(exercise)
     ]
     if rows:
         head = "<tr><th>Students</th><th>What the check says</th><th>Who</th></tr>"
         parts.append(f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>")
-    return "".join(parts)
+    return f"{''.join(parts)}</section>"
 
 
-def _name(student: str) -> str:
-    """Write a student's name, which may be written from right to left, apart from its neighbors."""
-    return f"<bdi>{html.escape(shown_name(student))}</bdi>"
+def _people(report: ClassReport, students: list[str]) -> str:
+    """Write students' names in their order, all but the first few of them folded."""
+    shared = Counter(report.names.values())
+    names = []
+    for student in students:
+        name, id = report.names.get(student, ""), shown_name(student)
+        name = f"{name} ({id})" if shared[name] > 1 else name
+        names.append((shown_name(name) if name else id, id))
+    # Names may be written from right to left, each apart from its neighbors.
+    written = [
+        f'<bdi title="{html.escape(id)}">{html.escape(name)}</bdi>'
+        for name, id in sorted(names, key=lambda one: one[0].casefold())
+    ]
+    first, others = ", ".join(written[:MOST_NAMES]), ", ".join(written[MOST_NAMES:])
+    more = f"and {len(written) - MOST_NAMES} more"
+    folded = f' <details class="more"><summary>{more}</summary> {others}</details>'
+    return first + folded * bool(others)
 
 
 def _outcome_bar(report: ClassReport, exercise: str) -> str:

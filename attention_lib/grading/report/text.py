@@ -9,7 +9,7 @@ from attention_lib.grading.report.findings import NOT_CHECKED, ClassReport, Find
 from attention_lib.grading.terminal import printable, shown_name
 
 OUTCOMES = ("right", "wrong", "error", "unattempted", NOT_CHECKED)  # in this order everywhere
-WORDS = {"error": "stopped by an error", "unattempted": "not tried"}  # for outcomes
+WORDS = {"error": "stopped by an error", "unattempted": "not attempted"}  # for outcomes
 MEANINGS = {
     "right": "every number is right",
     "wrong": "the check says why",
@@ -19,7 +19,7 @@ MEANINGS = {
 }
 SIGNS = (
     "In the table of points, ? waits to be marked by hand, - is not handed in or not graded, "
-    "0 is wrong or not tried."
+    "0 is wrong or not attempted."
 )
 MOST_GROUPS = 5  # of one exercise; the page has them all
 MOST_CHARACTERS = 160  # of what a check said
@@ -53,12 +53,16 @@ def _legend(report: ClassReport) -> list[str]:
 def attendance(report: ClassReport) -> str:
     """Say in a line who is there and who is not."""
     parts = [f"{report.lesson}: {len(report.standings)} graded"]
-    groups = {"late": report.late, "without an answer that ran": report.never_ran}
-    for words, students in {**report.away, **groups}.items():
-        if students:
-            names = ", ".join(map(shown_name, students))
-            parts.append(f"{len(students)} {words} ({names})")
+    for words, students in attention_needed(report).items():
+        names = ", ".join(map(shown_name, students))
+        parts.append(f"{len(students)} {words} ({names})")
     return "; ".join(parts) + "."
+
+
+def attention_needed(report: ClassReport) -> dict[str, list[str]]:
+    """Return by reason the students who may lack a grade, are late, or have no answer that ran."""
+    groups = {"late": report.late, "without an answer that ran": report.never_ran}
+    return {words: students for words, students in {**report.away, **groups}.items() if students}
 
 
 def counts(report: ClassReport, exercise: str) -> str:

@@ -13,7 +13,10 @@ from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.text import as_text
 from attention_lib.grading.spreadsheet import as_text_cell
 
-HEADER = ("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence")
+HEADER = (
+    *("lesson", "student", "exercise", "points", "of", "outcome", "mistake", "sentence"),
+    *("late", "name"),
+)
 
 
 def show_report(course: Course, lesson: str, in_full: bool = True) -> None:
@@ -50,16 +53,29 @@ def as_csv(report: ClassReport) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
+    late = set(report.late)
     for student, standing in report.standings.items():
+        about = ("late" if student in late else "", report.names.get(student, ""))
         for exercise, worth in report.worth.items():
             points = standing.points.get(exercise)
             finding = report.findings[student].get(exercise)
             said = (finding.outcome, finding.mistake, finding.sentence) if finding else ("",) * 3
             own = "" if points is None else f"{points:g}"
-            row = [report.lesson, student, exercise, own, f"{worth:g}", *said]
+            row = [report.lesson, student, exercise, own, f"{worth:g}", *said, *about]
             writer.writerow(map(as_text_cell, row))
     for student, reason in report.absent.items():
         for exercise, worth in report.worth.items():
-            row = [report.lesson, student, exercise, "", f"{worth:g}", reason, "", ""]
+            row = [
+                report.lesson,
+                student,
+                exercise,
+                "",
+                f"{worth:g}",
+                reason,
+                "",
+                "",
+                "",
+                report.names.get(student, ""),
+            ]
             writer.writerow(map(as_text_cell, row))
     return text.getvalue()

@@ -159,7 +159,7 @@ def test_blank_answers_are_called_not_attempted():
     book = notebook()
     stub = "Write your answer in the cell above in place of raise NotImplementedError()."
     book.cells[6].outputs = [verdict("unattempted", stub)]
-    book.cells[-1].metadata.nbgrader.update(unmarked=False, blank=True, comment="No response.")
+    book.cells[-1].metadata.nbgrader.update(unmarked=False, blank=True, comment=None)
     rows = BeautifulSoup(page_of(book), "html.parser").select(".summary tr")
     told = ["Not attempted.", "Not attempted."]
     assert [row.select("td")[2].text for row in rows[1:]] == told
@@ -261,18 +261,22 @@ def test_unread_answer_differs_from_one_without_points(tmp_path):
             {"nbgrader": {**place, "db_url": url}},
         )
         found = next(c for c in book.cells if c.get("id") == "written_softmax").metadata.nbgrader
+        comments.append(found.comment)
         headings.append((about["nbgrader"]["name"], about["nbgrader"]["time"]))
         return found.score, found.unmarked, found.in_doubt, found.blank
 
-    headings = []
+    headings, comments = [], []
     with course.gradebook() as gradebook:
         gradebook.update_or_create_student("ada")
         quietly(gradebook.update_or_create_submission, lesson, "ada")
         grade = gradebook.find_grade("written_softmax", lesson, lesson, "ada")
         assert marks() == (0, True, False, False)
         grade.auto_score = 0.0
+        comment = gradebook.find_comment("written_softmax", lesson, lesson, "ada")
+        comment.auto_comment = "No response."  # nbgrader's own, where the page says not attempted
         gradebook.db.commit()
         assert marks() == (0, False, False, True)
+        assert comments[-2:] == [None, None]
         grade.manual_score, grade.needs_manual_grade = 0.0, False
         gradebook.update_or_create_student("ada", first_name="Ada", last_name="Love\u202elace")
         assert marks() == (0, False, False, False)

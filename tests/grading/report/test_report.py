@@ -4,22 +4,25 @@ import csv
 import datetime
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from bs4 import BeautifulSoup
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.grading.classroom.course import LATE_MARK, CourseError
+from attention_lib.grading.classroom.gradebook import Standing
 from attention_lib.grading.judge.checking import error_output
 from attention_lib.grading.report.__main__ import main
 from attention_lib.grading.report.findings import NOT_CHECKED, Finding, _finding, read_class
+from attention_lib.grading.report.page import as_page
 from attention_lib.grading.report.text import as_text, short
 from attention_lib.grading.report.writing import as_csv
 from tests.checks.judged import verdict
 from tests.grading.sample_class import LESSONS, Classroom, cell_of, make_lean_course, quietly
 
 LESSON = LESSONS[0]
-OUTCOMES_SHOWN = ("right", "wrong", "stopped by an error", "not tried", "not checked")
+OUTCOMES_SHOWN = ("right", "wrong", "stopped by an error", "not attempted", "not checked")
 SOFTMAX = {
     "cal": "def softmax(scores, axis=-1):\n    return scores / scores.sum(axis=axis, keepdims=True)",
     "eve": "def softmax(scores, axis=-1):\n    raise KeyError('=1+1')",
@@ -34,8 +37,10 @@ def room(tmp_path_factory) -> Classroom:
     room = Classroom(make_lean_course(tmp_path_factory.mktemp("course"), LESSON), LESSON)
     with room.course.gradebook() as gradebook:
         gradebook.find_assignment(LESSON).duedate = datetime.datetime(2026, 1, 1)
+        names = {"ada": ("Ada", "Lovelace"), "bo": ("Bo", "Li"), "cal": ("Bo", "Li")}
         for student in ("ada", "bo", "cal", "cleo", "eve", "hal"):
-            gradebook.add_student(student)
+            first, last = names.get(student, ("", ""))
+            gradebook.add_student(student, first_name=first, last_name=last)
         gradebook.db.commit()
     room.hand_in("ada", room.key())
     room.hand_in("bo", room.blank())
@@ -79,14 +84,14 @@ def test_who_is_missing_late_or_without_an_answer_is_named(report):
 def test_text_says_who_is_stuck_on_what(report):
     text = as_text(report)
     assert "5 graded; 1 handed in nothing (hal); 2 late (cal, eve)" in text
-    assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not tried" in text
+    assert "softmax: 1 right, 2 wrong, 1 stopped by an error, 1 not attempted" in text
     assert re.search(r"^   2  softmax-[a-z-]+, .*: cal cleo$", text, re.MULTILINE | re.DOTALL)
 
 
 def test_text_explains_the_words_that_it_uses(report):
     explained = as_text(report).splitlines()[-1]
     assert explained.startswith("(wrong: the check says why; stopped by an error: ")
-    assert "not tried: the answer is as it was given out" in explained
+    assert "not attempted: the answer is as it was given out" in explained
     assert "not checked" not in explained
 
 
@@ -99,7 +104,7 @@ def test_text_names_the_stub_that_an_answer_calls():
         "temperature_for_entropy calls entropy, which is not written yet."
     )
     found = verdict(..., "entropy")
-    assert short(Finding(found.outcome, sentence=found.sentence)) == "not tried"
+    assert short(Finding(found.outcome, sentence=found.sentence)) == "not attempted"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +125,10 @@ def test_csv_has_a_line_for_each_answer_and_no_formula(report):
     of_eve = next(row for row in rows if (row["student"], row["exercise"]) == ("eve", "softmax"))
     assert (of_eve["points"], of_eve["outcome"]) == ("0", "error")
     assert {row["points"] for row in rows if row["exercise"] == "written_softmax"} <= {"", "0"}
+    assert {(row["student"], row["late"], row["name"]) for row in rows} == {
+        *(("ada", "", "Ada Lovelace"), ("bo", "", "Bo Li"), ("cal", "late", "Bo Li")),
+        *(("cleo", "", ""), ("eve", "late", ""), ("hal", "", "")),
+    }
     assert not any(value.startswith(("=", "+", "-", "@")) for row in rows for value in row.values())
 
 
@@ -131,12 +140,31 @@ def test_command_writes_a_page_that_needs_nothing_else(room, monkeypatch, capsys
     soup = BeautifulSoup(page, "html.parser")
     assert not soup.find_all(["script", "link", "img", "iframe"])
     assert not re.search(r"https?://", page)
-    assert "cal, cleo" in soup.get_text()
-    assert "not tried" in soup.find("bdi", string="bo").find_parent("tr").get_text()
+    assert "Bo Li (cal), cleo" in soup.get_text()
+    assert (
+        "not attempted"
+        in soup.select_one("#softmax").find("bdi", string="Bo Li (bo)").find_parent("tr").get_text()
+    )
     legend = soup.find("summary", string="Legend").parent.get_text(" ")
     for word in (*OUTCOMES_SHOWN, "? waits to be marked by hand", "- is not handed in", "0 is"):
         assert word in legend
     assert all(picture["aria-label"] for picture in soup.find_all("svg"))
+
+
+def test_most_of_many_names_are_folded_and_stand_in_their_order(report):
+    students = [f"s{number:03}" for number in range(300)]
+    many = replace(
+        report,
+        standings=dict.fromkeys(students, Standing({"softmax": 0.0})),
+        findings={one: {"softmax": Finding("wrong", "", "Numbers.")} for one in students},
+        names={one: f"Name {one[::-1]}" for one in students},
+    )
+    soup = BeautifulSoup(as_page(many), "html.parser")
+    (cell,) = soup.select("#softmax td:nth-child(3)")
+    shown = [name.text for name in cell.find_all("bdi")]
+    assert shown == sorted(many.names.values())
+    assert cell.details.summary.text == "and 292 more"
+    assert soup.select_one('.overview a[href="#softmax"]').find_parent("tr").td.text == "softmax"
 
 
 def test_lesson_that_nobody_was_graded_for_is_said_so(room):
