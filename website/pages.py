@@ -60,6 +60,8 @@ def page(
         if "progress" in stub.metadata.get("tags", []):
             continue  # it is about the machine that made the page, and not about its reader
         if checked is None:
+            if cell.cell_type == "markdown":  # a lesson links from learn/, a page from lessons/
+                cell.source = cell.source.replace("](../docs/", "](../")
             cells.append(cell)
         elif stub.cell_type == "markdown":
             cells += folds(checked, [new_markdown_cell(model_answer(checked))])

@@ -1,5 +1,7 @@
 """A lesson's page folds hints and answers, and keeps everything else as the notebook has it."""
 
+import re
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -8,6 +10,7 @@ from attention_lib.exercises import EXERCISES
 from attention_lib.lessons import LESSONS
 from website.execution import answered, released
 from website.pages import OPTIONAL, page, with_optional_folded
+from website.texts import DOCS
 
 STUB = "def softmax(scores, axis=-1):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 RIGHT = "softmax: right. All 19 cases, 3 points."
@@ -101,6 +104,13 @@ def test_commands_that_run_the_lesson_stand_below_its_title(cells):
     )
     assert "    make lab" in lines
     assert lines[-1] == "First words."
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_links_to_other_pages_lead_to_pages_of_the_site(lesson):
+    made = page(released(lesson), answered(released(lesson)), lesson, "")
+    links = re.findall(r"\]\((\.\.?/[^)#]+)", "".join(cell.source for cell in made.cells))
+    assert set(links) <= {f"../{name}.md" for name in ("index", *DOCS)}
 
 
 def test_unknown_address_is_not_made_up():
