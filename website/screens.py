@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -54,13 +53,18 @@ def tell(temperature, p):
     return _Said(STORY, SAID, "")"""
 
 
-def check() -> str:
+def notebook_pages() -> dict[str, str]:
+    """Return the notebooks that are drawn, as HTML."""
+    return {"check": _check(), "model": _model()}
+
+
+def _check() -> str:
     """Return the notebook of a learner who sums over the whole array."""
     setup = "import numpy as np\nfrom attention_lib import check"
     return _notebook(setup, WRONG, 'check("softmax", softmax)')
 
 
-def model() -> str:
+def _model() -> str:
     """Return a notebook with stored results of lesson 09: what the model says, right and wrong."""
     stored = json.loads(STORED.read_text("utf-8"))
     story, faults = stored["a story at T = 1.5, p = 0.5"], stored["broken models"]
@@ -135,12 +139,7 @@ def words_in(picture: str) -> str:
 
 def draw_changed() -> None:
     """Draw each picture whose words have changed, or say why it cannot be drawn here."""
-    pages: list[Callable[[], dict[str, str]]] = [
-        lambda: {"check": check()},
-        lambda: {"model": model()},
-        _graded_class,
-    ]
-    for make in pages:
+    for make in (notebook_pages, _graded_class):
         try:
             for name, page in make().items():
                 if words(page) != words_in(name):
@@ -161,7 +160,7 @@ def _draw(page: str, file: Path) -> None:
             f"--force-device-scale-factor={SCALE}",
             f"--window-size={WIDTH},{TALLEST}",
             f"--screenshot={shot}",
-            *(["--no-sandbox"] if os.geteuid() == 0 else []),  # it refuses root otherwise
+            *([] if os.name != "posix" or os.geteuid() else ["--no-sandbox"]),
         ]
         _run(["chromium", *options, source.as_uri()])
         image = Image.open(shot).convert("RGB")

@@ -6,10 +6,9 @@ from website import screens
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["check", "model"])
-def test_a_picture_shows_what_a_notebook_says_now(name):
-    page = getattr(screens, name)()
-    assert screens.words(page) == screens.words_in(name), "`make site` draws it anew."
+def test_pictures_show_what_notebooks_say_now():
+    for name, page in screens.notebook_pages().items():
+        assert screens.words(page) == screens.words_in(name), "`make site` draws it anew."
 
 
 def test_words_of_a_page_are_its_text_and_alt_texts_without_times():
