@@ -63,7 +63,9 @@ def test_the_pictures_show_what_is_said_of_them():
     assert alts.keys() == {file.relative_to(ROOT).as_posix() for file in FOLDER.iterdir()}
     number = re.compile(r"[\d.]*\d")
     for picture, alt in alts.items():
-        assert set(number.findall(alt)) <= set(number.findall(words_in(Path(picture).stem)))
+        shown = words_in(Path(picture).stem)
+        assert set(number.findall(alt)) <= set(number.findall(shown))
+        assert [quoted for quoted in re.findall('"(.+?)"', alt) if quoted not in shown] == []
         assert (ROOT / picture).stat().st_size <= 150_000
 
 

@@ -1,4 +1,4 @@
-"""Draw the README's pictures into docs/pictures, of what the course shows now: `make site`.
+"""Draw the README's pictures into docs/pictures, of what the course shows now: `python -m website.screens`.
 
 A picture's file holds the words that it shows, so that tests can compare them with what is shown now.
 """

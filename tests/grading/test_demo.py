@@ -86,7 +86,9 @@ def test_each_student_gets_what_is_promised(shown, table, student, points, note,
 
 def test_the_readme_shows_the_pages_of_today(shown):
     for name, page in screens.class_pages(shown[0].root).items():
-        assert screens.words(page) == screens.words_in(name), "`make site` draws it anew."
+        assert screens.words(page) == screens.words_in(name), (
+            "`python -m website.screens` redraws it."
+        )
 
 
 def test_every_page_is_opened_and_named(shown):

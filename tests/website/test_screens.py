@@ -8,7 +8,9 @@ from website import screens
 @pytest.mark.slow
 def test_pictures_show_what_notebooks_say_now():
     for name, page in screens.notebook_pages().items():
-        assert screens.words(page) == screens.words_in(name), "`make site` draws it anew."
+        assert screens.words(page) == screens.words_in(name), (
+            "`python -m website.screens` redraws it."
+        )
 
 
 def test_words_of_a_page_are_its_text_and_alt_texts_without_times():
