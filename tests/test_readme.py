@@ -58,6 +58,14 @@ def test_the_hours_are_those_that_the_lessons_state():
     assert 60 <= min(minutes) <= max(minutes) <= 120
 
 
+def test_the_downloads_are_as_large_as_the_makefile_says():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    learning = re.search(r"-learn: SIZE := about (\d+) megabytes", makefile)[1]
+    model = re.search(r"language model of lesson 09: (\d+) megabytes", makefile)[1]
+    assert f"what learning needs ({learning} MB)" in README
+    assert f"of {model} MB" in README
+
+
 def test_the_pictures_show_what_is_said_of_them():
     alts = {picture: alt for alt, picture in re.findall(r"!\[(.*)\]\((.*)\)", README)}
     assert alts.keys() == {file.relative_to(ROOT).as_posix() for file in FOLDER.iterdir()}
