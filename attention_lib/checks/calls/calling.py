@@ -76,6 +76,7 @@ def observe(
             seen.error, seen.frames = error, learner_frames(error)
             refused = isinstance(error, TypeError) and not seen.frames
             seen.refused_call = refused and not _takes(answer, args, kwargs)
+    seen.error = seen.error or refusal_of(args)
     seen.printed = output.getvalue()
     seen.warnings = [str(warning.message) for warning in caught]
     seen.changed = [
@@ -90,6 +91,16 @@ def observe(
     if forbidden and not seen.forbidden:
         seen.forbidden = scipy_ufunc_in(answer)
     return seen
+
+
+def refusal_of(args: Iterable[Any]) -> Exception | None:
+    """Return the error of a method among the arguments that an answer may have caught, and forget it."""
+    owners: list[Any] = [getattr(argument, "__self__", None) for argument in args]
+    refused = [one for one in owners if getattr(one, "refusal", None)]
+    error: Exception | None = refused[0].refusal if refused else None
+    for one in refused:
+        one.refusal = None
+    return error
 
 
 def _takes(answer: Answer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -10,7 +10,8 @@ nothing more is needed of it: `count` words take `count` calls, 0 words none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,20 @@ HINTS = (
 VOCABULARY = 23
 
 
+def noted(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the error of a method as `refusal`, so that an answer that catches it is told all the same."""
+
+    @functools.wraps(method)
+    def call(self: Script, *args: Any) -> Any:
+        try:
+            return method(self, *args)
+        except Exception as error:
+            self.refusal = error
+            raise
+
+    return call
+
+
 class Script:
     """A model whose scores depend on all words read so far, and that says how it must be called.
 
@@ -42,7 +57,9 @@ class Script:
     def __init__(self, seed: int, prompt: NDArray, count: int, stop: int | None) -> None:
         self.seed, self.prompt, self.count, self.stop = seed, prompt, count, stop
         self.chosen_from = b""
+        self.refusal: Exception | None = None
 
+    @noted
     def step(self, tokens: Any, caches: Any) -> tuple[NDArray, NDArray]:
         if not isinstance(tokens, np.ndarray) or tokens.ndim != 1:
             raise TypeError(
@@ -78,6 +95,7 @@ class Script:
         seeds = [self.seed, len(read), *read.tolist()]  # NumPy takes no notice of zeros at the end
         return np.random.default_rng(seeds).normal(size=VOCABULARY)
 
+    @noted
     def choose(self, scores: Any) -> int:
         if not isinstance(scores, np.ndarray) or scores.ndim != 1:
             raise TypeError(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attention_lib.checks.calls import timeouts
+from attention_lib.checks.calls.calling import refusal_of
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, of_a_stub
 from attention_lib.checks.calls.remote import RemoteAnswer
@@ -43,6 +44,8 @@ class StandIn(RemoteAnswer):
         for number, case in enumerate(cases):
             more = {"forbidden": forbidden, "limit": limit}
             seen = self._ask("observe", case.args, case.kwargs, more)
+            refusal = refusal_of(case.args)
+            seen.error = seen.error or refusal
             yield seen
             if seen.out_of_time or (number == 0 and of_a_stub(seen)):
                 return

@@ -20,6 +20,21 @@ def wrong_stops_at_the_prompts_words(step, prompt, count, choose, stop=None):
     return [word for word in words if word not in prompt]
 
 
+def wrong_error_of_one_step_more_is_caught(step, prompt, count, choose, stop=None):
+    words, newest, caches = [], np.asarray(prompt), None
+    try:
+        while True:
+            scores, caches = step(newest, caches)
+            words.append(choose(scores[-1]))
+            newest = np.array(words[-1:])
+            if words[-1] == stop:
+                del words[-1]
+                break
+    except ValueError:
+        pass
+    return words
+
+
 def wrong_step_by_name(step, prompt, count, choose, stop=None):
     return right_textbook(lambda t, c: step(tokens=t, cache=c), prompt, count, choose, stop)
 

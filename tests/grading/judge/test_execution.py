@@ -1,5 +1,7 @@
 """Running a submission: cells in the sandbox, checks outside it, whatever the cells do."""
 
+import inspect
+
 import numpy as np
 import pytest
 from nbformat import writes
@@ -17,6 +19,7 @@ from attention_lib.grading.judge.missing import PYTHON
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.session import Session
+from tests.exercises.model import generate
 
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum(axis=-1, keepdims=True)"
 NUMPY = "import numpy as np"
@@ -313,6 +316,14 @@ def test_remarks_on_method_and_warnings_cost_no_points():
     right, shown = verdict(f"{scipy}(scores, axis=axis)", name="softmax")
     assert right
     assert "scipy" in shown
+
+
+def test_step_that_is_called_too_often_is_seen_though_its_error_is_caught():
+    answer = inspect.getsource(generate.wrong_error_of_one_step_more_is_caught)
+    answer = answer.replace("wrong_error_of_one_step_more_is_caught", "generate")
+    right, shown = verdict(NUMPY, answer, name="generate", lesson="09_model")
+    assert not right
+    assert "step was called for word 5 of 4" in shown
 
 
 def test_forbidden_library_costs_points_where_that_is_set():
