@@ -17,7 +17,7 @@ LONG_LINE = 20  # characters; a part of a lesson's line that is as long is the l
 # more are asked for, in a line: there a short comment is about the code.
 _ROW = r"\b(?:[^\W\d_]++[%s,;:.'’\"()-]++){%d}[^\W\d_]|[\u0e00-\u0eff\u3040-\u9fff]{12}"
 _SENTENCE = re.compile(_ROW % (r"\s", 5))
-_SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 7))
+_SENTENCE_IN_CODE = re.compile(_ROW % (r" \t", 9))
 _TEXT_MAGIC = re.compile(r"\s*%%(markdown|html|latex)\b", re.IGNORECASE)
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
