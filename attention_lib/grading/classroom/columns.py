@@ -73,13 +73,19 @@ def recognize(headings: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
         names = [CANVAS.get(one, "") for one in found]
         first = [name if name not in names[:index] else "" for index, name in enumerate(names)]
         return CANVAS_GRADEBOOK, tuple(first)
-    names = [KNOWN.get(one, "") for one in found]
+    names = [KNOWN.get(one, "") or _full_name(one) for one in found]
     count = Counter(filter(None, names))
     by_name = "full_name" in count or {"first_name", "last_name"} <= count.keys()
     is_complete = "id" in count or "email" in count or by_name
     if not is_complete or max(count.values()) > 1:
         return None
     return OWN if "id" in count else MOODLE_LIST, tuple(names)
+
+
+def _full_name(text: str) -> str:
+    """Recognize first and last name in one column, as `First name / Last name` of Moodle's page."""
+    parts = sorted(KNOWN.get(part.strip(), "") for part in text.split("/"))
+    return "full_name" if parts == ["first_name", "last_name"] else ""
 
 
 def _is_canvas(found: set[str]) -> bool:

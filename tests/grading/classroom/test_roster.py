@@ -175,7 +175,14 @@ Participant 802,Fatima Zahra El Amrani,fz@uni.edu,,,12
 """
 
 
-@pytest.mark.parametrize("text", [WORKSHEET, WORKSHEET.replace("Identifier", "id")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        WORKSHEET,
+        WORKSHEET.replace("Identifier", "id"),
+        WORKSHEET.replace('"Full name"', "First name / Last name"),
+    ],
+)
 def test_moodles_grading_worksheet_is_a_roster(write, text):
     roster = write(text)
     assert [one.full_name for one in roster.students] == ["Ada Lovelace", "Fatima Zahra El Amrani"]
