@@ -91,8 +91,8 @@ def judge(
         return _unattempted(exercise)
     if answer is None:
         sentence = (
-            f"{exercise.name} is None and no function: a decorator that returns nothing leaves that, or "
-            "a name that is given to a result."
+            f"{exercise.name} is None, not a function: either its decorator returns nothing, or the name "
+            "was given to something else."
         )
         return Report(exercise, "wrong", sentence)
     if exercise.kind == "value":

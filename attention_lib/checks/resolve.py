@@ -16,7 +16,6 @@ from attention_lib.checks.findings.finding import Finding, way_of
 from attention_lib.checks.findings.known import (
     changed_call,
     comes_back,
-    known_even_of_nan,
     known_everywhere,
     known_where_numbers_are_wrong,
     only_known,
@@ -36,6 +35,7 @@ from attention_lib.checks.findings.pairs import (
 )
 from attention_lib.checks.findings.sides import sides
 from attention_lib.checks.findings.source import edits_in_part, edits_of_all, misleading_lines
+from attention_lib.checks.hypotheses.chance import is_finite_somewhere
 from attention_lib.checks.verdict import Report, sentences
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ Producer = Callable[[Attempt], Iterator[Finding]]
 EXPLAINING: tuple[Producer, ...] = (
     only_known,
     edits_of_all,
-    known_even_of_nan,
+    known_everywhere,
     known_where_numbers_are_wrong,
     comes_back,
     changed_call,
@@ -86,7 +86,7 @@ def resolve(attempt: Attempt, explains: bool, measures: bool) -> Report | None:
 def _first(attempt: Attempt, producers: Sequence[Producer]) -> list[Finding]:
     """Return the first finding, with what its producer says with it."""
     for produce in producers:
-        explains = produce in (known_everywhere, *EXPLAINING)
+        explains = produce in EXPLAINING
         if (
             said := _found(produce, attempt)
             if explains
@@ -119,6 +119,9 @@ def _with_besides(attempt: Attempt, said: list[Finding]) -> list[Finding]:
             better = _better(attempt, first)
             if not any(one.lines & found[0].lines for one in better):
                 said = [*better, *more]
+        explained = found and found[0].label == "error" and found[0].text
+        if explained and said[0].label == "result" and not is_finite_somewhere(attempt.failing[0]):
+            return [*found, *said]  # NaN in every place says little
         return [*said, *found]
     return said
 

@@ -49,7 +49,7 @@ def hidden_where_allowed_and_summed_along_the_last(scores, mask, axis=-1):
         (
             "masked_softmax",
             hidden_where_allowed_and_summed_along_the_last,
-            "the wrong way around",
+            "The mask is inverted",
             "sum along the last axis",
         ),
         (
@@ -252,7 +252,7 @@ def left_alone_at_position_0(x, positions, base=10000.0):
 
 def test_mistake_in_few_of_the_wrong_calls_is_not_named():
     sentence = said_of_numbers(left_alone_at_position_0, "rotary_embedding")
-    assert "x comes back as it was" not in sentence
+    assert "x is returned unchanged" not in sentence
 
 
 @pytest.mark.parametrize(

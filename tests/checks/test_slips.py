@@ -86,8 +86,8 @@ def middle_of_all(fn, device, repeats=10):
     [
         ("attention", mask_taken_for_a_boolean, "`or np.all(mask)` does not belong"),
         ("time_milliseconds", fastest_of_all, "The first call is timed as well"),
-        ("time_milliseconds", fastest_of_all, "Besides: np.percentile takes percent"),
-        ("time_milliseconds", middle_of_all, "Besides: The middle one in the order of the calls"),
+        ("time_milliseconds", fastest_of_all, "np.percentile takes percent"),
+        ("time_milliseconds", middle_of_all, "The middle one in the order of the calls"),
         ("scaled_scores", size_of_the_notebook, "`d_k` is a variable of the notebook"),
         ("softmax", e_to_three_digits, "`2.718` has only a few digits of e"),
         ("stable_softmax", maximum_outside_the_exponential, "outside `np.exp(...)`"),
@@ -97,7 +97,7 @@ def middle_of_all(fn, device, repeats=10):
             lambda q, k: q @ k.reshape(*k.shape[:-2], -1, k.shape[-2]),
             "transposes nothing",
         ),
-        ("logsumexp", every_axis_squeezed, "takes away every axis of length 1"),
+        ("logsumexp", every_axis_squeezed, "removes every axis of length 1"),
     ],
 )
 def test_likely_slip_is_told(exercise, answer, told):

@@ -255,7 +255,7 @@ def _in_another_order(got: NDArray, expected: Expected, allowed: Any) -> str:
         turned = got.transpose(*order, *range(4, got.ndim))
         fits = turned.shape == expected.values.shape and turned.size > 1
         if fits and not differing(turned, expected.values, allowed).any():
-            return " These are the right numbers, but their axes stand in another order."
+            return " These are the right numbers, but their axes are in another order."
     return ""
 
 

@@ -154,7 +154,8 @@ def faults_of(edits: Sequence[Edit], lines: Sequence[str]) -> tuple[Fault, ...]:
 def _fault_of(edit: Edit, lines: Sequence[str]) -> str:
     around = edit.quoted
     quoted = _text_of(around, lines) or ast.unparse(around)
-    fault = fault_of(edit.old, edit.new, edit.parent, quoted)
+    own = _text_of(edit.old, lines) or ast.unparse(edit.old)
+    fault = fault_of(edit.old, edit.new, edit.parent, quoted, own)
     line = getattr(around, "lineno", edit.old.lineno)
     return f"in line {line}, {fault[0].lower()}{fault[1:]}"
 
@@ -248,13 +249,17 @@ def _collect(
                     if edit.does_nothing:  # `statements.left_out` leaves out the whole line
                         continue
                     kind = shape
-                    if isinstance(item, ast.Name) and (isinstance(new, ast.Name) or fault):
+                    if isinstance(item, ast.Name) and (_is_a_name_or_quotient(new) or fault):
                         kind = f"{item.id} > {ast.dump(new)}"
                     elif _is_an_axis(item, node, field):
                         kind = f"axis {ast.unparse(item)} > {ast.dump(new)}"
                     edits.append((edit, kind))
             if isinstance(item, ast.AST):
                 _collect(item, around, scope, edits)
+
+
+def _is_a_name_or_quotient(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or isinstance(getattr(node, "op", None), ast.FloorDiv)
 
 
 def _tests_closeness(node: object) -> bool:

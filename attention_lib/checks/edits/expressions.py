@@ -377,8 +377,20 @@ def transposes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Cha
         yield 1, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)
     if name_of_call(node) == "reshape" and isinstance(node, ast.Call):
         yield 3, _swapped(node.args[0] if of_a_module(node) else node.func.value, scope)  # type: ignore[attr-defined]
+    if product := turned_product(node):
+        yield 2, ast.BinOp(product.left, product.op, _swapped(product.right, scope))
     if isinstance(parent, ast.Return) and isinstance(node, (ast.Name, ast.BinOp, ast.Call)):
         yield 5, _swapped(node, scope)
+
+
+def turned_product(node: ast.expr) -> ast.BinOp | None:
+    """Return the product whose axes an expression exchanges: ``(a @ b).mT``; None if there is none."""
+    inner: ast.AST | None = None
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        inner = node.value
+    elif isinstance(node, ast.Call) and name_of_call(node) in ("swapaxes", "transpose"):
+        inner = node.args[0] if of_a_module(node) else getattr(node.func, "value", None)
+    return inner if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult) else None
 
 
 def subscripts(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
@@ -441,6 +453,11 @@ def dtypes(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes
         or (isinstance(parent, ast.Tuple) and isinstance(node, (ast.Name, ast.BinOp)))
     ) and not isinstance(node, ast.Tuple):
         yield 4, made(f"X.astype({first}.dtype)", X=node)
+    if isinstance(parent, ast.Return) and isinstance(node, ast.Tuple):
+        done = [ast.unparse(x) == first or name_of_call(x) == "astype" for x in node.elts]
+        each = [made(f"X.astype({first}.dtype)", X=x) for x in node.elts]
+        kept = zip(node.elts, each, done, strict=True)
+        yield 4, ast.Tuple([x if is_done else new for x, new, is_done in kept], ast.Load())
 
 
 MAKERS = {
@@ -492,6 +509,10 @@ def names(node: ast.expr, parent: ast.AST, field: str, scope: Scope) -> Changes:
         if isinstance(left, ast.Name) and left.id == node.id and parent is not difference:
             yield 4, copy.deepcopy(difference)
     above = [name for name, line in scope.variables.items() if line < node.lineno]
+    if name_of_call(parent) == "repeat" and parent.args[1:2] == [node]:  # type: ignore[attr-defined]
+        for other in above:
+            yield 3, made(f"{other} // X", X=node)
+            yield 3, made(f"X // {other}", X=node)
     for rank, others in ((5, scope.arguments), (6, above)):
         for other in others:
             if other != node.id and other not in ("axis", "keepdims"):

@@ -11,6 +11,7 @@ from attention_lib.checks.edits.expressions import (
     STACKS,
     name_of_call,
     of_a_module,
+    turned_product,
 )
 from attention_lib.checks.errors.types import KEYWORDS, OF_TORCH
 
@@ -33,24 +34,27 @@ SIGNS: dict[type[ast.AST], str] = {
 }
 
 
-def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
-    """Say what is wrong with an expression, from its replacement; `quoted` is the code around it."""
-    wrong, own = f"`{quoted}`", f"`{ast.unparse(old)}`"
+def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str, text: str) -> str:
+    """Say what is wrong with an expression, from its replacement.
+
+    `text` is how the learner writes the expression, `quoted` the code around it.
+    """
+    wrong, own = f"`{quoted}`", f"`{text}`"
     where = "" if wrong == own else f" in {wrong}"
     match old, new:
         case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
             return _axis_fault(old, new, own)
         case ast.BinOp(left=left, right=right), _ if _is_one_of(new, (left, right)):
             surplus = right if _same(new, left) else left
-            sign = SIGNS.get(type(old.op), "")
+            shown = ast.BinOp(ast.Name(""), old.op, surplus) if surplus is right else surplus
             return (
-                f"`{sign} {ast.unparse(surplus)}` does not belong{where or ' there'}: leave it out"
+                f"`{ast.unparse(shown).strip()}` does not belong{where or ' there'}: leave it out"
             )
         case ast.BinOp(), ast.BinOp():
             return _operation_fault(old, new, own, wrong)
         case ast.BinOp(left=ast.Call(func=func)), ast.Call() if _same(func, new.func):
             outside = f"`{SIGNS[type(old.op)]} {ast.unparse(old.right)}`"
-            return f"{outside} stands outside `{ast.unparse(func)}(...)`{where}: it belongs inside"
+            return f"{outside} is outside `{ast.unparse(func)}(...)`{where}: it belongs inside"
         case ast.Compare(), ast.Compare():
             return _comparison_fault(old, new, own)
         case ast.UnaryOp(operand=operand), _ if _same(new, operand):
@@ -84,9 +88,9 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.BoolOp(), _:
             return f"The two conditions of {own} are joined the wrong way"
         case ast.IfExp(), ast.IfExp():
-            return f"The two choices of {own} are the wrong way round"
+            return f"The two choices of {own} are swapped"
         case ast.IfExp(), _ if _is_one_of(new, (old.body, old.orelse)):
-            return f"{own} chooses between two, where one of them is right always"
+            return f"{own} chooses between two values, and one of them is always right"
         case ast.Name(), ast.Name():
             return f"{own} is the wrong variable{where}"
         case ast.Call(), ast.Call():
@@ -94,15 +98,21 @@ def fault_of(old: ast.expr, new: ast.expr, parent: ast.AST, quoted: str) -> str:
         case ast.Call(), _ if name_of_call(old) in ("len", "size") or _reads_shape(new):
             return f"{own} is not the length that is needed{where}"
         case ast.Call(), ast.BinOp(op=ast.Pow()) if name_of_call(old) == "sqrt":
-            return f"{own} makes a NumPy number of float64, which widens what it meets{where}"
+            return f"{own} is a NumPy number of float64, and makes float32 arrays float64{where}"
         case ast.Attribute(attr="size"), ast.Subscript():
             return f"{own} counts all entries, and the length of one axis is needed"
         case ast.Attribute(attr="T"), _:
-            return f"{own} reverses every axis, and only the last two are to be exchanged"
+            return f"{own} reverses every axis, and only the last two should be exchanged"
         case _, ast.Call(func=func) if _same(old, func):
             return f"{own} names a function and does not call it"
         case ast.Attribute(), ast.Call() if name_of_call(new) in REDUCTIONS:
             return f"{own} names a function and does not call it"
+        case _, ast.BinOp(op=ast.MatMult(), right=ast.Call() as turned) if turned_product(old):
+            factor = turned.args[0] if of_a_module(turned) else turned.func.value  # type: ignore[attr-defined]
+            name = ast.unparse(factor)
+            return f"{own} exchanges the axes of the product: exchange those of `{name}` before it"
+        case ast.Tuple(), ast.Tuple():
+            return f"Not all of {own} have the dtype of the first argument"
         case ast.Call(), _ if _is_inside(new, old):
             name = ast.unparse(old.func) if of_a_module(old) else name_of_call(old)
             return f"`{name}` does not belong{where or f' to {own}'}: leave it out"
@@ -142,6 +152,8 @@ def topic_of(old: Any, new: Any) -> str:
         case ast.Call(), ast.Call() if _same(_without_axes(old), _without_axes(new)):
             if {word.arg for word in old.keywords} & KEYWORDS.keys():
                 return "torch"
+            if name_of_call(old) == "repeat" and _axis(old) is None:
+                return "no axis"
             return "kept axis" if _axis(old) == _axis(new) and _keeps(new) else ""
         case ast.Attribute(attr="T"), _:
             return "T"
@@ -178,11 +190,11 @@ def _axis_fault(old: ast.Call, new: ast.Call, own: str) -> str:
             )
         return f"{own} keeps an axis that the result should not have"
     if after is None:
-        return f"{own} reduces only one axis, and all are meant"
+        return f"{own} reduces only one axis, and should reduce all"
     if name_of_call(old) == "squeeze":
-        return f"{own} takes away every axis of length 1, and one of them is meant"
+        return f"{own} removes every axis of length 1, and only one should go"
     if before is None:
-        return f"{own} names no axis, and so does not go along the one that is meant"
+        return f"{own} names no axis, so it does not go along the one that is needed"
     if not after.lstrip("-").isdigit():
         kind = "a fixed" if before.lstrip("-").isdigit() else "another"
         return f"{own} goes along {kind} axis: the argument `{after}` names the right one"
@@ -214,7 +226,7 @@ def _operation_fault(old: ast.BinOp, new: ast.BinOp, own: str, wrong: str) -> st
     """Name the fault of an operation: its operands, its operator or its parentheses."""
     same_sign = type(old.op) is type(new.op)
     if same_sign and _same(old.left, new.right) and _same(old.right, new.left):
-        return f"The operands in {own} stand the wrong way round"
+        return f"The operands in {own} are swapped"
     if _same(old.left, new.left) and _same(old.right, new.right):
         return f"`{SIGNS.get(type(old.op), '')}` is the wrong operation in {wrong}"
     for mine, other in ((old.left, new.left), (old.right, new.right)):
@@ -251,10 +263,10 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
     name = name_of_call(old)
     if _same(old.func, new.func):
         if name == "where":
-            return f"The two choices of {own} are the wrong way round"
+            return f"The two choices of {own} are swapped"
         before, after = list(map(ast.dump, old.args)), list(map(ast.dump, new.args))
         if before != after and sorted(before) == sorted(after):
-            return f"The arguments of {own} stand in the wrong order"
+            return f"The arguments of {own} are in the wrong order"
         for word in old.keywords:
             if word.arg in DIAGONALS and all(one is not word for one in new.keywords):
                 return f"`{ast.unparse(word)}` does not belong in {own}: leave it out"
@@ -277,7 +289,7 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
     if name in OF_TORCH and of_a_module(new) and not of_a_module(old):
         return f"`{name}` is a word of torch in {own}"
     if name == "reshape":
-        return f"{own} transposes nothing: it deals the same numbers out in another shape"
+        return f"{own} transposes nothing: it only lays the same numbers out in another shape"
     if name_of_call(new) in ("swapaxes", "transpose") or name in ("reshape", "view"):
         return f"{own} brings the axes into the wrong order"
     if name in STACKS:
@@ -292,7 +304,7 @@ def _call_fault(old: ast.Call, new: ast.Call, own: str) -> str:
 
 def _number_fault(new: ast.expr, parent: ast.AST, own: str, where: str) -> str:
     if "inf" in ast.unparse(new):
-        return f"{own} stands in for infinity{where}: it is a number, and counts like one"
+        return f"{own} is used as infinity{where}: it is finite, and counts like any number"
     if ast.unparse(new) == "np.e":
         return f"{own} has only a few digits of e{where}: np.exp has them all"
     if isinstance(parent, ast.Slice):

@@ -42,7 +42,7 @@ def left_out(block: Block, parent: ast.AST, scope: Scope) -> Changes:
             if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
                 rank, fault = (
                     1,
-                    f"what is returned below {what} is wrong, and what follows is right there",
+                    f"what is returned below {what} is wrong, and what follows it is right",
                 )
             yield rank, block[:index] + block[index + 1 :], f"leave out {what}", fault
 
@@ -52,9 +52,7 @@ def unconditional(block: Block, parent: ast.AST, scope: Scope) -> Changes:
     for index, statement in enumerate(block):
         if isinstance(statement, ast.If) and not statement.orelse:
             what = _quoted(statement)
-            fault = (
-                f"the condition {what} does not belong there: what stands below it is right always"
-            )
+            fault = f"the condition {what} does not belong there: what is below it is always right"
             yield 1, block[:index] + statement.body + block[index + 1 :], f"leave out {what}", fault
 
 
@@ -84,9 +82,9 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
     if isinstance(statement, ast.AugAssign):
         loaded = ast.parse(ast.unparse(statement.target), mode="eval").body
         value = ast.BinOp(loaded, statement.op, statement.value)
-        changes_it = "changes the array in its place, which others may still use"
+        changes_it = "changes the array in place, and another variable may still use it"
         yield ast.Assign([statement.target], value), changes_it
-        keeps = "works on the value from before, which is to be replaced"
+        keeps = "uses the old value, which should be replaced"
         yield ast.Assign([statement.target], statement.value), keeps
         for operation in (ast.Sub, ast.Mult, ast.Add, ast.Div):
             if not isinstance(statement.op, operation):
@@ -97,7 +95,7 @@ def _other_assignments(statement: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
         if isinstance(target, (ast.Name, ast.Subscript)):
             for operation in (ast.Add, ast.Mult):
                 new = ast.AugAssign(target, operation(), statement.value)
-                yield new, "forgets the value from before, which is to be kept in it"
+                yield new, "replaces the old value, which should be kept"
     elif isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant):
         names = dict.fromkeys(
             node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)

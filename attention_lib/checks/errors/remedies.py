@@ -7,9 +7,9 @@ from traceback import FrameSummary
 
 # Parts of error messages, and what to do about them.
 REMEDIES = {
-    "with casting rule 'same_kind'": "An integer array takes no fractions: put the result in a "
+    "with casting rule 'same_kind'": "An integer array cannot hold fractions: put the result in a "
     "new array, as x = x / y does and x /= y does not.",
-    "cannot convert float infinity to integer": "An integer array takes no -inf: use np.where, "
+    "cannot convert float infinity to integer": "An integer array cannot hold -inf: use np.where, "
     "or a float array.",
     "can be converted to Python scalars": "Functions of math take one number: those of np take "
     "arrays.",
@@ -20,28 +20,29 @@ REMEDIES = {
     "grows, axis=-2 for rows: all other axes must be equal, also those before it.",
     "'tuple' object does not support item assignment": "A tuple cannot be changed, and an argument "
     "should not be: make a new tuple.",
-    "array split does not result": "A number of parts makes equal ones: parts of other widths are cut at "
-    "places, np.split(x, [first, second], axis=-1).",
+    "array split does not result": "A number makes equal parts: for other widths, give the places of the "
+    "cuts, np.split(x, [first, second], axis=-1).",
     "axes don't match array": "A list of axes fits one number of batch dimensions only: exchange "
     "two axes with np.swapaxes, counted from the end.",
     "einstein sum subscripts string": "The letters must fit the axes, and ... stands for any number "
     "of batch dimensions.",
     "c10::Half without overflow": "float16 ends at 65,504: float('-inf') exists in every dtype.",
-    "which has no identity|an empty sequence|argument is empty|to have non-zero size": "Here it is "
-    "empty, and an empty array has no maximum: answer this case first, or look why it comes about.",
+    "which has no identity|an empty sequence|argument is empty|to have non-zero size": "The array is "
+    "empty here, and an empty array has no maximum: handle this case first, or find out why it is empty.",
     "unhashable type: 'numpy.ndarray'": "A cache keeps results by their arguments, and arrays cannot be "
     "keys: leave the decorator out.",
     "maximum recursion depth": "The function calls itself again and again, and nothing ends that.",
     "<class 'numpy.": "A dtype may be given as a class, a name or an np.dtype: np.dtype(...) takes each.",
     "setting an array element with a sequence": "One entry takes one number, and an index that begins at "
     "the first axis gives a whole row where batch axes come first: index from the end, as x[..., i].",
-    "'Stream'": "The blocks come one by one, in a for loop: they have no numbers and no count.",
+    "'Stream'": "The blocks come one by one, in a for loop: they have no index and no length.",
 }
 
 # The same for errors of Triton.
 TRITON = {
     "make_shape_compatible": "The shapes of two blocks do not fit in this line. A block of one axis becomes a "
     "column with [:, None], one number for each row, and a row with [None, :].",
+    "for @: 'Block'|'MatMult'": "A kernel multiplies two blocks with tl.dot(a, b).",
     "Unsupported function referenced": "A kernel takes operations from tl only: tl.exp2, tl.maximum and "
     "tl.where, not np's, torch's or math's.",
     "equal reduction dimensions": "tl.dot(a, b) sums over the last axis of a and the first of b, which must "
@@ -80,9 +81,9 @@ def _advice(error: BaseException, frames: list[FrameSummary]) -> str:
     in_a_kernel = IN_A_KERNEL.search(line)
     axes = [shape.strip(", ").count(",") for shape in re.findall(r"\((\d[\d, ]*)\)", message)]
     if "casting rule 'same_kind'" in message and "out=" in line:
-        return "An integer array takes no fractions: without `out=` the result is a new array."
+        return "An integer array cannot hold fractions: without `out=` the result is a new array."
     if "casting rule 'same_kind'" in message and (written := re.match(r"(\w+)\[.*\] *\W=", line)):
-        return f"An integer array takes no fractions: make `{written[1]}` an array of floats."
+        return f"An integer array cannot hold fractions: make `{written[1]}` an array of floats."
     if "does not broadcast to scores" in message:
         if axes[:1] > axes[-1:]:
             return "A single head or sequence needs only its own part of the mask."

@@ -48,7 +48,7 @@ def product(error: BaseException, line: FailingLine) -> Explanation:
     if inner[0] == inner[1]:
         turned = _on_t(line, left, right)
         return f"{met}. The axes before the last two must be equal, or 1.{turned}", turned and "T"
-    which = "the last but one" if len(other) > 1 else "the only one"
+    which = "the second-to-last" if len(other) > 1 else "the only one"
     rule = (
         f"A product sums over the last axis of {quoted(left)} ({inner[0]}) and {which} of "
         f"{quoted(right)} ({inner[1]}): these must be equal."
@@ -99,8 +99,8 @@ def _on_t(line: FailingLine, *operands: ast.expr) -> str:
                 shape = shape_of(line.value(node.value))
                 if shape is not None and len(shape) > 2:
                     return (
-                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}, and not the last "
-                        "two alone."
+                        f" .T reverses all {len(shape)} axes of {quoted(node.value)}, not only the last "
+                        "two."
                     )
     return ""
 
@@ -111,7 +111,7 @@ def _mended_product(
     """Name the other order or a transpose, if only one of them makes the shapes fit."""
     mends = []
     if _multiplies(other, one):
-        mends.append("the other way round")
+        mends.append("the other way around")
     if len(other) > 1 and _multiplies(one, _turned(other)):
         mends.append(f"with the last two axes of {quoted(right)} exchanged")
     if len(one) > 1 and _multiplies(_turned(one), other):
@@ -179,7 +179,7 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 def _first_that_differs(one: tuple[int, ...], other: tuple[int, ...]) -> str:
     for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False), 1):
         if a != b and 1 not in (a, b):
-            named = {1: "the last", 2: "the last but one"}
+            named = {1: "the last", 2: "the second-to-last"}
             return f"{a} and {b}, {named.get(place, f'number {place} from the end')},"
     return "they"
 
@@ -340,6 +340,12 @@ def index(error: BaseException, line: FailingLine) -> str:
         elif said and isinstance(parts[0], ast.Slice) and shape[0] > np.max(line.value(used[-1])):
             rows = quoted(ast.Subscript(node.value, used[-1]))
             rule = f"Axis 0 is long enough, {shape[0]}: {rows} takes rows."
+        elif said and len(parts) == 1 and np.max(line.value(used[0])) < shape[-1]:
+            last = ast.Tuple([ast.Constant(...), used[0]], ast.Load())
+            rule = (
+                f"The last axis is long enough, {shape[-1]}: write "
+                f"{quoted(ast.Subscript(node.value, last))}, as batch axes may come first."
+            )
         else:
             rule = "The first entry has index 0, the last one less than the length."
         return f"{met}{said}. {rule}"
@@ -395,6 +401,19 @@ def _picked(line: FailingLine, operand: ast.expr) -> str:
     return ""
 
 
+def flattened(error: BaseException, line: FailingLine) -> Explanation:
+    """Explain an array of one axis that np.repeat makes of all entries."""
+    for node in ast.walk(line.node):
+        origin = line.origin(node.id) if isinstance(node, ast.Name) else None
+        call = origin.value if origin else None
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "np.repeat":
+            continue
+        if len(call.args) == 2 and "axis" not in {word.arg for word in call.keywords}:
+            met = described_operand(line, node)
+            return f"{met}: np.repeat without an axis makes one row of all entries.", "no axis"
+    return ""
+
+
 def unpacking(error: BaseException, line: FailingLine) -> str:
     """Explain unpacking a shape into too many or too few names."""
     if "to unpack" not in str(error) or not isinstance(line.statement, ast.Assign):
@@ -430,4 +449,4 @@ def joining(error: BaseException, line: FailingLine) -> str:
     )
 
 
-EXPLAINERS = (product, unpacking, axis, joining, index, broadcast)
+EXPLAINERS = (flattened, product, unpacking, axis, joining, index, broadcast)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import re
 import sys
 import types
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,8 +132,8 @@ def of_fractions(error: BaseException, line: FailingLine) -> str:
         if isinstance(value, (float, np.floating)) and not isinstance(part, ast.Constant):
             made = made_in(line, part)
             return (
-                f"{quoted(part)}{made} is a float, and a length or an index is an int: // divides "
-                "and stays one, / never does."
+                f"{quoted(part)}{made} is a float, and a length or an index is an int: // keeps "
+                "an int, / never does."
             )
     return ""
 
@@ -221,11 +223,13 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
     found = re.search(r"'(\w+)'", str(error))  # errors from another process have no `name`
     name = found.group(1) if found else ""
     if isinstance(error, UnboundLocalError):
+        if isinstance(line.statement, ast.AugAssign) and line.node is not line.statement.value:
+            return f"`{name}` has no value yet that this line could change: give it one before."
         return (
             f"`{name}` gets a value in this function only after this line, or in a branch that was "
             "not taken: give it one before."
         )
-    if near := next((one for one in line.frame.f_locals if _plain(one) == _plain(name)), None):
+    if near := _nearest(name, line.frame.f_locals):
         return f"`{name}` has no value: is `{near}` meant?"
     if name == "lib":
         return "`lib` has no value here: run the first cell of the notebook, which imports it."
@@ -237,7 +241,24 @@ def unknown_names(error: BaseException, line: FailingLine) -> str:
         )
     if name in ("math", "np", "torch"):
         return f"`{name}` is not imported: import it in a cell above."
+    if len(name) > 1 and callable(getattr(np, name, None)):
+        return f"`{name}` has no value: NumPy's function is `np.{name}`."
+    if near := _nearest(name, _functions(line.frame.f_globals)):
+        return f"`{name}` has no value: is your `{near}` meant?"
+    if near := _nearest(name, _functions(vars(library))):
+        return f"`{name}` has no value: is `{near}` meant, your own or `lib.{near}`?"
     return ""
+
+
+def _functions(names: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in names.items() if isinstance(value, types.FunctionType)]
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """Return the name that a misspelt one resembles; empty if none does."""
+    plain = {_plain(one): one for one in names}
+    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.8)
+    return plain[near[0]] if near else ""
 
 
 def _plain(name: str) -> str:

@@ -12,28 +12,23 @@ from attention_lib.checks.calls.tensors import as_numbers
 from attention_lib.checks.compare.comparing import Comparison, alike
 from attention_lib.checks.exercise import Mistake
 from attention_lib.checks.findings.finding import Finding
-from attention_lib.checks.hypotheses.chance import leaves
+from attention_lib.checks.hypotheses.chance import is_finite_somewhere
 
 
-def known_everywhere(attempt: Attempt, even_nan: bool = False) -> Iterator[Finding]:
+def known_everywhere(attempt: Attempt) -> Iterator[Finding]:
     """Find the known mistake that behaves like the answer on every call.
 
-    NaN and infinity alone show little: then the source is read first, and `even_nan` comes after.
+    NaN and infinity in every place of every call show nothing, as many mistakes give them.
     """
     table = attempt.table
     if attempt.is_cut and len(attempt.comparisons) < 3:  # too few calls of a slow answer
         return
-    finite = any(np.isfinite(v).any() for one in table.wrong for v in leaves(one.seen.value))
-    shows_little = bool(table.wrong) and not finite and not table.right
-    if shows_little and (not even_nan or table.is_ambiguous()):
+    if attempt.is_rest and not attempt.begins_with_numbers:
+        return
+    if table.wrong and not table.right and not any(map(is_finite_somewhere, table.wrong)):
         return
     if attempt.failing and (mistake := table.whole()):
         yield _known(attempt, mistake, table.wrong or attempt.failing)
-
-
-def known_even_of_nan(attempt: Attempt) -> Iterator[Finding]:
-    if attempt.begins_with_numbers:
-        yield from known_everywhere(attempt, even_nan=True)
 
 
 def known_where_numbers_are_wrong(attempt: Attempt) -> Iterator[Finding]:
@@ -65,7 +60,7 @@ def comes_back(attempt: Attempt) -> Iterator[Finding]:
             and alike(one.seen.value, value, one.trial.allowed, one.trial.precision)
             for one, value in zip(calls, given, strict=True)
         ):
-            text = f"`{name}` comes back as it was: return what is computed from it."
+            text = f"`{name}` is returned unchanged: return what is computed from it."
             topics = frozenset({f"{name} returned"})
             yield Finding("known", text, calls[0], topics=topics)
             return

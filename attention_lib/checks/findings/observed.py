@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from traceback import FrameSummary
 
+import numpy as np
+
 from attention_lib.checks.attempt import Attempt
 from attention_lib.checks.calls import timeouts
+from attention_lib.checks.calls.calling import observe
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation, explanation_of
 from attention_lib.checks.calls.remote import RemoteAnswer
@@ -27,6 +30,16 @@ from attention_lib.checks.findings.finding import (
 from attention_lib.checks.wording import LIBRARY, full_name, known_name
 
 MOST_ERROR_CHARACTERS = 1000  # of an error's text
+NAN_OF = {  # operations, and what of them gives NaN
+    "subtract": "inf - inf",
+    "add": "inf - inf",
+    "reduce": "inf - inf",
+    "multiply": "0 * inf",
+    "matmul": "0 * inf or inf - inf",
+    "divide": "0 / 0 or inf / inf",
+    "log": "the logarithm of a negative number",
+    "sqrt": "the root of a negative number",
+}
 
 
 def forbidden_calls(attempt: Attempt) -> Iterator[Finding]:
@@ -94,9 +107,23 @@ def results(attempt: Attempt) -> Iterator[Finding]:
             topics = frozenset({"dtype"} if way == ("dtype", 0) else ())
             label: Label = "raises" if one.trial.case.raises else "result"
             opening = f"{asked}{one.problem}"
-            if way == ("spoiled", 0) and "Mean of empty slice" in " ".join(one.seen.warnings):
-                opening += " It is the mean of an empty array: look where all entries are lost."
-            yield Finding(label, "", one, in_this_way, opening, topics=topics)
+            origin = _origin_of_nan(attempt, one) if way == ("spoiled", 0) else ""
+            yield Finding(label, origin, one, in_this_way, opening, topics=topics)
+
+
+def _origin_of_nan(attempt: Attempt, one: Comparison) -> str:
+    """Say where the first NaN of a call arises; empty if that is not known."""
+    if "Mean of empty slice" in " ".join(one.seen.warnings):
+        return "It is the mean of an empty array: look where all entries are lost."
+    if isinstance(attempt.answer, RemoteAnswer):
+        return ""
+    with np.errstate(invalid="raise"):
+        seen = observe(attempt.exercise.on_cases(attempt.answer), one.trial.case)
+    operation = str(seen.error).rpartition(" ")[2]
+    if not isinstance(seen.error, FloatingPointError) or operation not in NAN_OF:
+        return ""
+    place = _place_of(seen.frames, attempt.exercise.name)
+    return f"The first NaN arises{place}, from {NAN_OF[operation]}." if place else ""
 
 
 def _error(exercise: Exercise, one: Comparison, explains: Explains) -> Finding:

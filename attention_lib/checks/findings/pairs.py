@@ -13,9 +13,20 @@ TOGETHER = "Two faults explain these numbers."
 
 
 def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:
-    """Find two known mistakes that explain all wrong numbers if one answer makes both."""
-    if attempt.begins_with_numbers and (cover := attempt.table.one(attempt.table.together)):
-        yield from _both(attempt, cover.hypothesis.sentences, cover.hypothesis.ids, cover)
+    """Find two known mistakes that explain all wrong numbers if one answer makes both.
+
+    The one that shows in more calls comes first.
+    """
+    table = attempt.table
+    if attempt.begins_with_numbers and (cover := table.one(table.together)):
+
+        def hidden(fault: tuple[str, str]) -> int:
+            variants = table.variants_of(fault[1])
+            return sum(any(table.is_right(v, one) for v in variants) for one in table.wrong)
+
+        two = zip(cover.hypothesis.sentences, cover.hypothesis.ids, strict=True)
+        sentences, ids = zip(*sorted(two, key=hidden), strict=True)
+        yield from _both(attempt, sentences, ids, cover)
 
 
 def changed_and_known(attempt: Attempt) -> Iterator[Finding]:

@@ -20,6 +20,11 @@ def leaves(value: Any) -> Iterator[Any]:
         yield as_numbers(value)
 
 
+def is_finite_somewhere(one: Comparison) -> bool:
+    """Tell whether a result holds any number besides NaN and infinity."""
+    return any(np.isfinite(array).any() for array in leaves(one.seen.value))
+
+
 def numbers_in(one: Comparison, part: int) -> set[str]:
     """Return the distinct wrong numbers of a result as text; for booleans, the wrong places."""
     value, off = one.seen.value, None

@@ -98,7 +98,7 @@ def _exchanged(one: str, other: str) -> ArgumentChange:
     def apply(arguments: Arguments) -> Arguments | None:
         return {one: arguments[other], other: arguments[one]}
 
-    advice = "each stands where the other belongs"
+    advice = "each is where the other belongs"
     return ArgumentChange(f"with {one} and {other} exchanged", advice, apply)
 
 
@@ -118,7 +118,7 @@ def _of_one(name: str, value: Any) -> Iterator[ArgumentChange]:
     advice = f"use {name} as it is given"
     if isinstance(value, np.ndarray) and value.dtype == bool:
         operations = (("~{}", np.invert),)
-        advice = f"True and False of {name} are taken the wrong way round"
+        advice = f"True and False of {name} are swapped"
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.ndim:
         operations = (
             ("{} + 1", lambda x: x + 1),

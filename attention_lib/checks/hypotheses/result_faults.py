@@ -46,7 +46,7 @@ TURNED: tuple[tuple[str, Undone], ...] = (
 
 def _of_several(count: int) -> Iterator[tuple[str, Undone]]:
     yield (
-        "The results stand in reverse order: return them in the order of the contract.",
+        "The results are in reverse order: return them in the order of the contract.",
         lambda value: value[::-1],
     )
     for place in range(count):

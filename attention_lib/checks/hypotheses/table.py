@@ -142,11 +142,6 @@ class Table:
                 nearest = hypothesis.mistake
         return nearest
 
-    def is_ambiguous(self) -> bool:
-        """Tell whether several known mistakes behave like the answer, as many give NaN."""
-        fitting = (h.mistake for h in self.known if _same_words(h, self.comparisons) is not None)
-        return len(set(fitting)) > 1
-
     def one(self, hypotheses: Iterable[Hypothesis]) -> Cover | None:
         """Find the first hypothesis that explains all wrong numbers; other calls may end in errors."""
         if not self._tells:

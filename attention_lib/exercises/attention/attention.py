@@ -192,7 +192,7 @@ MISTAKES = known_mistakes(
     "1 / math.sqrt(query.shape[-1]) => {1 / 2|1 / 4|1 / 8|1 / 64|2.0|1 / math.sqrt(2)|512**-0.5}",
     "scale-ignored: scale is ignored: when it is given, multiply by it in place of 1/√d_k.",
     "else scale => else default",
-    "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
+    "zero-scale-ignored: A scale of 0 is treated as no scale: ask for `scale is None`, since 0 "
     "counts as false.",
     "scale is None => not scale",
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",
@@ -210,11 +210,12 @@ MISTAKES = known_mistakes(
     "mask is None => True",
     "mask-inverted: The boolean mask is inverted: True is where attention is allowed.",
     "np.where(mask => np.where(~mask",
+    f"np.where(mask => np.where(~mask && {ADDED} => np.where(mask, -np.inf, scores)",
     "float-mask-ignored: A float mask is ignored: its numbers are added to the scaled scores.",
     f"{ADDED} => scores",
     "boolean-mask-ignored: A boolean mask is ignored: where it is False, the score becomes -inf.",
     NOT_MASKED,
-    "float-mask-as-boolean: A float mask is treated as one of yes and no, by which of its numbers are 0: "
+    "float-mask-as-boolean: A float mask is treated as a boolean one, by which of its numbers are 0: "
     "ask for mask.dtype == bool, and add the others to the scores.",
     f"{ADDED} => np.where(mask, scores, -np.inf)",
     f"{ADDED} => np.where(mask, -np.inf, scores)",

@@ -84,7 +84,7 @@ def plain(x, context, w_q, w_k, w_v, mask=None):
 
 MISTAKES = known_mistakes(
     plain,
-    "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
+    "pair-returned: The pair (output, weights) is returned: here only the output is asked for.",
     "return output => return output, weights",
     "context-ignored: context is ignored: keys and values come from it, queries from x.",
     "key = context => key = x && value = context => value = x",

@@ -49,7 +49,7 @@ SAME = "documents[query] == documents[key]"
 
 MISTAKES = known_mistakes(
     plain,
-    "causal: The future is forbidden as well: here the document alone decides, before or after. "
+    "causal: The future is forbidden as well: here only the document decides, before or after. "
     "causal_mask is joined later.",
     "return allowed => return allowed & (key <= query)",
     "numbered-from-0: The documents are taken to be numbered 0, 1, 2, ...: their numbers may be any. "
@@ -59,7 +59,7 @@ MISTAKES = known_mistakes(
     "== => !=",
     "neighbors-alone: Only neighbors are compared: each position is compared with every other.",
     "return allowed => return allowed & (np.abs(query - key) <= 1)",
-    "diagonal-alone: Each position sees itself alone: all positions of its document are allowed.",
+    "diagonal-alone: Each position sees only itself: all positions of its document are allowed.",
     f"{SAME} => query == key",
     "diagonal-missing: The diagonal is missing: a position is of its own document.",
     "return allowed => return allowed & (query != key)",
@@ -70,8 +70,8 @@ MISTAKES = known_mistakes(
     f"{SAME} => np.isfinite(query - key)",
     "one-row: This is one row: give documents an axis for the queries, documents[:, None].",
     "documents[query] => {documents[0]|documents}",
-    "stretches: Each stretch is taken alone, so a document that comes again counts as a new one: compare "
-    "the numbers themselves, documents[:, None] == documents.",
+    "stretches: Each stretch is compared only with itself, so a document that comes again counts as a new one: "
+    "compare the numbers themselves, documents[:, None] == documents.",
     f"allowed = {SAME} => stretch = np.cumsum(np.diff(documents, prepend=documents[:1]) != 0)\n"
     "    allowed = stretch[query] == stretch[key]",
     *FLOAT_MASK,

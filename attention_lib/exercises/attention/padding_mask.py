@@ -48,7 +48,7 @@ MISTAKES = known_mistakes(
     "< => <=",
     "one-token-too-few: One token too few is True: position length − 1 is still a real token.",
     "lengths[:, None] => {lengths[:, None] - 1|(lengths[:, None] - 1) % max_length}",
-    "padding-in-front: The padding stands in front: the real tokens come first.",
+    "padding-in-front: The padding is in front: the real tokens come first.",
     "< => >= max_length -",
     "along-one-axis: Positions and lengths meet along one axis: give lengths an axis of its own "
     "for the positions, lengths[:, None].",

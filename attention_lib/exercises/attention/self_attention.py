@@ -84,7 +84,7 @@ def plain(x, w_q, w_k, w_v, mask=None):
 
 MISTAKES = known_mistakes(
     plain,
-    "pair-returned: The pair (output, weights) is returned: here the output alone is asked for.",
+    "pair-returned: The pair (output, weights) is returned: here only the output is asked for.",
     "return output => return output, weights",
     "weights-alone: The weights are returned: return the output.",
     "return output => return weights",
@@ -100,7 +100,7 @@ MISTAKES = known_mistakes(
     "query @ key.mT => key @ query.mT",
     "keys-as-values: Keys are mixed in place of values: values are x @ w_v.",
     "@ w_v => @ w_k",
-    "residual-added: x is added to the output (a residual connection): return the output alone.",
+    "residual-added: x is added to the output (a residual connection): return only the output.",
     "return output => return x + output",
     *MISTAKES_BESIDE_PROJECTIONS,
 )

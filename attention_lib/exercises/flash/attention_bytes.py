@@ -94,7 +94,7 @@ MISTAKES = known_mistakes(
     "/ block_rows up.",
     f"{TILES} => length // block_rows + 1",
     "queries-moved-again: Q and the output are moved once, whatever the blocks: each block has "
-    "queries of its own. K and V alone are read again.",
+    "queries of its own. Only K and V are read again.",
     "2 * vector + 2 * tiles => {4 * tiles|vector + 3 * tiles}",
     "keys-or-values-once: Each block of queries reads both K and V: two arrays of length × head_dim numbers.",
     "2 * vector + 2 * tiles => 3 * vector + tiles",

@@ -112,7 +112,7 @@ MISTAKES = known_mistakes(
     "empty-output-nan: Without keys on both sides the output is NaN: -inf - (-inf) is NaN. "
     "Subtract 0 where the joined logsumexp is -inf.",
     f"{SHIFT} => joined",
-    "empty-where-all-are: A query without keys on both sides gets NaN: such queries are looked for, but "
+    "empty-where-all-are: A query without keys on both sides gets NaN: such queries are searched for, but "
     "all at once. Ask for each, as np.where does.",
     f"{SHIFT} => 0 if np.all(joined == -np.inf) else joined",
     "empty-logsumexp: Without keys on both sides the logsumexp is a number: the join of two empty "
@@ -160,7 +160,7 @@ MISTAKES = known_mistakes(
     "below it are 0. Each has a maximum of its own, the larger of its two.",
     f"{ONE_MAXIMUM} && {DIVIDED_OR_ZERO}",
     f"{ONE_MAXIMUM} && {DIVIDED}",
-    "logsumexp-as-total: The second of each pair is taken for a sum of exponentials: it is its "
+    "logsumexp-as-total: The second of each pair is treated as a sum of exponentials: it is its "
     "logarithm, so the shares are exp(logsumexp - joined), and joined is np.logaddexp of the two.",
     f"{LOGARITHMS} && np.logaddexp(left_lse, right_lse) => np.log(left_lse + right_lse)",
     f"{LOGARITHMS} && np.logaddexp => np.add",
@@ -169,9 +169,9 @@ MISTAKES = known_mistakes(
     f"np.logaddexp => np.maximum && {RESULT} np.logaddexp(left_lse, right_lse)",
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
     "return output, joined => return joined, output",
-    "output-alone: The output alone is returned: return the pair (output, logsumexp).",
+    "output-alone: Only the output is returned: return the pair (output, logsumexp).",
     "return output, joined => return output",
-    "one-side-alone: Only one side comes back: the result is over the keys of both.",
+    "one-side-alone: Only one side is returned: the result is over the keys of both.",
     "return output, joined => return {left|right}",
     "cut-to-integers: For integers the output is cut to whole numbers: make a float array for it.",
     "return output => return output.astype(left_output.dtype)",

@@ -211,8 +211,7 @@ MISTAKES = known_mistakes(
     "return maximum, total => return maximum, maximum + np.log(total)",
     "pair-reversed: The pair is reversed: return (maximum, total).",
     "return maximum, total => return total, maximum",
-    "one-block-alone: These are the numbers of one block alone: all blocks belong to the same "
-    "rows.",
+    "one-block-alone: These are the numbers of only one block: all blocks belong to the same rows.",
     "in blocks => in list(blocks){[:1]|[-1:]}",
     "block-left-out: One block is left out.",
     "(blocks): => (blocks):\n    blocks = list(blocks)\n    blocks = {blocks[1:]|blocks[:-1]} or blocks",

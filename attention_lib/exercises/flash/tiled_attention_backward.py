@@ -212,7 +212,7 @@ MISTAKES = known_mistakes(
     "d-missing: D is missing: the gradient of the scores is weights * (grad_weights - D), with D "
     "the sum of grad_output * output in each row.",
     " - terms => ",
-    "d-of-one-block: What is subtracted is the sum over one block alone: it runs over all keys, "
+    "d-of-one-block: What is subtracted is the sum over only one block: it runs over all keys, "
     "and is the sum of grad_output * output in each row.",
     "- terms => - (weights * grad_weights).sum(axis=-1, keepdims=True)",
     "d-added: D is added: the gradient of the scores is weights * (grad_weights - D).",
@@ -244,7 +244,7 @@ MISTAKES = known_mistakes(
     "logsumexp[..., None]).",
     " - logsumexp[..., None]) => ) / logsumexp[..., None]",
     "- logsumexp[ => / logsumexp[",
-    "last-block-query: grad_query comes from the last block alone: every block adds to it.",
+    "last-block-query: grad_query comes only from the last block: every block adds to it.",
     "= grad_query + => =",
     "scale-missing-backward: grad_query and grad_key lack the factor 1/√d_k: the scores were "
     "scaled on the way forward, so their gradients are on the way back.",

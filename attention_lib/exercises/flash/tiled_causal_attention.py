@@ -253,7 +253,7 @@ MISTAKES = known_mistakes(
     "diagonal-block-left-out: The block on the diagonal is left out: its queries see the keys in "
     "it up to their own.",
     "min(first + block_size, query.shape[-2]) => first",
-    "own-block-only: A block of queries sees its own block of keys alone: earlier ones count too.",
+    "own-block-only: A block of queries sees only its own block of keys: earlier ones count too.",
     "range(0, keys, => range(first, keys,",
     "positions-from-block: Positions in the mask, of the rows, the columns or both, are counted from "
     "the start of a block: compare positions in the whole sequence.",

@@ -137,7 +137,7 @@ MISTAKES = known_mistakes(
     f"{OUTPUT_AND} logsumexp[..., None]",
     "pair-reversed: The pair is reversed: return (output, logsumexp).",
     "return output, logsumexp => return logsumexp, output",
-    "output-alone: The output alone is returned: return the pair (output, logsumexp).",
+    "output-alone: Only the output is returned: return the pair (output, logsumexp).",
     "return output, logsumexp => return output",
     "empty-part-nan: A part without keys gives NaN: its output is zeros and its log-sum-exp is -inf.",
     "return output, => return output if key.shape[-2] else output * math.nan,",

@@ -146,14 +146,11 @@ MISTAKES = known_mistakes(
     "no-maximum: No maximum is subtracted, and large scores overflow: keep the running maximum in "
     "the exponent.",
     f"{LARGER} => tl.zeros_like(maximum)",
-    "block-maximum: The new maximum is that of this block alone: take the larger of it and the one so far.",
+    "block-maximum: The new maximum is that of this block only: take the larger of it and the one so far.",
     f"{LARGER} => tl.max(scores, axis=1) * scale",
     "maximum-never-updated: maximum is never updated, so every block forgets the ones before: end "
     "the turn with the new one in maximum.",
     "        maximum = larger\n => ",
-    "factor-upside-down: NaN: total stays 0, or the factor for what is there is upside down. It "
-    "is tl.exp2(old maximum - new one), at most 1.",
-    "maximum - larger => larger - maximum",
     "mask-missing: Masked keys keep their scores: if MASKED, row i gets -inf from key limit[i] on.",
     'tl.where(columns[None, :] < limit[:, None], scores, float("-inf")) => scores',
     "limit[:, None] => stop",

@@ -145,10 +145,10 @@ MISTAKES = known_mistakes(
     "output-of-first-head: All heads store where the first one does: rows of head h begin at row "
     "h * query_length in output, too.",
     "output + places => output + places - head * query_length * HEAD",
-    "keys-at-query-length: Keys and values of head h are looked for at row h * query_length: they "
+    "keys-at-query-length: Keys and values of head h are taken from row h * query_length: they "
     "begin at h * key_length.",
     "head * key_length => head * query_length",
-    "queries-at-key-length: Queries and output of head h are looked for at row h * key_length: "
+    "queries-at-key-length: Queries and output of head h are taken from row h * key_length: "
     "they begin at h * query_length.",
     "head * query_length => head * key_length",
     "rows-one-number-long: Rows are taken to be one number long: row r begins at r * HEAD, so "
@@ -185,6 +185,9 @@ MISTAKES = known_mistakes(
     "behind the last key get a weight: round down, seen_by_all // BLOCK * BLOCK.",
     "seen_by_all // BLOCK * BLOCK => seen_by_all",
     "seen_by_all // BLOCK => tl.cdiv(seen_by_all, BLOCK)",
+    "blocks-counted: unmasked is a number of blocks here: INNER takes numbers of keys, seen_by_all // "
+    "BLOCK * BLOCK.",
+    "seen_by_all // BLOCK * BLOCK => seen_by_all // BLOCK",
     "only-unmasked-blocks: Only the blocks without a mask are taken: call INNER once more, from "
     "unmasked to stop, with True.",
     f"{SECOND_CALL} => ",

@@ -58,7 +58,7 @@ MISTAKES = known_mistakes(
     plain,
     'names: These are names: return the device itself, such as torch.device("cuda").',
     'torch.device("cuda") => "cuda" && torch.device("mps") => "mps" && torch.device("cpu") => "cpu"',
-    "cuda-alone: Only CUDA is looked for: on a Mac, torch.backends.mps.is_available() is True.",
+    "cuda-alone: Only CUDA is asked for: on a Mac, torch.backends.mps.is_available() is True.",
     f"{MPS} => False",
     "never-cuda: CUDA is never taken: ask torch.cuda.is_available() first, and keep what it says.",
     f"{CUDA} => False",

@@ -227,7 +227,7 @@ MISTAKES = known_mistakes(
     "masked-after-softmax: The mask is put on the weights: forbidden keys still took their share of the "
     "sum. Mask the scores, as lib.masked_softmax does.",
     f"{MASKED} => scores && {WEIGHTS} => weights = softmax(scores){BY_MASK}",
-    "only-gradient-masked: The mask is put on the gradient of the scores alone: the weights themselves "
+    "only-gradient-masked: The mask is put only on the gradient of the scores: the weights themselves "
     "must be the masked ones.",
     f"{MASKED} => scores && (grad_weights - mean) => (grad_weights - mean){BY_MASK}",
     "empty-row-nan: A row with nothing allowed gives NaN: its weights are zeros, and so are its "

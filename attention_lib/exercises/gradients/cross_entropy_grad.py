@@ -99,7 +99,7 @@ MISTAKES = known_mistakes(
     "whole-rows: gradient[targets] takes whole rows, those with the numbers of the classes: use "
     "gradient[np.arange(N), targets].",
     "np.arange(len(targets)),  => ",
-    "class-number-subtracted: The class's number is subtracted: subtract 1, at the right class alone.",
+    "class-number-subtracted: The class's number is subtracted: subtract 1, only at the right class.",
     f"{ONE_SUBTRACTED} => gradient = gradient - targets[:, None]",
     "one-subtracted-everywhere: 1 is subtracted everywhere: only at each example's right class.",
     f"{ONE_SUBTRACTED} => gradient -= 1",

@@ -57,7 +57,7 @@ MISTAKES = known_mistakes(
     plain,
     "only-diagonal: Only the diagonal is filled: raising a score lowers other weights, by p_i p_k.",
     "diagonal - products => diagonal * (1 - diagonal)",
-    "diagonal-as-vector: These are the derivatives of each weight by its own score alone, p (1 − "
+    "diagonal-as-vector: These are the derivatives of each weight by its own score only, p (1 − "
     "p): the answer has one for every pair, shape (..., n, n).",
     "diagonal - products => weights * (1 - weights)",
     "sign-reversed: The sign is reversed: a score raises its own weight, and lowers the others.",
@@ -77,16 +77,16 @@ MISTAKES = known_mistakes(
     "weights[..., :, None] * np.eye => np.eye",
     "product-missing: These are the weights on a diagonal: p_i p_k is still to be subtracted.",
     " - products => ",
-    "one-for-delta: This is p_i (1 − p_k): off the diagonal δ_ik is 0, and 1 stands in its place.",
+    "one-for-delta: This is p_i (1 − p_k): off the diagonal δ_ik is 0, and 1 is in its place.",
     "return diagonal => return weights[..., {:, None|None, :}]",
-    "squared-weight: A square stands in place of a product of two weights: subtract p_i p_k, one "
+    "squared-weight: A square is in place of a product of two weights: subtract p_i p_k, one "
     "weight along each axis.",
     f"{PRODUCTS} => weights[..., {{None, :|:, None}}] ** 2",
     "no-batch-dimensions: np.diag and np.outer know no batch dimensions: use weights[..., :, "
     "None] and weights[..., None, :].",
     "return diagonal - products => "
     "return {np.diag(weights)|np.diagflat(weights)|np.eye(n) * weights} - np.outer(weights, weights)",
-    "diagonal-of-one-matrix: np.fill_diagonal fills one matrix alone: with batch dimensions, the "
+    "diagonal-of-one-matrix: np.fill_diagonal fills only one matrix: with batch dimensions, the "
     "diagonals are weights[..., None] * np.eye(n).",
     "return diagonal - products => jacobian = -products\n"
     "    np.fill_diagonal(jacobian, weights * (1 - weights))\n    return jacobian",

@@ -129,7 +129,7 @@ MISTAKES = known_mistakes(
     "residual-missing: In grad_x the residual is forgotten: x went straight into the output as "
     "well, so grad_output is a part of grad_x.",
     "grad_x = grad_output + => grad_x =",
-    "only-residual: grad_x is grad_output alone: x also made queries, keys and values, and each "
+    "only-residual: grad_x is only grad_output: x also made queries, keys and values, and each "
     "of them sends its gradient back, grad_query @ w_q.T and so on.",
     f"{FROM_Q}{FROM_K}{FROM_V} => ",
     "part-of-x-missing: In grad_x a part is missing: x made queries, keys and values. Add "
@@ -156,7 +156,7 @@ MISTAKES = known_mistakes(
     "mask-missing: The weights are computed without the causal mask: compute them again as the "
     "forward pass did.",
     f"{MASKED} => scores",
-    "mask-missing-backward: The mask is missing on the way back alone: attention_backward takes it, "
+    "mask-missing-backward: The mask is missing only on the way back: attention_backward takes it, "
     "as attention does.",
     "mixture = weights @ value => "
     "mixture = weights @ value\n    weights = softmax(query @ key.mT * scale)",
@@ -198,7 +198,7 @@ MISTAKES = known_mistakes(
     "there is one, is in the loss and so in grad_output.",
     "rows(right) => rows(right) / math.prod(x.shape[:-2])",
     "rows(right) => rows(right) / len(rows(x))",
-    "one-sequence-alone: The matrices' gradients come from one sequence alone: sum over all.",
+    "one-sequence-alone: The matrices' gradients come from only one sequence: sum over all.",
     f"{SUM} => (left.mT @ right)[({{0|-1}},) * (x.ndim - 2)]",
     "gradients-transposed: The matrices' gradients are transposed: for query = x @ w_q it is x "
     "transposed times grad_query, in the shape of w_q.",

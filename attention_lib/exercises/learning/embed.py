@@ -66,7 +66,7 @@ MISTAKES = known_mistakes(
     "all-places-added: All rows of positions are added: take as many as there are words, "
     "positions[:L], with L the last size of tokens.",
     "[: tokens.shape[-1]] => ",
-    "first-size-taken: The first size of tokens is taken for the number of places: that is the last, "
+    "first-size-taken: The first size of tokens is used as the number of places: that is the last, "
     "tokens.shape[-1].",
     "tokens.shape[-1] => len(tokens)",
     "last-rows: The last rows of positions are added: place 0 has row 0.",

@@ -63,6 +63,11 @@ def first_axis_cut(scores, tokens):
     return cross_entropy(rows.reshape(-1, rows.shape[-1]), words.reshape(-1))
 
 
+def shifted_twice(scores, tokens):
+    rows, words = scores[..., :-2, :], tokens[..., 2:]
+    return cross_entropy(rows.reshape(-1, rows.shape[-1]), words.reshape(-1))
+
+
 PAIR = "scores[..., :-1, :], tokens[..., 1:]"
 
 MISTAKES = known_mistakes(
@@ -71,6 +76,10 @@ MISTAKES = known_mistakes(
     f"{PAIR} => scores, tokens",
     "tokens[..., 1:] => tokens[..., :-1]",
     "scores[..., :-1, :] => scores[..., 1:, :]",
+    "shifted-twice: The rows and the words are shifted twice: row t is compared with word t + 2 or "
+    "later, or a sequence of two words has nothing left. Leave out the last row, and the first word, once.",
+    f"{PAIR} => scores[..., :-2, :], tokens[..., 2:]",
+    shifted_twice,
     "wraps-around: The last row is counted, and compared with the first word: it predicts "
     "nothing, so leave it out.",
     f"{PAIR} => scores, np.roll(tokens, -1, axis=-1)",

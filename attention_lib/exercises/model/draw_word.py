@@ -98,7 +98,7 @@ MISTAKES = known_mistakes(
     "top(weights, p)\n    kept = kept ** (1 / temperature)\n    kept = kept / kept.sum()",
     "not-divided: The weights kept do not sum to 1 when u is looked up: top_p divides by their sum.",
     "kept = top(weights, p) => kept = np.where(top(weights, p) > 0, weights, 0)",
-    "by-size: The words are laid out by size: they stand in the vocabulary's order, so that the same u "
+    "by-size: The words are laid out by size: they are in the vocabulary's order, so that the same u "
     "gives the same word.",
     "np.cumsum(kept) => np.cumsum(np.sort(kept)[::-1]) && np.argmax(beyond) => "
     "np.argsort(-kept)[np.argmax(beyond)]",

@@ -94,7 +94,7 @@ MISTAKES = known_mistakes(
     "np.where(z >= 0, 1, small) => np.where(z >= 0, small, 1)",
     "silu-of-both: silu is taken of both halves: x w_up passes as it is.",
     "inner = passed * up => inner = passed * (up / (1 + np.exp(-up)))",
-    "silu-of-product: silu is taken of the product: take it of the gate alone, then multiply.",
+    "silu-of-product: silu is taken of the product: take it of the gate only, then multiply.",
     "z = x @ w_gate => z = (x @ w_gate) * (x @ w_up) && passed * up => passed",
     "added: The two halves are added: multiply them.",
     "passed * up => passed + up",

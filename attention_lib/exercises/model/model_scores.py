@@ -139,7 +139,7 @@ MISTAKES = known_mistakes(
     "block(x, blocks[i] => block(embedding[tokens], blocks[i]",
     "base-not-handed-on: The model's base is not handed on to the blocks.",
     ', model["base"]) => )',
-    "last-row-only: The scores of the last word alone come back: return those after every new word, "
+    "last-row-only: Only the scores of the last word are returned: return those after every new word, "
     "(L, V).",
     "return scores, after => return scores[-1], after",
     "return scores, after => return scores[-1:], after",
@@ -153,9 +153,9 @@ MISTAKES = known_mistakes(
     "scores = x @ embedding.T => scores = x",
     "caches-not-returned: The caches are not returned: return (scores, caches).",
     "return scores, after => return scores",
-    "caches-unchanged: The caches come back as they were: return those that the blocks returned.",
+    "caches-unchanged: The caches are returned unchanged: return those that the blocks returned.",
     "return scores, after => return scores, caches",
-    "last-cache-only: Only the last block's cache comes back: return one for each block.",
+    "last-cache-only: Only the last block's cache is returned: return one for each block.",
     "return scores, after => return scores, cache",
     "return scores, after => return scores, [cache]",
     "caches-first: The caches come first: return (scores, caches).",

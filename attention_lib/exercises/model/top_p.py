@@ -124,7 +124,7 @@ MISTAKES = known_mistakes(
     "    is_enough = np.arange(weights.shape[-1]) > first",
     "softmax-again: Softmax is taken of the weights kept: divide them by their sum.",
     f"{DIVIDED} => softmax(np.where(kept > 0, weights, -np.inf))",
-    "only-largest: The largest weight alone is kept: go on until the sum is at least p.",
+    "only-largest: Only the largest weight is kept: go on until the sum is at least p.",
     f"{ENOUGH} => before > 0",
     "whole-array: The sum runs over the whole array: every row has its own.",
     "weights, p): => weights, p):\n    shape, weights = weights.shape, weights.reshape(-1) / weights[..., 0].size"
@@ -136,7 +136,7 @@ MISTAKES = known_mistakes(
     "(before >= p) => (before >= p).all(tuple(range(before.ndim - 1)), keepdims=True) & (ranked >= 0)",
     "share-of-entries: A share p of the entries is kept: it is a share of the weight.",
     f"{ENOUGH} => (ranked >= 0) & (np.arange(weights.shape[-1]) >= np.ceil(p * weights.shape[-1]))",
-    "dropped: The weights that are dropped leave the row: zeros stand in their places.",
+    "dropped: The weights that are dropped leave the row: zeros take their places.",
     "return result => return result[result > 0]",
     "mask-returned: This says which weights are kept: return the weights, divided by their sum.",
     "return result => return result > 0",

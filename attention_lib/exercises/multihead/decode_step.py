@@ -158,14 +158,14 @@ MISTAKES = known_mistakes(
     "causal-from-top-left: A causal mask that starts at the top left leaves the new token nothing "
     "but the first key: every key so far is allowed here, so no mask is needed.",
     f"{SEEN} keys[..., :1, :], values[..., :1, :]",
-    "cache-unchanged: The cache comes back as it was: return it with this step's key and value.",
+    "cache-unchanged: The cache is returned unchanged: return it with this step's key and value.",
     f"{STORED} {{cache|cache or (key, value)}}",
-    "cache-of-one-step: The cache returned holds this step alone: return the keys and values of "
+    "cache-of-one-step: The cache returned holds only this step: return the keys and values of "
     "all steps so far.",
     f"{STORED} key, value",
     "cache-not-returned: The cache is not returned: return output, (keys, values).",
     "return output, stored => return output",
-    "three-results: Three results come back: return two, the output and the pair (keys, values).",
+    "three-results: Three results are returned: return two, the output and the pair (keys, values).",
     "return output, stored => return output, *stored",
     "values-first-in-cache: The cache has the values first: return output, (keys, values).",
     f"{STORED} values, keys",
@@ -173,16 +173,16 @@ MISTAKES = known_mistakes(
     "return output, stored => return stored, output",
     "newest-first: The new step stands first in the cache: steps are kept in order, newest last.",
     "[cache[0], key] => [key, cache[0]] && [cache[1], value] => [value, cache[1]]",
-    "first-step-twice: In the first step the new token stands in the cache twice: without a cache "
-    "the keys and values are key and value alone.",
+    "first-step-twice: In the first step the new token is in the cache twice: without a cache "
+    "the keys and values are only key and value.",
     "keys, values = key, value => keys, values = cache = cache or (key, value)",
     "output-stored: The output is cached in place of the value: cache the values as they came.",
     f"{STORED} keys, np.concatenate([values[..., :-1, :], output], axis=-2)",
-    "weights-returned: The weights come back in place of the output: the output is the weights "
+    "weights-returned: The weights are returned in place of the output: the output is the weights "
     "times the values.",
     "weights @ seen[1] => weights",
     "pair-returned: The output of attention is a pair, output and weights: return the output "
-    "alone, beside the cache.",
+    "only, with the cache.",
     "weights @ seen[1] => weights @ seen[1], weights",
     "never-scaled: The scores are not scaled: divide them by √d.",
     "1 / math.sqrt(query.shape[-1]) => 1.0",

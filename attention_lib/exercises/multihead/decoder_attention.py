@@ -275,7 +275,7 @@ MISTAKES = known_mistakes(
     f"{CAUSAL} => np.hstack([np.ones((length, earlier), bool), positions[:, None] >= positions])",
     f"{CAUSAL} => np.arange(earlier + length) <= positions[:, None]",
     "earlier, dtype => positions[0], dtype",
-    "cache-unused: The new words attend to themselves alone: put their keys and values behind "
+    "cache-unused: The new words attend only to themselves: put their keys and values behind "
     "those of the cache first.",
     f"{SEEN} turned, value && {CAUSAL} => np.tri(length, dtype=bool)",
     f"{SEEN} keys, values = turned, value && {CAUSAL} => np.tri(length, dtype=bool)",
@@ -290,7 +290,7 @@ MISTAKES = known_mistakes(
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
     f"{SPLIT_BY_RESHAPE} && {MERGE_BY_RESHAPE}",
     SPLIT_BY_RESHAPE,
-    "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
+    "merge-without-swap: The heads are merged only by a reshape, which mixes up the positions: "
     "swap the axes of heads and positions first.",
     MERGE_BY_RESHAPE,
     f"heads-take-turns: {HEADS_IN_TURNS}",
@@ -311,11 +311,11 @@ MISTAKES = known_mistakes(
     "values from w_v.",
     "length = x => w_k, w_v = w_v, w_k\n    length = x",
     "cache-of-copies: The cache holds a copy of keys and values for each query head: keep the G "
-    "heads as they are, and repeat them for the scores alone. Sharing is to save this memory.",
+    "heads as they are, and repeat them only for the scores. Sharing is meant to save this memory.",
     f"{STORED} keys[..., group, :, :], values[..., group, :, :]",
-    "cache-unchanged: The cache comes back as it was: return it with the new keys and values.",
+    "cache-unchanged: The cache is returned unchanged: return it with the new keys and values.",
     f"{STORED} {{cache|cache or (turned, value)}}",
-    "cache-of-new-words: The cache returned holds the new words alone: return the keys and values "
+    "cache-of-new-words: The cache returned holds only the new words: return the keys and values "
     "of all words so far.",
     f"{STORED} turned, value",
     "newest-first: The new words stand first in the cache: words are kept in order, newest last.",
@@ -325,7 +325,7 @@ MISTAKES = known_mistakes(
     f"{STORED} values, keys",
     "cache-not-returned: The cache is not returned: return output, (keys, values).",
     "return result, stored => return result",
-    "three-results: Three results come back: return two, the output and the pair (keys, values).",
+    "three-results: Three results are returned: return two, the output and the pair (keys, values).",
     "return result, stored => return result, *stored",
     "cache-first: The cache comes first: return output, (keys, values).",
     "return result, stored => return stored, result",

@@ -32,7 +32,7 @@ HINTS = (
     "H = 6 and G = 2: which group does each of the heads 0 to 5 use?",
     "np.repeat(key, H // G, axis=-3) gives every query head a key head of its own. The values "
     "need the same. What does np.repeat do to [0, 1], and what does np.tile?",
-    "After that it is attention as in lesson 05; return its output alone.",
+    "After that it is attention as in lesson 05; return only its output.",
 )
 
 
@@ -125,7 +125,7 @@ MISTAKES = known_mistakes(
     "key[..., group => key[..., head % groups",
     "first-group-only: All query heads use the first group: query head h uses group h // (H / G).",
     f"{GROUP} => head * 0",
-    "groups-averaged: The groups are averaged: query head h uses group h // (H / G) alone.",
+    "groups-averaged: The groups are averaged: query head h uses only group h // (H / G).",
     "key[..., group, :, :] => key.mean(axis=-3, keepdims=True) && "
     "value[..., group, :, :] => value.mean(axis=-3, keepdims=True)",
     "groups-reversed: The groups are used in reverse order: query head 0 uses group 0.",
@@ -137,7 +137,7 @@ MISTAKES = known_mistakes(
     "query.shape[-1] => (query.shape[-3] * query.shape[-1])",
     "divided-by-d: The scores are divided by d: it is the root, √d.",
     "math.sqrt(query.shape[-1]) => query.shape[-1]",
-    "pair-returned: Output and weights come back: return the output alone.",
+    "pair-returned: Output and weights are returned: return only the output.",
     "return output => return output, weights",
     "weights-returned: These are the weights: return the output, the weights times the values.",
     "return output => return weights",

@@ -62,9 +62,9 @@ MISTAKES = known_mistakes(
     f"{MERGED} => x.reshape(*leading, heads * length, size)",
     "not-joined: The last two axes are yet to be joined: reshape (..., L, H, D/H) to (..., L, D).",
     f"{MERGED} => swapped",
-    "heads-reversed: The heads stand in reverse order: head 0 gives the first columns.",
+    "heads-reversed: The heads are in reverse order: head 0 gives the first columns.",
     f"{SWAPPED} => np.swapaxes(x[..., ::-1, :, :], -2, -3)",
-    "first-axis-as-heads: The first axis is taken for the heads, and with a batch it is the "
+    "first-axis-as-heads: The first axis is treated as the heads, and with a batch it is the "
     "batch: the heads are axis -3. Swap it with the positions, then reshape.",
     f"{MERGED} => np.concatenate(list(x), axis=-1)",
     "all-axes-reversed: All axes are reversed: swap the two axes of heads and positions only.",

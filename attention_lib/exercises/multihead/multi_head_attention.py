@@ -140,7 +140,7 @@ MISTAKES = known_mistakes(
     f"split-without-swap: {SPLIT_WITHOUT_SWAP}",
     f"{SPLIT_BY_RESHAPE} && {MERGED} => output",
     SPLIT_BY_RESHAPE,
-    "merge-without-swap: The heads are merged by a reshape alone, which mixes up the positions: "
+    "merge-without-swap: The heads are merged only by a reshape, which mixes up the positions: "
     "swap the axes of heads and positions first.",
     f"{MERGED} => output",
     f"heads-take-turns: {HEADS_IN_TURNS}",
@@ -166,7 +166,7 @@ MISTAKES = known_mistakes(
     "(w_q, w_k, w_v)] => {(w_k, w_q, w_v)|(w_q, w_v, w_k)|(w_v, w_k, w_q)|(w_k, w_v, w_q)|(w_v, w_q, w_k)}]",
     "keys-as-values: Keys and values are projected alike: keys come from w_k, values from w_v.",
     "(w_q, w_k, w_v)] => (w_q, {w_k, w_k|w_v, w_v})]",
-    "residual-added: x is added to the result: here the output of the heads alone is asked for.",
+    "residual-added: x is added to the result: here only the output of the heads is asked for.",
     "return => return x +",
     "mask-against-heads: The mask lies along the wrong axes: sentence 2's mask meets head 2. Its last "
     "two axes need one for the heads before them, of length 1: mask[..., None, :, :].",

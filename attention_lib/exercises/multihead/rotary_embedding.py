@@ -66,7 +66,7 @@ ONE, OTHER = "a * cos - b * sin", "a * sin + b * cos"
 
 MISTAKES = known_mistakes(
     plain,
-    "not-turned: x comes back as it was: turn each pair by its angle.",
+    "not-turned: x is returned unchanged: turn each pair by its angle.",
     lambda x, positions, base=10000.0: x,
     "pairs-of-halves: These pairs are (i, i + d/2), one from each half: here they are neighbors, "
     "(2i, 2i + 1).",
@@ -74,7 +74,7 @@ MISTAKES = known_mistakes(
     "not-interleaved: The turned pairs are not put back in their places: first components belong "
     "in the columns 0, 2, 4, ..., second ones in 1, 3, 5, ...",
     SIDE_BY_SIDE,
-    "halves-as-components: The halves of x are taken for the components of the pairs: pairs are "
+    "halves-as-components: The halves of x are treated as the components of the pairs: pairs are "
     "neighbors, x[..., 0::2] and x[..., 1::2].",
     HALVES,
     "angles-side-by-side: The two columns of a pair get angles of two pairs: neighbors are a pair here, "

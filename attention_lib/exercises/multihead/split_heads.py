@@ -62,7 +62,7 @@ MISTAKES = known_mistakes(
     f"{SWAPPED} => pieces",
     f"heads-take-turns: {HEADS_IN_TURNS}",
     f"{CUT} => x.reshape(*x.shape[:-1], -1, num_heads) && {SWAPPED} => np.moveaxis(pieces, -1, -3)",
-    "size-for-count: num_heads is taken for the size of a head: there are num_heads heads, each "
+    "size-for-count: num_heads is used as the size of a head: there are num_heads heads, each "
     "of D / num_heads columns.",
     "if x.shape => num_heads = x.shape[-1] // num_heads\n    if x.shape",
     "last-axes-exchanged: The result's last two axes are exchanged: it has shape (..., H, L, D/H).",

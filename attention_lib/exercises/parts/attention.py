@@ -19,6 +19,7 @@ from attention_lib.lessons.attention import attention
 #
 # Those beside projections also patch query = x @ w_q and scale = 1 / math.sqrt(query.shape[-1]).
 
+BY_DTYPE = "np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask"
 NOT_MASKED = "np.where(mask, scores, -np.inf) => scores"
 WEIGHTS = "masked_softmax(scores, scores > -np.inf)"
 OVERFLOW = (
@@ -36,12 +37,14 @@ def masking_mistakes(remedy: str = "it belongs to the scores, before softmax.") 
         "mask-inverted: The mask is inverted: True means that attention is allowed.",
         f"np.where(mask => np.where(~mask && {WEIGHTS} => softmax(scores)",
         "np.where(mask => np.where(~mask",
+        f"{BY_DTYPE} => np.where(mask, -np.inf, scores)",
+        f"{BY_DTYPE} => np.where(mask, -np.inf, scores) && {WEIGHTS} => softmax(scores)",
         "boolean-mask-added: A boolean mask is added to the scores as ones and zeros: where it is "
         "False the score becomes -inf.",
         f"{NOT_MASKED} + mask",
         "forbidden-scores-zero: Forbidden scores become 0, and exp(0) is 1: make them -inf.",
         "(mask, scores, -np.inf) => (mask, scores, 0.0)",
-        "float-mask-as-boolean: A mask of numbers is taken for booleans: numbers are added to the "
+        "float-mask-as-boolean: A float mask is treated as a boolean one: its numbers are added to the "
         "scaled scores.",
         "scores + mask => np.where(mask, scores, -np.inf)",
         "masked-after-softmax: The mask is applied after softmax: then the rows no longer sum to "

@@ -74,7 +74,7 @@ WRONG_STEPS: Table = (
     "maximum) with the new one.",
     "scores - maximum => scores - np.where(np.isinf(old), maximum, old)",
     "scores - maximum => scores - old && -np.inf, dtype => 0.0, dtype",
-    "own-maximum: A block's exponentials are taken with the maximum of that block alone, and the sums "
+    "own-maximum: A block's exponentials are taken with the maximum of that block only, and the sums "
     "so far have another one: take exp(score − maximum) with the larger of the two.",
     "scores - maximum => scores - largest",
     "softmax-in-every-block: The weights of each block are divided by its own sum: take exp(score − "
@@ -84,10 +84,7 @@ WRONG_STEPS: Table = (
     "correction-reversed: The correction is reversed: multiply by exp(old maximum − new maximum), "
     "which is never above 1.",
     "np.exp(old - maximum) => np.where(np.isinf(old), 0, np.exp(maximum - old))",
-    "old-maximum-subtracted: The old maximum is subtracted, at first far below every score, and the "
-    "exponential is infinite: subtract the new one in every exponential, exp(old − new) and exp(score − new).",
-    "scores - maximum => scores - old",
-    "block-maximum: The maximum is that of the present block alone: keep the larger one of the old "
+    "block-maximum: The maximum is that of the present block only: keep the larger one of the old "
     "and the new.",
     "np.maximum(maximum, largest) => largest",
     f"np.maximum(maximum, largest) => largest && {UNCORRECTED}",
@@ -104,7 +101,7 @@ WRONG_STEPS: Table = (
     f"/ total => / (total + {EPSILONS})",
 )
 OUTPUT_NOT_ALONE = (
-    "output-not-alone: The output is returned with something else: return the output alone."
+    "output-not-alone: The output is returned with something else: return only the output."
 )
 WRONG_BLOCKS: Table = (
     "last-keys-lost: Keys are lost at the end: the last block is short where block_size does not "

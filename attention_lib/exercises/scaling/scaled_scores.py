@@ -72,7 +72,7 @@ MISTAKES = known_mistakes(
     "default if scale is None else scale => default",
     "given-scale-unused: A scale that is given changes nothing: multiply the products by it.",
     "else scale => else 1.0",
-    "zero-scale-ignored: A scale of 0 is taken for no scale: ask for `scale is None`, since 0 "
+    "zero-scale-ignored: A scale of 0 is treated as no scale: ask for `scale is None`, since 0 "
     "counts as false.",
     "scale is None => not scale",
     "scale-on-top: scale comes on top of 1/√d_k: when it is given, it takes its place.",

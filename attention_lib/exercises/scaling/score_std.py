@@ -57,7 +57,7 @@ MISTAKES = known_mistakes(
     "grows-like-d-k: This grows like d_k: variances add, standard deviations do not. Take the "
     "square root of d_k.",
     "math.sqrt(d_k) => d_k",
-    "root-cut-off: The root is cut off to a whole number: math.isqrt is exact for squares alone.",
+    "root-cut-off: The root is cut off to a whole number: math.isqrt is exact only for squares.",
     "math.sqrt(d_k) => math.isqrt(int(d_k))",
     "variance-under-root: component_std**4 is the variance of one product: under the square root it "
     "becomes component_std**2.",

@@ -117,7 +117,7 @@ MISTAKES = known_mistakes(
     "return weights => return np.log(weights)",
     "softmax-twice: Softmax is applied twice: once is enough.",
     "return weights => return softmax(weights, axis)",
-    "sigmoids: These are sigmoids, each of one score alone: softmax divides by the row's sum.",
+    "sigmoids: These are sigmoids, each of one score: softmax divides by the row's sum.",
     "/ total => / (1.0 + powers)",
     "only-largest: All the weight goes to the largest score: softmax gives each a share, e^score.",
     f"return weights => return (scores == {MAXIMUM}).astype(float)",

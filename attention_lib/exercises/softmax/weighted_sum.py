@@ -63,7 +63,7 @@ MISTAKES = known_mistakes(
     "values-transposed: The values are transposed: keys are already their second-to-last axis.",
     "@ values => @ values.mT",
     "t-reverses-batch: No transpose is needed here: the keys are the last axis of weights already, "
-    "and the last but one of values.",
+    "and the second-to-last of values.",
     "@ values => @ values.T",
     "= weights => = weights.T",
     "softmax-of-weights: The weights are put through softmax again: they are weights already.",

@@ -74,7 +74,7 @@ MISTAKES = known_mistakes(
     "empty-row-nan: A row of -inf gives NaN: its maximum is -inf, and -inf - (-inf) is NaN. Shift "
     "such a row by 0 instead; its result is -inf.",
     f"{SHIFT} => maximum",
-    "empty-row-for-all: One row of nothing but -inf makes every result -inf: such a row has a result of its "
+    "empty-row-for-all: One row of only -inf makes every result -inf: such a row has a result of its "
     "own. Ask for each, as np.where does.",
     "+ shift => + (-np.inf if np.any(total == 0) else shift)",
     "keepdims-ignored: keepdims is ignored: with keepdims=True the summed axis stays, of length 1.",
@@ -92,11 +92,11 @@ MISTAKES = known_mistakes(
     "maximum-from-zero: The search for the maximum begins at 0, above every score of some rows: "
     "begin at -inf, or with the first score.",
     f"{SHIFT} => np.maximum(maximum, 0)",
-    "maximum-alone: This is the maximum alone: add log(sum of exp(s - m)).",
+    "maximum-alone: This is only the maximum: add log(sum of exp(s - m)).",
     "np.log(total) + shift => maximum",
     "no-logarithm: This is the sum of the exponentials: return its logarithm.",
     "np.log(total) + shift => np.sum(np.exp(scores), axis=axis, keepdims=True)",
-    "mean: The mean stands in place of the sum: the logarithm of the number of entries is missing.",
+    "mean: The mean is in place of the sum: the logarithm of the number of entries is missing.",
     "np.sum => np.mean",
     f"np.sum => np.mean && {SHIFT} => maximum",
     "log1p: np.log1p adds 1 to the sum: use np.log.",

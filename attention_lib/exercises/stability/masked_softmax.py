@@ -128,7 +128,7 @@ MISTAKES = known_mistakes(
     "one-maximum: The maximum of the whole array is subtracted: a row far below it underflows to "
     "zeros. Take each row's own.",
     f"{SHIFT} => np.max(seen)",
-    "mask-inverted: The mask is read the wrong way around: True is where attention is allowed.",
+    "mask-inverted: The mask is inverted: True is where attention is allowed.",
     "where(mask => where(~mask",
     "mask-ignored: The mask is ignored: forbidden entries get weight 0.",
     NOT_MASKED,
@@ -145,7 +145,7 @@ MISTAKES = known_mistakes(
     f"seen - shift => seen && {TOTAL} => total && return weights => return np.nan_to_num(weights)",
     "seen - shift => seen",
     "np.exp(seen - shift) => np.exp(scores) * mask",
-    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
+    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, next to which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     f"powers / {TOTAL} => np.exp(seen - (shift + np.log({TOTAL})))",
     f"(mask, scores => (mask, scores.astype(float) && powers / {TOTAL} => np.exp(seen - (shift + np.log({TOTAL})))"

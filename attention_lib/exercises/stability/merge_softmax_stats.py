@@ -104,7 +104,7 @@ MISTAKES = known_mistakes(
     "both-empty-nan: Two empty parts give NaN, -inf - (-inf): their join is empty too, (-inf, 0).",
     UNSHIFTED,
     "both-empty-not-empty: Two empty parts do not give an empty one: the maximum -inf has become a "
-    "number together with the NaN of the total. Replace the NaN alone.",
+    "number together with the NaN of the total. Replace only the NaN.",
     f"{UNSHIFTED} && return maximum, total => return np.nan_to_num(maximum), np.nan_to_num(total)",
     "stand-in-returned: Two empty parts give the maximum 0: shift by 0 there, and return the true "
     "maximum, -inf.",

@@ -113,7 +113,7 @@ MISTAKES = known_mistakes(
     "constant-in-sum: A small constant is added to the sum: one exponential is exactly 1, so the "
     "sum is never 0. Leave it out.",
     f"/ total => / (total + {EPSILONS})",
-    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, beside which it is "
+    "maximum-plus-log-sum: The logarithm of the sum is added to the maximum, next to which it is "
     "lost for large scores. Subtract the maximum first, then take exp and divide by the sum.",
     "powers / total => np.exp(scores - (maximum + np.log(total)))",
     "axis=-1): => axis=-1):\n    dtype, scores = np.result_type(scores, np.float32), scores.astype(float)"

@@ -56,7 +56,7 @@ def softmax_not_moved_back(scores, axis=-1):
 
 def test_axes_in_another_order_are_named():
     sentence = said_of_numbers(softmax_not_moved_back, "stable_softmax")
-    assert "These are the right numbers, but their axes stand in another order." in sentence
+    assert "These are the right numbers, but their axes are in another order." in sentence
 
 
 def jacobians_in_a_row(weights):

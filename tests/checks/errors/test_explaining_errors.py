@@ -203,13 +203,13 @@ def _too_early(values):
         (
             _product_in_the_other_order,
             (ROWS, np.ones((3, 5))),
-            "A product sums over the last axis of `w` (5) and the last but one of `x` (2): these must "
-            "be equal. The shapes fit the other way round.",
+            "A product sums over the last axis of `w` (5) and the second-to-last of `x` (2): these must "
+            "be equal. The shapes fit the other way around.",
         ),
         (
             _product_with_every_axis_reversed,
             (BATCH,),
-            ".T reverses all 3 axes of `x`, and not the last two alone.",
+            ".T reverses all 3 axes of `x`, not only the last two.",
         ),
         (
             _cut_by_a_fraction,
@@ -324,7 +324,7 @@ def _keys_that_are_not_split(query, key, num_heads):
 
 def test_matrix_of_full_width_that_meets_one_head_belongs_before_the_split():
     said = explanation(_one_head_meets_the_full_width, np.ones((3, 4)), np.ones((4, 4)), 2)
-    assert "(2) and the last but one of `w_" in said
+    assert "(2) and the second-to-last of `w_" in said
     assert "4 is num_heads times 2: this matrix belongs to the full width" in said
 
 

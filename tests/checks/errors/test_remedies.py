@@ -75,16 +75,19 @@ def _filled_where_integers_are(scores, axis=-1):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (_filled_where_integers_are, "no fractions: make `weights` an array of floats."),
+        (_filled_where_integers_are, "cannot hold fractions: make `weights` an array of floats."),
         (
             _divided_in_place,
-            "An integer array takes no fractions: put the result in a new array, "
+            "An integer array cannot hold fractions: put the result in a new array, "
             "as x = x / y does and x /= y does not.",
         ),
-        (_exponentials_in_place, "no fractions: without `out=` the result is a new array."),
+        (
+            _exponentials_in_place,
+            "cannot hold fractions: without `out=` the result is a new array.",
+        ),
         (
             _filled_in_place,
-            "integer. An integer array takes no -inf: use np.where, or a float array.",
+            "integer. An integer array cannot hold -inf: use np.where, or a float array.",
         ),
         (
             _maximum_without_its_axis,
@@ -188,7 +191,7 @@ def test_part_without_keys_is_named_where_its_maximum_stops():
         return output, (top + torch.log(total)).squeeze(-1)
 
     sentence = verdict(answer, "decode_part").sentence
-    assert "Here it is empty, and an empty array has no maximum" in sentence
+    assert "The array is empty here, and an empty array has no maximum" in sentence
     assert "wrong variable" not in sentence
 
 

@@ -24,6 +24,7 @@ def test_results_of_another_shape_are_explained_without_a_line_of_triton():
 TOLD = [
     ("flash_kernel", "larger[:, None])", "larger)", "becomes a column with [:, None]"),
     ("flash_kernel", "tl.trans(key)", "key", "need tl.trans for the scores"),
+    ("flash_kernel", "tl.dot(query, tl.trans(key))", "query @ tl.trans(key)", "with tl.dot(a, b)"),
     (
         "flash_kernel",
         "tl.exp2(maximum - larger)",
