@@ -110,8 +110,8 @@ def how_to_see(arguments: Sequence[str]) -> str:
         return here
     again = shlex.join([*sys.orig_argv, "--ip=0.0.0.0"])
     return (
-        f"{here} If that is outside this container or on another machine, publish the port and type:\n"
-        f"    {again}"
+        f"{here} If it finds nothing there, as from outside a container or another machine, "
+        f"publish the port and type:\n    {again}"
     )
 
 
