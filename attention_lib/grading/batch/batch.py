@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attention_lib.exercises import EXERCISES
 from attention_lib.grading import limits
 from attention_lib.grading.batch.fingerprints import of_lesson
 from attention_lib.grading.batch.planning import Plan, make_plan
@@ -28,10 +27,14 @@ from attention_lib.grading.batch.reader import PreparedWork, Reader
 from attention_lib.grading.batch.recording import Recorder
 from attention_lib.grading.batch.workers import Call, Reply, WorkerDied, Workers
 from attention_lib.grading.classroom.course import Course, CourseError
-from attention_lib.grading.classroom.gradebook import Standing, prepare_to_write
+from attention_lib.grading.classroom.gradebook import (
+    Standing,
+    bring_hidden_checks,
+    prepare_to_write,
+)
 from attention_lib.grading.classroom.journal import Journal
-from attention_lib.grading.judge.built_on import right_exercises
-from attention_lib.grading.judge.execution import draw_seed, run_notebook
+from attention_lib.grading.judge.checking import check_name
+from attention_lib.grading.judge.execution import draw_seed, put_into, run_notebook
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -50,6 +53,7 @@ class Batch:
         self.course = course
         self.lesson = lesson
         self._journal = journal
+        self.gradebook = gradebook
         self._nbgrader = course.nbgrader()
         self.settings = ExecuteSubmission(config=self._nbgrader.config)
         due = gradebook.find_assignment(lesson).duedate
@@ -190,6 +194,7 @@ class _Run:
 
     def _task(self, work: PreparedWork) -> Task:
         prepared = work.prepared
+        bring_hidden_checks(self.batch.gradebook, self.batch.lesson, prepared.notebook)
         # Who is watched may hand in again once a page has shown inputs.
         seed = draw_seed() if self.watch else self.seed
         return self.batch.settings.task(self.batch.lesson, prepared.notebook, prepared.files, seed)
@@ -279,8 +284,11 @@ class _Run:
 
 
 def _points(work: PreparedWork, ran: Ran) -> float:
-    right = right_exercises(work.prepared.notebook, ran.outputs)
-    return sum(EXERCISES[name].points for name in right)
+    from nbgrader.utils import determine_grade
+
+    notebook = work.prepared.notebook
+    put_into(notebook, ran)
+    return sum(determine_grade(cell)[0] for cell in notebook.cells if check_name(cell))
 
 
 def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:

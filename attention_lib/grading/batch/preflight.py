@@ -13,6 +13,7 @@ from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.intake.submission import Submission, files_of
 from attention_lib.grading.judge.checking import check_name, checked_exercise
 from attention_lib.grading.judge.execution import run_notebook
+from attention_lib.grading.judge.own_tests import is_own_test
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
@@ -60,11 +61,11 @@ def _cut(text: str) -> str:
 
 
 def solved_notebook(released: NotebookNode, source: NotebookNode) -> NotebookNode:
-    """Return the released notebook with the model answers in it."""
+    """Return the released notebook with the model answers and the hidden tests in it."""
     answers = {
         cell.metadata.nbgrader.grade_id: cell.source
         for cell in source.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
+        if "nbgrader" in cell.metadata
     }
     for cell in released.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -95,16 +96,18 @@ def lost_points(notebook: NotebookNode, ran: Ran) -> list[str]:
     answer: list[dict[str, Any]] = []  # what the cell of the model answer shows
     for cell in notebook.cells:
         outputs = ran.outputs.get(cell.id, [])
-        exercise, name = checked_exercise(cell), check_name(cell)
-        if name and exercise is None:
-            lost.append(f"{name}: the library has no such exercise any more, so release it anew")
-        if exercise is None:
+        name = check_name(cell)
+        if name is None:
             is_answer = cell.metadata.get("nbgrader", {}).get("solution")
             answer = outputs if is_answer else answer
+            continue
+        if not (checked_exercise(cell) or is_own_test(cell)):
+            lost.append(f"{name}: the library has no such exercise any more, so release it anew")
             continue
         verdicts = [output.get("metadata", {}).get("attention_lib", {}) for output in outputs]
         if "right" not in [verdict.get("outcome") for verdict in verdicts]:
             errors = [o["evalue"] for o in [*answer, *outputs] if o["output_type"] == "error"]
-            reason = (errors or ran.stops or ["its check was not reached"])[0]
-            lost.append(f"{exercise}: {reason.rstrip('.')}")
+            own = [verdict["sentence"] for verdict in verdicts if verdict.get("own")]
+            reason = (own or errors or ran.stops or ["its check was not reached"])[0]
+            lost.append(f"{name}: {reason.rstrip('.')}")
     return lost

@@ -112,7 +112,12 @@ def run_cell(shell: Shell, source: str) -> list[dict[str, Any]]:
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Stream(shell, "stdout"), _Stream(shell, "stderr")
     try:
-        shell.run_cell(source, store_history=True)
+        result = shell.run_cell(source, store_history=True)
     finally:
         sys.stdout, sys.stderr = streams
+    error = result.error_before_exec or result.error_in_exec
+    if error and not any(one["output_type"] == "error" for one in outputs.shown):
+        outputs.error(
+            type(error).__name__, str(error), []
+        )  # a handler of the student's showed none
     return outputs.shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import copy
 import dataclasses
 import functools
 import json
@@ -43,6 +44,7 @@ from attention_lib.grading.judge.checking import (
     error_output,
 )
 from attention_lib.grading.judge.missing import why_missing
+from attention_lib.grading.judge.own_tests import is_own_test, scored
 from attention_lib.grading.judge.task import Ran, Task
 from attention_lib.grading.sandbox.errors import SessionEnded
 from attention_lib.grading.sandbox.host import Sandbox
@@ -71,7 +73,8 @@ def run_notebook(task: Task) -> Ran:
     Of the lesson's own cells only those tagged `setup` are run. After a NameError the submission
     is run again with all of them. Where an answer fails beside one that it is built on, it is run
     again with the model answer in place of that one. Of that pass only *right* is taken. Cells
-    that were stopped, or ended Python, are left out of that pass. All passes share one deadline.
+    that were stopped, or ended Python, are left out of that pass. A teacher's own tests have the last
+    pass. All passes share one deadline.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def run_notebook(task: Task) -> Ran:
     notebook = nbformat.v4.reads(task.notebook)  # which does not validate it once more
     if problem_of(notebook):
         return Ran()  # there is nothing of the student's to run
-    code = [one for one in notebook.cells if one.cell_type == "code" and not checked_exercise(one)]
+    code = [one for one in notebook.cells if one.cell_type == "code" and not check_name(one)]
     setup = [cell for cell in code if _is_setup(cell)]
     with _one_at_a_time:
         _sandbox(task, setup)  # its start, which may take long, is not the submission's time
@@ -105,7 +108,39 @@ def run_notebook(task: Task) -> Ran:
                 if (name := checked_exercise(cell)) in right:
                     ran.outputs[cell.id] = right_with_ours(str(name), ours)
             ran = dataclasses.replace(ran, waited=ran.waited or again.waited)
+        if any(map(is_own_test, notebook.cells)):
+            everything = cells if stopped else {cell.id for cell in code}
+            ran = _run_own_tests(notebook, cells, everything, setup, task, deadline, ran)
     return dataclasses.replace(ran, waited=ran.waited and marks_lost(notebook, ran))
+
+
+def _run_own_tests(
+    notebook: NotebookNode,
+    cells: set[str],
+    everything: set[str],
+    setup: list[NotebookNode],
+    task: Task,
+    deadline: float,
+    ran: Ran,
+) -> Ran:
+    """Run a teacher's own tests at their places; return what was known with what they show.
+
+    They have processes of their own, in which nothing is checked and from which nothing else is shown:
+    what tests do costs no other points, and an answer that reads hidden tests cannot print them below.
+    """
+    tests = [cell for cell in notebook.cells if is_own_test(cell)]
+    ids = {cell.id for cell in tests}
+    without_checks = copy.copy(notebook)
+    without_checks.cells = [cell for cell in notebook.cells if not checked_exercise(cell)]
+    own = _run_and_check(without_checks, cells | ids, setup, task, deadline)
+    if cells < everything and not own.overdue and _misses_a_name(tests, own):
+        own = _run_and_check(without_checks, everything | ids, setup, task, deadline)
+    for cell in tests:
+        if cell.id in own.outputs:
+            ran.outputs[cell.id] = scored(cell, own.outputs[cell.id])
+            ran.counts[cell.id] = len(ran.counts) + 1
+    stops = list(dict.fromkeys([*ran.stops, *own.stops]))
+    return dataclasses.replace(ran, stops=stops, waited=ran.waited or own.waited)
 
 
 def _run_and_check(
@@ -135,7 +170,7 @@ def _run_and_check(
 
 def marks_lost(notebook: NotebookNode, ran: Ran) -> bool:
     """Tell whether a check did not run, or found anything but a right answer."""
-    checks = [ran.outputs.get(cell.id) for cell in notebook.cells if checked_exercise(cell)]
+    checks = [ran.outputs.get(cell.id) for cell in notebook.cells if check_name(cell)]
     return any(not outputs or _is_wrong(outputs) for outputs in checks)
 
 
@@ -206,7 +241,7 @@ def _run_cells(
                 outputs = [error_output(STOPPED, ran.stops[-1])]
             if any(output.get("ename") == TIMEOUT for output in outputs):
                 to_run.discard(cell.id)
-            if not _is_the_students(cell):
+            if not _is_the_students(cell) and not is_own_test(cell):
                 outputs = [output for output in outputs if not _is_a_failure(output)]
         else:
             continue
@@ -376,8 +411,10 @@ def _outputs(sent: Any) -> list[dict[str, Any]]:
             case {"output_type": "error", "ename": str(name), "evalue": str(text)}:
                 lines = [line for line in _list(output.get("traceback")) if isinstance(line, str)]
                 outputs.error(name, text, lines)
-            case {"output_type": "display_data" | "execute_result", "data": dict(bundle)}:
+            case {"output_type": "display_data", "data": dict(bundle)}:
                 outputs.display(bundle)
+            case {"output_type": "execute_result", "data": dict(bundle)}:
+                outputs.display(bundle, count=0)  # pages show the cell's own
     return outputs.shown
 
 

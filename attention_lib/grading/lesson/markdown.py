@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from attention_lib.checks.exercise import Exercise
 from attention_lib.grading.classroom.course import CourseError
 from attention_lib.grading.lesson.cell_ids import id_of
+from attention_lib.grading.lesson.clashes import refuse_clashes, refuse_taken
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 HEADING = re.compile(
@@ -43,11 +44,12 @@ LICENSE_LINE = (
 
 
 class Part(NamedTuple):
-    """A cell that belongs to an exercise: its position and role."""
+    """A cell that belongs to an exercise or to a teacher's own question: its position and role."""
 
     position: int
     role: str
     name: str
+    points: float | None = None  # of an own question, on the cell that is graded
 
 
 def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
@@ -58,24 +60,28 @@ def read_lesson(path: Path, exercises: Mapping[str, Exercise]) -> NotebookNode:
     Raises
     ------
     CourseError
-        If the lesson and the declarations of its exercises do not fit together; the text says
-        where and what to change.
+        If the lesson and the declarations of its exercises do not fit together, or two cells have
+        one name; the text says where and what to change.
     """
     cells = jupytext.reads(path.read_text(encoding="utf-8"), fmt="md").cells
     declared = {name: e for name, e in exercises.items() if e.lesson == path.stem}
     try:
         parts = _find_parts(cells)
-        _require_declared(parts, declared, exercises)
+        points = {part.name: part.points for part in parts if part.points is not None}
+        refuse_taken(points, exercises)
+        _require_declared([one for one in parts if one.name not in points], declared, exercises)
         for name, exercise in declared.items():
             _require_exercise(cells, [part for part in parts if part.name == name], exercise)
-        _refuse_stray_marks(cells, {part.position for part in parts if part.role == "exercise"})
+        _refuse_stray_marks(cells, parts)
+        points |= {name: exercise.points for name, exercise in declared.items()}
+        roles = {part.position: part for part in parts}
+        expanded = [
+            _expand(cell, roles[i], points[roles[i].name]) if i in roles else _plain(cell)
+            for i, cell in enumerate(cells)
+        ]
+        refuse_clashes(expanded, path.stem, exercises)
     except CourseError as problem:
         raise CourseError(f"{path.parent.name}/{path.name}: {problem}") from None
-    roles = {part.position: part for part in parts}
-    expanded = [
-        _expand(cell, declared[roles[i].name], roles[i].role) if i in roles else _plain(cell)
-        for i, cell in enumerate(cells)
-    ]
     expanded.append(new_markdown_cell(LICENSE_LINE))
     _give_ids(expanded, path.stem)
     return new_notebook(
@@ -93,7 +99,10 @@ def _find_parts(cells: list[NotebookNode]) -> list[Part]:
             expected = "markdown" if roles[0] == "written" else "code"
             if cell.cell_type != expected:
                 raise CourseError(f"{roles[0]}= marks a {expected} cell, not this: {_start(cell)}")
-            parts.append(Part(position, roles[0], str(cell.metadata[roles[0]])))
+            name, points = str(cell.metadata[roles[0]]), cell.metadata.get("points")
+            if points is not None and (type(points) not in (int, float) or points < 0):
+                raise CourseError(f"points={points!r} of {name} is no number such as points=2.")
+            parts.append(Part(position, roles[0], name, points))
     return parts
 
 
@@ -108,7 +117,10 @@ def _require_declared(
                 raise CourseError(f"{part.name} is an exercise of {other.lesson}.")
             near = difflib.get_close_matches(part.name, declared, n=2, cutoff=0.5)
             meant = f"Did you mean {' or '.join(near)}?" if near else f"Has: {', '.join(declared)}."
-            raise CourseError(f"there is no exercise {part.name!r} in this lesson. {meant}")
+            raise CourseError(
+                f"there is no exercise {part.name!r} in this lesson. {meant} A question of your own "
+                "says its points: points=2 on its check or written cell."
+            )
     answers = [part.name for part in parts if part.role != "check"]
     for name in declared:
         if answers.count(name) != 1:
@@ -170,34 +182,40 @@ def _require_heading(before: list[NotebookNode], exercise: Exercise) -> None:
         )
 
 
-def _refuse_stray_marks(cells: list[NotebookNode], answers: set[int]) -> None:
+def _refuse_stray_marks(cells: list[NotebookNode], parts: list[Part]) -> None:
+    answers = {part.position for part in parts if part.role == "exercise"}
+    tests = {part.position for part in parts if part.role == "check" and part.points is not None}
     for position, cell in enumerate(cells):
-        words = ("HIDDEN TESTS",) if position in answers else ("SOLUTION", "HIDDEN TESTS")
-        if re.search(rf"(BEGIN|END) ({'|'.join(words)})", cell.source):
+        words = [
+            word
+            for word, may_have in (("SOLUTION", answers), ("HIDDEN TESTS", tests))
+            if position not in may_have
+        ]
+        if words and re.search(rf"(BEGIN|END) ({'|'.join(words)})", cell.source):
             raise CourseError(f"nbgrader's marks stand in a cell that may not: {_start(cell)}")
 
 
-def _expand(cell: NotebookNode, exercise: Exercise, role: str) -> NotebookNode:
-    """Give an exercise's cell the metadata nbgrader wants, and a check its hidden part."""
+def _expand(cell: NotebookNode, part: Part, points: float | None) -> NotebookNode:
+    """Give an exercise's cell the metadata nbgrader wants, and a check of ours its hidden part."""
+    role, name = part.role, part.name
     metadata = {
         "grade": role != "exercise",
-        "grade_id": exercise.name,
+        "grade_id": name,
         "locked": role == "check",
         "schema_version": 3,
         "solution": role != "check",
         "task": False,
     }
     if role != "exercise":
-        metadata["points"] = exercise.points
+        metadata["points"] = points
     if role == "written":
         return new_markdown_cell(cell.source, metadata={"nbgrader": metadata})
     if role == "exercise":
         return new_code_cell(cell.source, metadata={"nbgrader": metadata, "tags": GOES_ON})
-    metadata["grade_id"] = f"check_{exercise.name}"
-    hidden = f"### BEGIN HIDDEN TESTS\n{_call(exercise.name, hidden=True)}\n### END HIDDEN TESTS"
-    return new_code_cell(
-        f"{cell.source}\n{hidden}", metadata={"nbgrader": metadata, "tags": GOES_ON}
-    )
+    metadata["grade_id"] = f"check_{name}"
+    hidden = f"\n### BEGIN HIDDEN TESTS\n{_call(name, hidden=True)}\n### END HIDDEN TESTS"
+    source = cell.source + (hidden if part.points is None else "")
+    return new_code_cell(source, metadata={"nbgrader": metadata, "tags": GOES_ON})
 
 
 def _plain(cell: NotebookNode) -> NotebookNode:

@@ -205,11 +205,11 @@ class AutogradeSubmissions(Autograde):
         prepared = self._prepared(lesson)
         if prepared.problem:
             self.log.error("The submission cannot be graded: %s", prepared.problem)
+        bring_hidden_checks(self._gradebook, lesson, prepared.notebook)
         ran = self._ran
         if ran is None:
             task = self._execute.task(lesson, prepared.notebook, prepared.files, self._seed)
             ran = run_notebook(task)
-        bring_hidden_checks(self._gradebook, lesson, prepared.notebook)
         put_into(prepared.notebook, ran)
         output, resources = self.exporter.from_notebook_node(prepared.notebook, resources)
         self.write_single_notebook(output, resources)

@@ -150,7 +150,8 @@ def _is_of_the_lesson(cell: NotebookNode) -> bool:
 
 
 def _is_graded(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("grade"))
+    marks = cell.metadata.get("nbgrader", {})
+    return bool(marks.get("grade") or marks.get("task"))
 
 
 def _stopped(cells: list[NotebookNode]) -> str:

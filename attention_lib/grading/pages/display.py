@@ -23,7 +23,9 @@ from jinja2.runtime import Context
 from nbconvert.filters import ansi
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution
 from traitlets import List
 
 from attention_lib.grading import limits
@@ -296,9 +298,38 @@ def _is_allowed_style(value: str) -> bool:
     return all(name.lower() in ALLOWED_CSS_FUNCTIONS for name in CSS_CALL.findall(value))
 
 
+HIDDEN_FAILED = (
+    "A test failed, and not all tests of this cell are shown: run it in your notebook, and if it passes "
+    "there, a hidden one failed."
+)
+
+
 class HideChecks(ClearHiddenTests):
-    """nbgrader's ClearHiddenTests for feedback pages, with the setting that HTML exporters pass."""
+    """nbgrader's ClearHiddenTests for feedback pages, with the setting that HTML exporters pass.
+
+    nbgrader leaves the tracebacks of hidden tests, and stops at its marks in cells of the student's.
+    """
 
     display_data_priority = List(NbGraderPreprocessor.display_data_priority.default()).tag(
         config=True
     )
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        if not is_grade(cell) or is_solution(cell):
+            return cell, resources
+        if self.begin_test_delimeter in cell.source and cell.cell_type == "code":
+            cell.outputs = _without_hidden_tests(cell.outputs)
+        return super().preprocess_cell(cell, resources, cell_index)
+
+
+def _without_hidden_tests(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Return what may be shown of a test cell: of a teacher's own, only a sentence of the grader's."""
+    for output in outputs:
+        verdict = output.get("metadata", {}).get("attention_lib", {})
+        if verdict.get("own"):
+            if any(one.output_type == "error" for one in outputs):
+                verdict["sentence"] = output.data["text/plain"] = HIDDEN_FAILED
+            return [output]
+    return outputs

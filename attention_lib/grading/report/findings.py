@@ -9,7 +9,6 @@ from typing import Any
 
 import nbformat
 
-from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.ids import current_id
 from attention_lib.grading.classroom.course import LATE_MARK, Course, CourseError
 from attention_lib.grading.classroom.gradebook import Standing, read_standings
@@ -167,7 +166,8 @@ def points_of_lesson(course: Course, lesson: str) -> dict[str, float]:
     """Return what each exercise is worth as given out, in the order of the lesson."""
     notebook = nbformat.read(course.released(lesson), as_version=4)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
-    return {mark.grade_id.removeprefix("check_"): mark.points for mark in marks if mark.grade}
+    graded = [mark for mark in marks if mark.grade or mark.get("task")]
+    return {mark.grade_id.removeprefix("check_"): mark.points for mark in graded}
 
 
 def _findings(course: Course, lesson: str, student: str) -> dict[str, Finding]:
@@ -177,7 +177,7 @@ def _findings(course: Course, lesson: str, student: str) -> dict[str, Finding]:
     for cell in cells:
         marks = cell["metadata"].get("nbgrader", {})
         name = str(marks.get("grade_id", "")).removeprefix("check_")
-        if cell["cell_type"] == "code" and marks.get("grade") and name in EXERCISES:
+        if cell["cell_type"] == "code" and marks.get("grade") and not marks.get("solution"):
             findings[name] = _finding(cell["outputs"])
     return findings
 

@@ -55,6 +55,15 @@ Because.
 <!-- #endregion -->
 '''
 
+OWN_TEST = """\
+```python check="own" points=1.5
+assert double(2) == 4
+### BEGIN HIDDEN TESTS
+assert double(3) == 6
+### END HIDDEN TESTS
+```
+"""
+
 
 def declare(name, kind, points, minutes, lesson="01_small"):
     return SimpleNamespace(name=name, kind=kind, points=points, minutes=minutes, lesson=lesson)
@@ -109,6 +118,13 @@ def test_a_check_cell_gets_its_hidden_part(read):
     ]
 
 
+def test_question_of_ones_own_is_not_declared_and_keeps_its_tests(read):
+    (test,) = [cell for cell in read(LESSON + OWN_TEST).cells if cell.id == "check_own"]
+    assert test.source == "\n".join(OWN_TEST.splitlines()[1:-1])
+    settings = test.metadata.nbgrader
+    assert (settings.points, settings.grade, settings.solution) == (1.5, True, False)
+
+
 def test_last_cell_names_the_licenses(read):
     last = read(LESSON).cells[-1]
     assert last.cell_type == "markdown"
@@ -149,6 +165,19 @@ def test_equal_cells_get_unlike_ids(read):
         ("Because.\n", "", "why has no model answer"),
         ("# A small lesson", "### BEGIN SOLUTION", "marks stand in a cell that may not"),
         ('check="answer"', 'check="answer" exercise="answer"', "both exercise and check"),
+        ('check="answer"', 'check="answer" points=1', "'answer' is an exercise of 01_small: give"),
+        ('check="answer"', 'check="own" points="1"', "points='1' of own is no number"),
+        (
+            "# A small lesson",
+            '<!-- #region written="later" points=1 -->\nx\n<!-- #endregion -->',
+            "'later' is an exercise of 02_next: give your own",
+        ),
+        ("# A small lesson", f"{OWN_TEST}\n{OWN_TEST}", "two cells are called 'check_own'"),
+        (
+            "# A small lesson",
+            OWN_TEST.replace("assert", "check('double', double); assert"),
+            "'own' calls check, which judges only",
+        ),
     ],
 )
 def test_an_authors_mistake_is_one_clear_sentence(read, tmp_path, old, new, told):

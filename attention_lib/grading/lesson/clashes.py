@@ -1,0 +1,70 @@
+"""Refuse cells whose names nbgrader or this course's grader would take for one another."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from nbformat import NotebookNode
+
+from attention_lib.grading.classroom.course import CourseError
+
+
+def refuse_clashes(
+    cells: Iterable[NotebookNode], lesson: str, exercises: Mapping[str, Any]
+) -> None:
+    """Require that each marked cell has a name of its own, and that tests of a teacher's own judge.
+
+    `exercises` are those of all lessons, by name.
+
+    Raises
+    ------
+    CourseError
+        If two cells have the same grade_id, a teacher's cell has the name of an exercise, or a test
+        calls `check`, which judges nothing there.
+    """
+    marked = [cell for cell in cells if "grade_id" in cell.metadata.get("nbgrader", {})]
+    names = Counter(cell.metadata.nbgrader.grade_id for cell in marked)
+    graded = [cell for cell in marked if cell.metadata.nbgrader.get("grade")]
+    columns = Counter(_column(cell) for cell in graded)
+    for name in [*_repeated(names), *_repeated(columns)]:
+        raise CourseError(f"two cells are called {name!r}: give one of them another name.")
+    own = [cell for cell in graded if not _is_ours(cell, lesson, exercises)]
+    refuse_taken(map(_column, own), exercises)
+    for cell in own:
+        is_test = cell.cell_type == "code" and not cell.metadata.nbgrader.get("solution")
+        if is_test and re.search(r"\bcheck\(", cell.source):
+            raise CourseError(
+                f"the test {_column(cell)!r} calls check, which judges only the course's own exercises: "
+                "test with assert."
+            )
+
+
+def refuse_taken(names: Iterable[str], exercises: Mapping[str, Any]) -> None:
+    """Require that no question of a teacher's own has the name of an exercise."""
+    for name in names:
+        if name in exercises:
+            raise CourseError(
+                f"{name!r} is an exercise of {exercises[name].lesson}: give your own question "
+                "another name."
+            )
+
+
+def _column(cell: NotebookNode) -> str:
+    """Return what a graded cell is called in tables."""
+    return str(cell.metadata.nbgrader.grade_id).removeprefix("check_")
+
+
+def _repeated(names: Counter[str]) -> Collection[str]:
+    return [name for name, count in names.items() if count > 1]
+
+
+def _is_ours(cell: NotebookNode, lesson: str, exercises: Mapping[str, Any]) -> bool:
+    """Tell whether a graded cell is the one that the course has for an exercise."""
+    name = _column(cell)
+    exercise = exercises.get(name)
+    if exercise is None or exercise.lesson != lesson:
+        return False
+    return exercise.kind == "written" or cell.source.startswith(f'check("{name}"')
