@@ -72,6 +72,7 @@ export NBGRADER_CLASS := $(or $(CLASS),$(NBGRADER_CLASS))
 # by hand stay. CHANGED_EXERCISES=1: also with exercises added or removed. OVERWRITE=1: also over a
 # notebook that was edited in classroom/source/.
 release: $(CLASS_READY) ## make notebooks/ and nbgrader's source folder from solutions/
+	@$(VENV_PYTHON) -m attention_lib.exercises.contracts
 	@$(VENV_PYTHON) -m attention_lib.grading.release $(LESSON) \
 	    $(if $(CHANGED_POINTS),--changed-points) \
 	    $(if $(CHANGED_EXERCISES),--changed-exercises) $(if $(OVERWRITE),--overwrite)

@@ -243,6 +243,7 @@ def _files(later: Collection[str]) -> list[str]:
         for path in sorted(LIBRARY.rglob("*.*"))
         if path.suffix in (".py", ".txt") and path.relative_to(LIBRARY).parts[0] != "grading"
     }
+    del files["exercises/template.py"]  # for authors
     parts = {file: Path(file).stem for file in files if file.startswith("exercises/parts/")}
     wanted = [file for file in files if file not in parts and _lesson_of(file) not in later]
     wanted.append("exercises/parts/__init__.py")

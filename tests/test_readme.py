@@ -7,6 +7,7 @@ import pytest
 
 from attention_lib.exercises import EXERCISES
 from attention_lib.exercises.__main__ import COLUMNS, counts
+from attention_lib.exercises.contracts import COMMAND
 from attention_lib.lessons import LESSONS
 from tests.test_straight_way import STATED, cells_of
 from website.screens import FOLDER, words_in
@@ -37,7 +38,8 @@ def test_the_table_lists_the_released_lessons_in_order():
 def test_the_points_are_those_of_the_exercises(lesson):
     points = sum(exercise.points for exercise in EXERCISES.values() if exercise.lesson == lesson)
     assert int(TABLE[lesson]["points"]) == points, (
-        f"README.md says that {lesson} has {TABLE[lesson]['points']} points; its exercises have {points}."
+        f"README.md says that {lesson} has {TABLE[lesson]['points']} points; its exercises have {points}: "
+        f"run {COMMAND}."
     )
 
 

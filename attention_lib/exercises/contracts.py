@@ -1,9 +1,10 @@
-"""Write docs/contracts.md, what each exercise asks for, and the list of known mistakes' ids."""
+"""Write what is made from the exercises: docs/contracts.md, points in README.md, mistakes' ids."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 from attention_lib.checks.exercise import Exercise
@@ -12,7 +13,8 @@ from attention_lib.lessons import LESSONS, module_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "contracts.md"
-COMMAND = ".venv/bin/python -m attention_lib.exercises.contracts"
+README = ROOT / "README.md"
+COMMAND = "make release"
 PREFACE = f"""\
 # Contracts
 
@@ -27,8 +29,21 @@ def page() -> str:
     return "\n".join([PREFACE, *map(lesson_section, LESSONS)])
 
 
+def first_page() -> str:
+    """Return the text of README.md, with each lesson's points at the end of its row."""
+    text = README.read_text(encoding="utf-8")
+    for lesson in LESSONS:
+        points = sum(exercise.points for exercise in exercises_of(lesson))
+        text = re.sub(rf"^(\| .*`{lesson}`.*\| )\d+ \|$", rf"\g<1>{points} |", text, flags=re.M)
+    return text
+
+
+def exercises_of(lesson: str) -> list[Exercise]:
+    return [exercise for exercise in EXERCISES.values() if exercise.lesson == lesson]
+
+
 def lesson_section(lesson: str) -> str:
-    exercises = [exercise for exercise in EXERCISES.values() if exercise.lesson == lesson]
+    exercises = exercises_of(lesson)
     points, minutes = (sum(getattr(e, what) for e in exercises) for what in ("points", "minutes"))
     parts = [f"## {lesson}", f"{points} points, about {minutes} minutes."]
     return "\n\n".join([*parts, *map(exercise_section, exercises)]) + "\n"
@@ -57,6 +72,7 @@ def contract_of(exercise: Exercise) -> str:
 
 def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
+    README.write_text(first_page(), encoding="utf-8")
     ids.write()
 
 

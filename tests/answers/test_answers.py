@@ -8,10 +8,10 @@ import pytest
 
 from attention_lib.checks.judging import judge
 from attention_lib.exercises import EXERCISES
-from attention_lib.lessons import LESSONS
 from benchmarks import explanations
 from benchmarks.answers import CORPUS, RATINGS, Answer, answers, write_answers
 from benchmarks.explanations import checked, is_found, is_said, rating_of, share_rows, updated
+from tests.exercises.chosen import chosen, chosen_lessons
 
 UPDATE = "Run python -m benchmarks.explanations --update, read what changed, and have it rated"
 ANSWER = Answer(
@@ -23,34 +23,40 @@ ANSWER = Answer(
     half="held",
     teacher="Divide by the sum.",
 )
-BY_LESSON = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"answers_{name}")) for name in LESSONS
-]
 all_answers = functools.cache(answers)
 
 
-@functools.cache
-def reports_of(lesson):
-    """Judge the wrong answers of a lesson."""
+def pytest_generate_tests(metafunc):
+    if "reports" in metafunc.fixturenames:
+        lessons = [
+            pytest.param(name, marks=pytest.mark.xdist_group(f"answers_{name}"))
+            for name in chosen_lessons(metafunc.config)
+        ]
+        metafunc.parametrize("reports", lessons, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def reports(request):
+    """Judge the wrong answers of a lesson, or of the one exercise that is tried."""
+    tried = chosen(request.config)
     # What np.empty finds in memory may be NaN, of which another sentence is said.
     found = np.random.default_rng(0).uniform(3, 9, 1000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "empty", lambda n, dtype=float: np.resize(found, n).astype(dtype))
-        wrong = [one for one in all_answers() if one.lesson == lesson and not one.right]
+        of_lesson = [one for one in all_answers() if one.lesson == request.param]
+        wrong = [one for one in of_lesson if one.exercise in tried and not one.right]
         return {one: checked(one) for one in wrong}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lesson", BY_LESSON)
-def test_every_wrong_answer_is_refused_with_its_labels_and_lines(lesson):
-    wrong = {one.name: it for one, it in reports_of(lesson).items() if not is_found(one, it)}
+def test_every_wrong_answer_is_refused_with_its_labels_and_lines(reports):
+    wrong = {one.name: it for one, it in reports.items() if not is_found(one, it)}
     assert {name: (it.outcome, it.kind, it.lines) for name, it in wrong.items()} == {}, UPDATE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lesson", BY_LESSON)
-def test_stored_sentences_are_those_said_now(lesson):
-    rated = {one: it for one, it in reports_of(lesson).items() if one.writer}
+def test_stored_sentences_are_those_said_now(reports):
+    rated = {one: it for one, it in reports.items() if one.writer}
     assert {one.name: it.sentence for one, it in rated.items() if not is_said(one, it)} == {}, (
         UPDATE
     )

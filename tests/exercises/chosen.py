@@ -5,12 +5,19 @@ import pytest
 
 from attention_lib.checks.exercise import Exercise
 from attention_lib.exercises import EXERCISES
+from attention_lib.lessons import LESSONS
 
 
 def chosen(config: pytest.Config) -> dict[str, Exercise]:
     """Return the exercises to try, by name."""
     name = config.getoption("--exercise")
     return {name: EXERCISES[name]} if name else EXERCISES
+
+
+def chosen_lessons(config: pytest.Config) -> list[str]:
+    """Return the lessons to try, in order."""
+    lessons = {exercise.lesson for exercise in chosen(config).values()}
+    return [lesson for lesson in LESSONS if lesson in lessons]
 
 
 def in_one_worker(name: str) -> list[pytest.MarkDecorator]:

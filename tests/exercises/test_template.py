@@ -5,17 +5,13 @@ import dataclasses
 import pytest
 
 from attention_lib.checks.judging import judge
-from attention_lib.exercises import EXERCISES, template
+from attention_lib.exercises import template
 from attention_lib.lessons import LESSONS
 from tests.exercises import template as answers
 from tests.exercises.answers import answers_in, as_a_learner_writes_it
 
 RIGHT, WRONG = answers_in(answers, "RIGHT"), answers_in(answers, "WRONG")
 EXERCISE = dataclasses.replace(template.EXERCISE, lesson=LESSONS[0])
-
-
-def test_template_is_not_in_the_catalogue():
-    assert EXERCISE.name not in EXERCISES
 
 
 def test_contract_starts_with_first_line_of_answer():
