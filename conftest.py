@@ -59,10 +59,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def _check_name(name: str) -> None:
     try:
         from attention_lib.exercises import find
+        from benchmarks.answers import answers
     except Exception as error:
         raise pytest.UsageError(_where_and_what(error)) from None
     try:
-        find(name)
+        exercise = find(name)
     except ValueError as error:
         problem = str(error)
         for file in ROOT.glob(f"attention_lib/exercises/*/{name}.py"):
@@ -72,14 +73,22 @@ def _check_name(name: str) -> None:
                 f"{module.with_name('__init__.py')}."
             )
         raise pytest.UsageError(problem) from None
+    try:
+        for mistake in exercise.mistakes:
+            for variant in mistake.variants:
+                getattr(variant, "function", None)  # reads the patch
+        answers(lesson=exercise.lesson)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _where_and_what(error: Exception) -> str:
-    """Return an import's error in one line, with the last file of the course that it went through."""
+    """Return an import's error in one line, with the last file of an exercise or a lesson."""
     files = [
         (Path(frame.filename).relative_to(ROOT), frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename).is_relative_to(ROOT / "attention_lib")
+        if not Path(frame.filename).is_relative_to(ROOT / "attention_lib" / "checks")
     ]
     if isinstance(error, SyntaxError) and error.filename:
         files.append((Path(error.filename), error.lineno))

@@ -181,7 +181,7 @@ def progress(lesson: str | None = None) -> None:
     --------
     >>> from attention_lib import progress
     >>> progress("01_softmax")  # doctest: +ELLIPSIS
-    Lesson 01_softmax: ... of 4 exercises solved, ... of 7 points; ...
+    Lesson 01_softmax: ... exercises solved, ... points; ...
     """
     if lesson is not None and lesson not in LESSONS:
         meant = nearest(str(lesson), LESSONS) or f"There are: {', '.join(LESSONS)}."

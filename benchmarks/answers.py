@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import yaml
 
+from attention_lib.exercises import find
+
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 RATINGS = ("told", "partly", "bare", "misleads")
 LISTS = ("labels", "lines")
@@ -44,10 +46,33 @@ def answers(corpus: Path = CORPUS, lesson: str = "[0-9][0-9]_*") -> list[Answer]
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster
     read = []
     for file in sorted(corpus.glob(f"{lesson}.yaml")):
-        for fields in yaml.load(file.read_text(encoding="utf-8"), loader):
-            lists = {key: tuple(fields.pop(key, ())) for key in LISTS}
-            read.append(Answer(file.stem, **fields, **lists))
+        try:
+            rows = yaml.load(file.read_text(encoding="utf-8"), loader)
+            read += [_answer(file.stem, row) for row in rows]
+        except (ValueError, yaml.YAMLError) as problem:
+            told = " ".join(str(problem).split())
+            raise ValueError(f"tests/answers/{file.name}: {told}") from None
     return read
+
+
+def _answer(lesson: str, row: dict[str, Any]) -> Answer:
+    """Read a row, or raise ValueError with what is wrong in it."""
+    name = row.get("name", f"a row with {', '.join(row)}")
+    fields = {field.name for field in dataclasses.fields(Answer)}
+    for key in ("name", "exercise", "text"):
+        if key not in row:
+            raise ValueError(f"{name} has no {key}.")
+    for key in row.keys() - fields:
+        raise ValueError(f"{name} has a field {key}; an answer has {', '.join(sorted(fields))}.")
+    try:
+        exercise = find(row["exercise"])
+    except ValueError as problem:
+        raise ValueError(f"{name}: {problem}") from None
+    if (exercise.lesson, exercise.kind) != (lesson, "function"):
+        raise ValueError(f"{name} answers {exercise.name}, which is no function of {lesson}.")
+    if f"def {exercise.name}(" not in row["text"]:
+        raise ValueError(f"{name} has a text without `def {exercise.name}(`.")
+    return Answer(lesson, **{**row, **{key: tuple(row.get(key, ())) for key in LISTS}})
 
 
 def write_answers(changed: Iterable[Answer], corpus: Path = CORPUS) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("contributing")]
-BLOCK = re.compile(r"^ *(`{3,4})(?:python|yaml|md)\n(.*?)^ *\1$", re.M | re.S)
+BLOCK = re.compile(r"^ *(`{3,4})(?:text|python|yaml|md)\n(.*?)^ *\1$", re.M | re.S)
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MISTAKE, ANSWER, REFERENCE, IMPORT, TASK = (
     textwrap.dedent(text) for _, text in BLOCK.findall(PAGE)
@@ -119,35 +119,37 @@ def test_an_exercise_that_is_added_as_the_page_says_is_green(course):
     course.must_run("pytest", "-q", "-n0", "-p", "no:cacheprovider", *OF_ALL_EXERCISES)
 
 
-MISSING = {
+WRONG = {
     "its solution": (
         "solutions/03_scaling.md",
         TASK,
+        "",
         'exercise="centered" in solutions/03_scaling.md',
     ),
     "its place": (
         "attention_lib/exercises/scaling/__init__.py",
         '    "centered",\n',
+        "",
         "list that EXERCISE in attention_lib/exercises/scaling/__init__.py",
     ),
-    "its export": (
-        "attention_lib/lessons/scaling.py",
-        '    "centered",\n',
-        "Add centered to __all__ in attention_lib/lessons/scaling.py",
+    "its patch": (
+        "attention_lib/exercises/scaling/centered.py",
+        "return result => return 2",
+        "return it => return 2",
+        "scaling/centered.py: doubled replaces 'return it', which occurs 0 times in plain",
     ),
-    "its answers": ("tests/exercises/scaling/centered.py", None, "at least three RIGHT answers to"),
 }
 
 
-@pytest.mark.parametrize("piece", MISSING)
-def test_an_exercise_that_lacks_a_piece_is_told_which(course, piece):
-    file, text, said = MISSING[piece]
-    path = course.folder / file
+@pytest.mark.parametrize("part", WRONG)
+def test_an_exercise_whose_part_is_wrong_is_told_which(course, part):
+    file, old, new, said = WRONG[part]
     whole = course.text(file)
+    assert old in whole
     try:
-        path.write_text(whole.replace(text, "") if text else "", encoding="utf-8")
+        (course.folder / file).write_text(whole.replace(old, new), encoding="utf-8")
         status, told = course.check()
     finally:
-        path.write_text(whole, encoding="utf-8")
+        (course.folder / file).write_text(whole, encoding="utf-8")
     assert status != 0
     assert said in told, told

@@ -83,7 +83,8 @@ def known_mistakes(
             id, _, sentence = str(entry).partition(": ")
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id) or not sentence:
                 raise ValueError(
-                    f'Begin "{entry}" with the mistake\'s id, as "last-axis-only: ...".'
+                    f'Begin "{entry}" with the mistake\'s id, as "last-axis-only: ...", or write a patch '
+                    'as "old => new".'
                 )
             if id in sentences:
                 raise ValueError(f"Two mistakes of one exercise have the id {id}.")

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attention_lib
@@ -18,6 +19,7 @@ from tests.exercises.chosen import chosen
 
 FOLDER = Path(attention_lib.__file__).parent / "exercises"
 DEFAULTS = {field.name: field.default for field in dataclasses.fields(Exercise)}
+OF_SQUARES = "induction_score"  # of weights of a sequence on itself
 PARTS = ["reference", "hints", "cases", "mistakes"]
 MAY_LACK = {"function": [], "value": ["cases"], "written": PARTS}
 
@@ -69,6 +71,19 @@ def test_cases_can_be_made_from_any_seed(exercise):
     if exercise.kind == "function" and not exercise.accelerated:
         for seed in range(10):
             assert cases_of(exercise, seed)
+
+
+def test_sizes_differ_in_some_case(exercise):
+    if exercise.kind != "function" or exercise.accelerated or exercise.name == OF_SQUARES:
+        return
+    arrays = [
+        [one for one in case.args if isinstance(one, np.ndarray)] for case in cases_of(exercise, 0)
+    ]
+    shapes = [one.shape for of_case in arrays for one in of_case[:1] if one.ndim > 1]
+    assert not shapes or any(len({*shape}) == len(shape) for shape in shapes), (
+        f"In {file_of(exercise)} every case has an array with two equal sizes, {shapes}, where exchanged "
+        "axes give numbers: let all sizes of one differ."
+    )
 
 
 def test_published_id_of_a_mistake_is_kept(exercise):

@@ -13,14 +13,18 @@ from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 
+from attention_lib import standing
 from attention_lib.grading import watch
 from attention_lib.grading.batch.workers import Workers
 from attention_lib.grading.classroom.course import Course, CourseError
 from attention_lib.grading.grade import Result
 from attention_lib.grading.judge.execution import run_notebook
+from attention_lib.record import Record
 from tests.grading.sample_class import LESSONS, ROOT, Classroom, make_lean_course, quietly
 
 LESSON = LESSONS[0]
+COUNT = standing.count(Record(), LESSON)
+ALL_BUT_WORDS = f"{COUNT.of_points} of {COUNT.of_points + COUNT.in_words}"
 CLASS = "attention"
 pytestmark = [pytest.mark.sandbox, pytest.mark.batch]
 
@@ -33,7 +37,7 @@ def test_each_is_graded_as_it_comes_in_and_said_once(tmp_path, capsys):
         room.hand_in(student, room.key())
         known = watch.look(room.course, LESSON, 0, known)
         (line,) = capsys.readouterr().out.splitlines()
-        assert line[5:] == f" {student}: 7 of 9"
+        assert line[5:] == f" {student}: {ALL_BUT_WORDS}"
         assert "softmax: right." in room.feedback(student)
     assert watch.look(room.course, LESSON, 0, known) == known
     assert capsys.readouterr().out == ""
@@ -183,8 +187,10 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
     course.roster.write_text("id\nada\nmail\n")
     known = watch.look(course, LESSON, 0, {})
     first, ada, mail = capsys.readouterr().out.splitlines()
-    assert first[5:].startswith(" a_first: 7 of 9 (No page is released for 'a_first': there is no ")
-    assert ada[5:] == " ada: 7 of 9"
+    assert first[5:].startswith(
+        f" a_first: {ALL_BUT_WORDS} (No page is released for 'a_first': there is no "
+    )
+    assert ada[5:] == f" ada: {ALL_BUT_WORDS}"
     why = "something was not collected: what bears this name in the exchange is no folder"
     assert mail[5:] == f" mail: not graded ({why})"
     (page,) = (exchange / CLASS / "feedback").iterdir()
@@ -193,7 +199,7 @@ def test_exchange_is_collected_from_and_gets_the_feedback(tmp_path, capsys):
         hand_in_by_the_exchange(room, home, notebook)
         known = watch.look(course, LESSON, 0, known)
         (ada,) = capsys.readouterr().out.splitlines()
-        assert ada[5:] == " ada: 7 of 9"
+        assert ada[5:] == f" ada: {ALL_BUT_WORDS}"
     assert len(list(page.parent.iterdir())) == 3
     page.parent.rename(page.parent.with_name("kept"))
     page.parent.write_text("no folder")
