@@ -14,7 +14,6 @@ from attention_lib.checks.compare.comparing import Comparison, in_own_dtype
 from attention_lib.checks.edits.cell import silenced
 from attention_lib.checks.findings.finding import Finding, way_of
 from attention_lib.checks.findings.known import (
-    changed_call,
     comes_back,
     known_everywhere,
     known_where_numbers_are_wrong,
@@ -29,7 +28,6 @@ from attention_lib.checks.findings.observed import (
     side_effects,
 )
 from attention_lib.checks.findings.pairs import (
-    changed_and_known,
     result_fault_and_known,
     two_in_one_answer,
 )
@@ -49,9 +47,7 @@ EXPLAINING: tuple[Producer, ...] = (
     known_everywhere,
     known_where_numbers_are_wrong,
     comes_back,
-    changed_call,
     two_in_one_answer,
-    changed_and_known,
     result_fault_and_known,
     edits_in_part,
     misleading_lines,

@@ -1,4 +1,4 @@
-"""Find one fault that gives an answer's numbers: a known mistake, or arguments used wrongly."""
+"""Find the known mistake that gives an answer's numbers, or an argument that is returned unchanged."""
 
 from __future__ import annotations
 
@@ -71,16 +71,6 @@ def _holds_numbers(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_holds_numbers, value))
     return np.size(value) > 0
-
-
-def changed_call(attempt: Attempt) -> Iterator[Finding]:
-    """Find changed arguments for which all wrong numbers would be right."""
-    if attempt.is_rest or not attempt.begins_with_numbers:
-        return
-    if cover := attempt.table.one(attempt.table.changed):
-        hypothesis = cover.hypothesis
-        topics = frozenset(hypothesis.ids)
-        yield Finding("known", hypothesis.sentences[0], cover.shown[0], topics=topics)
 
 
 def _known(attempt: Attempt, mistake: Mistake, shown: Sequence[Comparison]) -> Finding:

@@ -29,14 +29,6 @@ def two_in_one_answer(attempt: Attempt) -> Iterator[Finding]:
         yield from _both(attempt, sentences, ids, cover)
 
 
-def changed_and_known(attempt: Attempt) -> Iterator[Finding]:
-    """Find a known mistake that explains all wrong numbers if arguments are used wrongly too."""
-    if attempt.is_rest or not attempt.begins_with_numbers:
-        return
-    if cover := attempt.table.one(attempt.table.pairs()):
-        yield from _both(attempt, cover.hypothesis.sentences, cover.hypothesis.ids, cover)
-
-
 def result_fault_and_known(attempt: Attempt) -> Iterator[Finding]:
     """Find a fault of the whole result, and the known mistake that is left once it is undone."""
     exercise, table = attempt.exercise, attempt.table

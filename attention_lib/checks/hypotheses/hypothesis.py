@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +12,7 @@ from attention_lib.checks.calls import timeouts
 from attention_lib.checks.calls.case import Case
 from attention_lib.checks.calls.observation import Observation
 from attention_lib.checks.calls.timeouts import OutOfTime, time_limit
-from attention_lib.checks.compare.cases import widened_arguments
 from attention_lib.checks.exercise import Exercise, Mistake
-from attention_lib.checks.hypotheses.changed_arguments import ArgumentChange, changes_for
 from attention_lib.checks.patch import Patch
 
 
@@ -26,35 +23,19 @@ class Hypothesis:
     exercise: Exercise
     sentences: tuple[str, ...]  # one for each fault
     variant: Any  # the function: a variant of a known mistake, or the reference
-    change: ArgumentChange | None = None  # of the arguments that the function gets
     mistake: Mistake | None = None
     ids: tuple[str, ...] = ()  # of the faults, to compare
     _observed: dict[Case, Observation] = field(default_factory=dict)
 
-    def applies(self, case: Case) -> bool:
-        """Tell whether one of its faults can show in this call."""
-        if self.change is None or self.variant is not self.exercise.reference:
-            return True
-        return self.change.changed(self.exercise, case) is not None
-
     def predict(self, case: Case) -> Observation:
-        """Observe the function on a case; changed arguments are in float64."""
+        """Observe the function on a case."""
         if self.mistake:  # each known mistake ends, so there is no time limit
             return called_once(self.exercise, self.variant, case)
         if case not in self._observed:
             self._observed[case] = Observation(out_of_time=True)  # if two faults never end
             with contextlib.suppress(OutOfTime), time_limit(timeouts.CALL_SECONDS):
-                self._observed[case] = self._predicted(case)
+                self._observed[case] = called_once(self.exercise, self.variant, case)
         return self._observed[case]
-
-    def _predicted(self, case: Case) -> Observation:
-        if self.change is None:
-            return called_once(self.exercise, self.variant, case)
-        args, kwargs = case.args, case.kwargs
-        if self.exercise.accelerated:  # of tensors, widened_arguments copies only some
-            args, kwargs = copy.deepcopy((args, kwargs))
-        wide = Case(*widened_arguments(args), **widened_arguments(kwargs))
-        return called(self.exercise, self.variant, self.change.changed(self.exercise, wide) or wide)
 
 
 @functools.lru_cache(maxsize=8192)  # some ten megabytes
@@ -85,28 +66,6 @@ def known_mistakes(exercise: Exercise) -> list[Hypothesis]:
         if not mistake.measured
         for variant in mistake.variants
     ]
-
-
-def changed_calls(exercise: Exercise, cases: Iterable[Case]) -> list[Hypothesis]:
-    """List a hypothesis for each change of arguments that these cases allow."""
-    if exercise.run is not None:
-        return []  # the arguments of a launch are not the answer's own
-    changes: dict[str, ArgumentChange] = {}
-    for case in cases:
-        for change in changes_for(exercise, case):
-            changes.setdefault(change.text, change)
-    return [
-        Hypothesis(exercise, (change.sentence,), exercise.reference, change, ids=(change.text,))
-        for change in changes.values()
-    ]
-
-
-def joined(known: Hypothesis, changed: Hypothesis) -> Hypothesis:
-    """Combine a known mistake with changed arguments."""
-    change = changed.change
-    assert change is not None
-    sentences, ids = (*known.sentences, change.sentence), known.ids + changed.ids
-    return Hypothesis(known.exercise, sentences, known.variant, change, ids=ids)
 
 
 def together(one: Hypothesis, other: Hypothesis) -> Hypothesis | None:

@@ -8,7 +8,7 @@ accuses none.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,8 +19,6 @@ from attention_lib.checks.exercise import Exercise, Mistake
 from attention_lib.checks.hypotheses.chance import is_telling, leaves
 from attention_lib.checks.hypotheses.hypothesis import (
     Hypothesis,
-    changed_calls,
-    joined,
     known_mistakes,
     together,
 )
@@ -82,15 +80,6 @@ class Table:
         """List the hypotheses of one known mistake; none if the id is empty."""
         return [one for one in self.known if one.mistake and one.mistake.id == mistake_id]
 
-    @cached_property
-    def changed(self) -> list[Hypothesis]:
-        """A hypothesis for each change of the failing calls' arguments."""
-        if self._like:
-            return self._like.changed
-        return changed_calls(
-            self.exercise, [one.trial.case for one in self.comparisons if one.failed]
-        )
-
     # How a hypothesis fits
 
     def fit(self, hypothesis: Hypothesis, one: Comparison) -> Fit:
@@ -151,26 +140,6 @@ class Table:
             if explains_all and not self.accuses(hypothesis):
                 return Cover(hypothesis, self.wrong)
         return None
-
-    def pairs(self) -> Iterator[Hypothesis]:
-        """Yield known mistakes with changed arguments that may explain the first wrong call.
-
-        A change that leaves the right numbers as they are is no fault. If one fault has no effect on
-        the first call, the other must explain that call alone.
-        """
-        first = self.wrong[0]
-        known = [one for one in self.known if one.predict(first.trial.case).error is None]
-        for changed in self.changed:
-            if changed.predict(first.trial.case).error is not None:
-                continue
-            if all(self.is_right(changed, one) for one in self.wrong):
-                continue
-            for one in known:
-                if self.is_right(one, first) and not self.explains(changed, first):
-                    continue
-                if self.is_right(changed, first) and not self.explains(one, first):
-                    continue
-                yield joined(one, changed)
 
     def only(self) -> Mistake | None:
         """Find the known mistake that alone explains all wrong calls, even if all numbers are NaN."""
@@ -241,9 +210,9 @@ def _fit(hypothesis: Hypothesis, one: Comparison) -> Fit:
         return Fit(NOTHING, WHOLE) if did_raise else NOWHERE
     if other.error is not None or other.out_of_time:
         return NOWHERE
-    applies, its = hypothesis.applies(case), parts_of(other.value, trial)
+    its = parts_of(other.value, trial)
     if one.parts is None or its is None or case.verify:  # the whole result is compared
-        is_same = applies and alike(value, other.value, trial.allowed, trial.precision)
+        is_same = alike(value, other.value, trial.allowed, trial.precision)
         if is_same and not one.wrong_in_numbers:
             is_right = True
         elif case.verify:
@@ -255,9 +224,7 @@ def _fit(hypothesis: Hypothesis, one: Comparison) -> Fit:
     same = frozenset(
         number
         for number, (mine, part) in enumerate(zip(one.parts, its, strict=True))
-        if applies
-        and number not in right
-        and alike(mine.value, part.value, part.allowed, trial.precision)
+        if number not in right and alike(mine.value, part.value, part.allowed, trial.precision)
     )
     return Fit(same, right)
 
