@@ -34,6 +34,13 @@ def test_no_mark_is_settled_without_the_notebook_that_was_marked():
     assert still_settled(before, before, {}, ANSWERS) == []
 
 
+@pytest.mark.parametrize(("answer", "settled"), [("Ratios.", ["check_own"]), ("Sums.", [])])
+def test_mark_for_a_teachers_own_test_stands_while_all_answers_do(answer, settled):
+    standing = Standing(automatic={"check_own": 0}, settled=["check_own"])
+    answers = {**ANSWERS, "written_softmax": answer}
+    assert still_settled(standing, standing, ANSWERS, answers) == settled
+
+
 def answers_of(path, *cells):
     notebook, *_ = rebuild(RELEASED, new_notebook(cells=[*RELEASED.cells, *cells]))
     nbformat.write(notebook, path)
