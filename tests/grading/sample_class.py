@@ -87,6 +87,11 @@ class Classroom:
         return {e.name: None if e.kind == "written" else e.points for e in self.exercises}
 
     @property
+    def full(self) -> float:
+        """The points of the key, before a human has read what is in words."""
+        return sum(filter(None, self.most.values()))
+
+    @property
     def nothing(self) -> dict[str, float | None]:
         """What the blank release gets."""
         return {exercise.name: 0 for exercise in self.exercises}

@@ -94,14 +94,14 @@ def test_nobody_waits_for_a_sleeper_and_who_hands_in_meanwhile_is_graded(tmp_pat
     monkeypatch.setattr(watch, "_print", meanwhile)
     monkeypatch.setattr(watch, "PAUSE_SECONDS", 0)
     known = watch.look(room.course, LESSON, 0, {})
-    assert told[:2] == [("bo", 7), ("cy", 0)]
-    assert sorted(told[2:4]) == [("cy", 7), ("dee", 7)]
-    assert told[4:] == [("a_sleeper", 7), ("a_sleeper", 0)]  # one after the other
+    assert told[:2] == [("bo", room.full), ("cy", 0)]
+    assert sorted(told[2:4]) == [("cy", room.full), ("dee", room.full)]
+    assert told[4:] == [("a_sleeper", room.full), ("a_sleeper", 0)]  # one after the other
     assert {student: result.total for student, result in known.items()} == {
         "a_sleeper": 0,
-        "bo": 7,
-        "cy": 7,
-        "dee": 7,
+        "bo": room.full,
+        "cy": room.full,
+        "dee": room.full,
     }
     _, *seeds = HeldWorkers.seeds  # but for the model answers
     assert len(set(seeds)) == len(seeds) == 6

@@ -364,12 +364,12 @@ def test_lateness_is_noted_and_costs_what_the_settings_say(room):
     set_due_date(room)
     (room.course.submission(LESSON, "cy") / "timestamp.txt").write_text("2026-01-02 12:00 UTC")
     results = room.grade()
-    assert results["cy"].note == "late by 1 day, 12:00:00, which costs 7"
-    assert [result.total for result in results.values()] == [7, 0, 0]
+    assert results["cy"].note == f"late by 1 day, 12:00:00, which costs {room.full}"
+    assert [result.total for result in results.values()] == [room.full, 0, 0]
 
     mark(room, "cy", 1.5)
     result = room.grade()["cy"]
-    assert result.note == "late by 1 day, 12:00:00, which costs 8.5"
+    assert result.note == f"late by 1 day, 12:00:00, which costs {room.full + 1.5}"
     assert result.total == 0
 
 
@@ -380,13 +380,13 @@ def test_extension_for_one_student_is_noticed_and_takes_the_penalty_off(room):
     for student in STUDENTS:
         time = room.course.submission(LESSON, student) / "timestamp.txt"
         time.write_text("2026-01-02 12:00 UTC")
-    assert room.grade()["cy"].penalty == 7
+    assert room.grade()["cy"].penalty == room.full
     with room.course.gradebook() as gradebook:
         quietly(gradebook.grant_extension, LESSON, "cy", 0, 0, 2)
     assert planned(room) == (["cy"], [])
     results = room.grade()
-    assert (results["cy"].total, results["cy"].note) == (7, "")
-    assert results["ada"].note == "late by 1 day, 12:00:00, which costs 7"
+    assert (results["cy"].total, results["cy"].note) == (room.full, "")
+    assert results["ada"].note == f"late by 1 day, 12:00:00, which costs {room.full}"
     assert planned(room) == ([], [])
 
 
@@ -420,7 +420,7 @@ def test_failed_student_stops_nobody_and_is_tried_again(room, monkeypatch, capsy
     assert "3 handed in. Not graded: bo. Waiting for a human (?): written_softmax of 2." in lines
     (row,) = [line for line in lines if line.startswith("bo ")]
     assert f"could not be graded; classroom/{LESSON}.log says more" in row
-    assert totals_in(lines)["ada"] == "7"
+    assert totals_in(lines)["ada"] == str(room.full)
     assert "no room" in room.course.log(LESSON).read_text()
 
     config.write_text(settings)
@@ -644,7 +644,9 @@ def test_killed_and_interrupted_batches_grade_everyone_once(tmp_path):
     printed, errors = third.communicate(timeout=SECONDS)
     assert third.returncode == 0, errors
     totals = totals_in(printed.splitlines())
-    assert {student: totals[student] for student in students} == dict.fromkeys(students, "7")
+    assert {student: totals[student] for student in students} == dict.fromkeys(
+        students, str(room.full)
+    )
     assert sorted(graded_in(course)) == sorted(students)
 
 
