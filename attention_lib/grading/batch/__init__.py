@@ -1,1 +1,1 @@
-"""A batch of submissions: planned, handed to workers, recorded."""
+"""Grade a batch of submissions: plan it, give calls to workers, record the results."""

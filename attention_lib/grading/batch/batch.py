@@ -1,7 +1,7 @@
-"""Run a batch: hand submissions to workers, and what comes back to the recorder.
+"""Run a batch: give submissions to workers, and their results to the recorder.
 
-Workers run notebooks and write feedback pages. This process hands the work out, and is the only
-one that writes the gradebook, one student after the other.
+Workers run notebooks and write feedback pages. This process gives out the work. It alone writes
+the gradebook, one student after the other.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class Batch:
-    """The grading of one lesson: plan it, then run it."""
+    """Grade one lesson: plan the batch, then run it."""
 
     def __init__(self, course: Course, lesson: str, gradebook: Gradebook, journal: Journal) -> None:
         self.course = course
@@ -64,7 +64,7 @@ class Batch:
 
     @property
     def failures(self) -> dict[str, str]:
-        """By student, why there is no grade or no page."""
+        """Map each student without a grade or a page to the reason."""
         return self.recorder.failures
 
     def standings(self, student: str | None = None) -> dict[str, Standing]:
@@ -72,7 +72,7 @@ class Batch:
         return self.recorder.standings(student)
 
     def plan(self, students: list[str], again: bool = False) -> Plan:
-        """Find out for whom there is something to do."""
+        """Plan what has to be done, and for whom."""
         self.reader.look_at_exchange()
         return make_plan(
             self.course,
@@ -87,13 +87,13 @@ class Batch:
     def run(
         self, plan: Plan, workers: Workers, again: bool = False, watch: Watch | None = None
     ) -> None:
-        """Do what is due, and say how far it is; with `watch` also what becomes due meanwhile.
+        """Do what is due, and show progress; with `watch`, also do what becomes due in the meantime.
 
         Raises
         ------
         CourseError
-            If nobody could be graded, for want of a sandbox for example, or because the lesson's
-            own model answers do not get full points.
+            If nobody could be graded: there is no sandbox, for example, or the lesson's own model
+            answers do not get full points.
         """
         self.recorder.empty_log()
         self.recorder.failures.update(plan.refused)
@@ -101,7 +101,7 @@ class Batch:
             return
         if plan.to_grade:
             prepare_to_write(self._nbgrader.coursedir.db_url, self.course.backups)
-        seed = draw_seed()  # after an interruption too: pages may have shown inputs since
+        seed = draw_seed()  # after an interruption too: pages may have shown inputs since then
         if again:
             self._journal.begin_again()
         if self.settings.warning:
@@ -116,15 +116,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Watch:
-    """What a batch does for those who are to hear of their marks while others' work is running."""
+    """Callbacks for students who are told their marks while the work of others is still running."""
 
-    tell: Callable[[str], None]  # is called when a student's page is there, or it is known why not
-    arrivals: Callable[[], Plan]  # is called every second, and returns what has become due
+    tell: Callable[[str], None]  # called when a student's page is written, or has failed
+    arrivals: Callable[[], Plan]  # called every second; returns what has become due
 
 
 @dataclass
 class _Run:
-    """The calls of one batch: what waits to be handed out, and what to do with each reply."""
+    """The calls of one batch: queues of work to give out, and a callback for each reply."""
 
     batch: Batch
     workers: Workers
@@ -133,15 +133,15 @@ class _Run:
     watch: Watch | None = None
     to_grade: deque[str] = field(default_factory=deque)
     to_show: deque[str] = field(default_factory=deque)
-    under_way: set[str] = field(default_factory=set)  # whose work waits or runs
+    under_way: set[str] = field(default_factory=set)  # whose work is queued or running
     graded: set[str] = field(default_factory=set)  # in this batch
-    # Submissions that lost marks to time.
+    # Submissions that lost marks to a time limit, to be rerun while nothing else runs.
     to_run_alone: deque[tuple[PreparedWork, Ran]] = field(default_factory=deque)
-    runs_again: bool = False  # one of these
-    seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # that are left
+    runs_again: bool = False  # a rerun is under way
+    seconds_alone: float = field(default_factory=lambda: limits.ALONE_SECONDS)  # left for reruns
 
     def add(self, plan: Plan) -> None:
-        """Take on what is due, one turn a student: who hands in often does not overtake others."""
+        """Queue what is due, one entry a student: handing in often does not overtake others."""
         for queue, due in ((self.to_grade, plan.to_grade), (self.to_show, plan.to_show)):
             for student in [name for name in due if name not in self.under_way]:
                 queue.append(student)
@@ -149,7 +149,7 @@ class _Run:
                 self.batch.failures.pop(student, None)
 
     def finish(self) -> None:
-        """Hand out calls while there is room, and wait until every one has been answered."""
+        """Give out calls while there is room, and wait for every reply."""
         while self.to_grade or self.to_show or self.to_run_alone or not self.workers.idle:
             while self._has_room() and (self.to_grade or self.to_show):
                 self._hand_out_next()
@@ -161,18 +161,18 @@ class _Run:
             self.progress.show()
 
     def _has_room(self) -> bool:
-        """Tell whether to hand out more; a page that is told at once does not wait behind runs."""
+        """Tell whether to give out more; with a watch, a page must not wait in a queue behind runs."""
         return (self.workers.free if self.watch else self.workers.room) > 0
 
     def _may_run_again(self) -> bool:
-        """Tell whether nothing else runs; where more and more comes in, whether a worker is free."""
+        """Tell whether a rerun may start: nothing else runs, or, with a watch, one worker is free."""
         return self.workers.idle or bool(self.watch and not self.runs_again and self._has_room())
 
     def _hand_out_next(self) -> None:
-        """Hand out work, and then pages; for who is told at once, pages come first."""
+        """Give out runs before pages; with a watch, pages before runs."""
         if self.to_grade and not (self.watch and self.to_show):
             self._hand_out_run(self.to_grade.popleft())
-        else:  # only marks that were lost to time wait for pages
+        else:  # a watch with pages to write, or no runs left
             self._hand_out_page(self.to_show.popleft())
 
     def _add_arrivals(self, plan: Plan) -> None:
@@ -185,7 +185,7 @@ class _Run:
         self.progress.begin(student)
         try:
             work = self.batch.reader.work(student)
-        except Exception as error:  # whatever was handed in, the others are graded
+        except Exception as error:  # whatever this student handed in, the others must be graded
             self._fail(student, "could not be read", error)
             return
         log.debug("handing out %r", student)
@@ -195,12 +195,12 @@ class _Run:
     def _task(self, work: PreparedWork) -> Task:
         prepared = work.prepared
         bring_hidden_checks(self.batch.gradebook, self.batch.lesson, prepared.notebook)
-        # Who is watched may hand in again once a page has shown inputs.
+        # With a watch, a student may hand in again after a page has shown the inputs of this seed.
         seed = draw_seed() if self.watch else self.seed
         return self.batch.settings.task(self.batch.lesson, prepared.notebook, prepared.files, seed)
 
     def _run_alone(self, work: PreparedWork, ran: Ran) -> None:
-        """Run a submission that lost marks to time once more, while there is time for that."""
+        """Rerun a submission that lost marks to a time limit, while the budget for reruns lasts."""
         if self.seconds_alone <= 0:
             self._record(work, dataclasses.replace(ran, stops=[NOT_AGAIN, *ran.stops]))
             return
@@ -213,13 +213,13 @@ class _Run:
             self.seconds_alone -= time.monotonic() - begun
             self._receive_run(work, reply, before=ran)
 
-        share = self.seconds_alone / (1 + len(self.to_run_alone))  # who sleeps takes nobody else's
+        share = self.seconds_alone / (1 + len(self.to_run_alone))  # leaves a share to the others
         task = dataclasses.replace(self._task(work), seconds=min(limits.ALONE_RUN_SECONDS, share))
         self.runs_again = True
         self.workers.ask(Call(run_notebook, (task,), then))
 
     def _receive_run(self, work: PreparedWork, reply: Reply, before: Ran | None = None) -> None:
-        """Record a run, of two the better one: the second may have had little time."""
+        """Record a run; after a rerun, the better of the two: the rerun may have had less time."""
         if isinstance(reply.error, NoSandbox):
             raise CourseError(str(reply.error))
         if before and (reply.error or _points(work, before) > _points(work, reply.value)):
@@ -243,11 +243,11 @@ class _Run:
             self._count(work.student, failed=True)
 
     def _hand_out_page(self, student: str, points_alone: bool = False) -> None:
-        """Have the feedback page written; the grade is in the gradebook."""
+        """Have the feedback page written; the grade is already in the gradebook."""
         self.progress.begin(student)
         try:
             page = self.batch.recorder.page(student)
-        except Exception as error:  # whatever has become of it since, the others get pages
+        except Exception as error:  # whatever has changed since, the others must get pages
             self._fail(student, "the feedback could not be written", error)
             return
         arguments = self.batch.course.root, self.batch.lesson, student, points_alone
@@ -269,7 +269,7 @@ class _Run:
         self._count(student, failed=True)
 
     def _count(self, student: str, failed: bool) -> None:
-        """Count who is done, and tell; whoever was graded in this batch has been counted."""
+        """Count a student as done unless graded in this batch, hence counted before; tell a watch."""
         if student not in self.graded:
             self.progress.count(student, failed)
         elif failed:
@@ -292,7 +292,7 @@ def _points(work: PreparedWork, ran: Ran) -> float:
 
 
 def write_page(root: Path, lesson: str, student: str, points_alone: bool = False) -> dict[str, Any]:
-    """Write a student's feedback page; this only reads the gradebook."""
+    """Write a student's feedback page; the gradebook is only read."""
     nbgrader = Course(root).nbgrader()
     nbgrader.config.FeedbackExporter.points_alone = points_alone
     return nbgrader.generate_feedback(lesson, student)

@@ -1,8 +1,8 @@
-"""The same work done by a dask.distributed cluster, on any number of machines.
+"""Run submissions on a dask.distributed cluster, on any number of machines.
 
-Whoever reaches a scheduler or a worker can have programs run there, and can pose as a worker. So
-results come back as JSON, nothing of theirs is unpickled here, and a cluster on other machines needs
-TLS.
+Anyone who can reach a scheduler or a worker can run programs there, and can pose as a worker. So
+results come back as JSON, no pickle of theirs is loaded here, and a cluster on other machines
+needs TLS.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class FailedThere(Exception):
 
 
 class ClusterWorkers(Workers):
-    """Has submissions run on a cluster; `local` calls are made in processes of this machine.
+    """Run submissions on a cluster; `local` calls are made in processes on this machine.
 
-    All that crosses is values, and a worker needs nothing but this library, in this version. What
-    a lost worker had begun is done again by another, which the scheduler sees to.
+    Only plain values are sent. A worker needs nothing but this library, in the same version. The
+    scheduler gives the work of a lost worker to another one.
     """
 
     def __init__(self, jobs: int, scheduler: str, trust_network: bool = False) -> None:
@@ -69,7 +69,7 @@ class ClusterWorkers(Workers):
         Raises
         ------
         CourseError
-            If there is none, it has no workers, or it is not private.
+            If no scheduler answers, it has no workers, or it is not private.
         """
         super().__init__(jobs)
         self._scheduler = scheduler
@@ -81,12 +81,12 @@ class ClusterWorkers(Workers):
         try:
             threads = self._client.nthreads()
         except OSError:
-            raise self._gone() from None
-        if not self._trust_network:  # workers may have joined since
+            raise self._scheduler_gone() from None
+        if not self._trust_network:  # workers may have joined since the last look
             _require_private_workers(threads)
         return (CALLS_PER_WORKER * sum(threads.values()) or 1) - len(self._running)
 
-    def _gone(self) -> CourseError:
+    def _scheduler_gone(self) -> CourseError:
         return CourseError(f"The scheduler at {self._scheduler} has gone.")
 
     def _submit(self, call: Call) -> Future:
@@ -111,13 +111,13 @@ class ClusterWorkers(Workers):
             error = known.get(reply["type"], FailedThere)(text)
         except (ValueError, TypeError, KeyError, RecursionError) as problem:
             error = FailedThere(f"what a worker returned cannot be read: {problem}")
-        return Reply(error=self._explained(error))
+        return Reply(error=self._error_for_reply(error))
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _error_for_reply(self, error: BaseException) -> BaseException:
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError):
-            raise self._gone()
+            raise self._scheduler_gone()
         if isinstance(error, OtherLibrary | ImportError):
             raise CourseError(
                 f"A worker of {self._scheduler} cannot grade: {error}. "
@@ -137,16 +137,17 @@ class ClusterWorkers(Workers):
 
 
 def _pass_on(future: Future, of_dask: Any) -> None:
-    """Copy the result of a dask future, or its error, to a future of Python's."""
+    """Copy the result of a Dask future, or its error, to a `concurrent.futures.Future`."""
     try:
-        # Seconds, as the result is there: one that cannot be fetched must not hold up the batch.
+        # The result is there, so this takes seconds. One that cannot be fetched must not block the
+        # batch.
         future.set_result(of_dask.result(timeout=60))
     except BaseException as error:
         future.set_exception(error)
 
 
 def _call_with(library: str, run: Callable[[Task], Ran], task: Task) -> bytes:
-    """Run a submission on a worker that has this very library; return JSON, also of an error."""
+    """Run a submission on a worker that has the same library; return the result or error as JSON."""
     try:
         if of_library() != library:
             raise OtherLibrary("its library, or its NumPy or PyTorch, is another version")
@@ -166,7 +167,7 @@ def _connect(scheduler: str, trust_network: bool) -> Client:
         raise CourseError(
             "A cluster needs dask.distributed, which is not installed: pip install distributed"
         ) from None
-    for name in ("distributed", "distributed.client"):  # what it says, is said here in a sentence
+    for name in ("distributed", "distributed.client"):  # a CourseError says it here
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if not trust_network:
         _require_privacy(scheduler)
@@ -205,7 +206,7 @@ def _require_private_workers(addresses: Iterable[str]) -> None:
 
 
 def _require_privacy(address: str) -> None:
-    """Raise CourseError if others could speak with what listens at this address."""
+    """Raise CourseError if other machines could talk to what listens at this address."""
     parts = urlsplit(address)
     if parts.hostname and parts.scheme != "tls" and not _is_this_machine(parts.hostname):
         raise CourseError(NOT_PRIVATE.format(address=address))

@@ -1,4 +1,4 @@
-"""Fingerprints (cache keys) of what a grade was made from: while they match, the grade stands."""
+"""Compute fingerprints (cache keys) of all that a grade depends on: same key, no regrading."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import attention_lib
 from attention_lib.grading.classroom.course import CONFIG, Course
 from attention_lib.grading.intake.submission import Submission
 
-NUMERICAL_PACKAGES = ("numpy", "torch")  # whose versions may change a result
+NUMERICAL_PACKAGES = ("numpy", "torch")  # their versions may change a result
 
 
 def digest(parts: Iterable[Any]) -> str:
-    """Return a digest of texts, bytes, and what JSON can hold."""
+    """Return a digest of texts, bytes, and values that JSON can hold."""
     whole = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else json.dumps(part).encode()
@@ -30,7 +30,7 @@ def digest(parts: Iterable[Any]) -> str:
 
 @functools.cache
 def of_library() -> str:
-    """Return the digest of this library, and of the packages that calculate for it."""
+    """Return the digest of this library and of the numerical packages it uses."""
     root = Path(attention_lib.__file__).parent
     files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
     versions = []
@@ -43,7 +43,7 @@ def of_library() -> str:
 
 
 def of_lesson(course: Course, lesson: str, due: datetime | None) -> str:
-    """Return the digest of what all grades for a lesson rest on."""
+    """Return the digest of what all grades for a lesson depend on."""
     source = course.source(lesson).parent
     files = sorted(path for path in source.rglob("*") if path.is_file())
     contents = [path.read_bytes() for path in (course.root / CONFIG, course.released(lesson))]

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Plan:
-    """What is due, by student, with the reason."""
+    """What is due: by student, the reason."""
 
     to_grade: dict[str, str] = field(default_factory=dict)
     to_show: dict[str, str] = field(default_factory=dict)  # graded, but without a current page
@@ -36,10 +36,11 @@ def make_plan(
     standings: Mapping[str, Standing],
     again: bool = False,
 ) -> Plan:
-    """Find out what is due for whom; nothing is written.
+    """Plan what is due for each student; write nothing.
 
-    `fingerprint` returns that of a student's submission as it is now. `entries` and `standings` are what
-    the journal and the gradebook hold, by student. With `again` everyone is graded again.
+    `fingerprint` returns the fingerprint of a student's submission as it is now. `entries` and
+    `standings` are what the journal and the gradebook hold, by student. With `again` everyone is
+    graded again.
     """
     plan = Plan()
     for student in students:
@@ -56,13 +57,11 @@ def make_plan(
                 continue
             page = page_fingerprint(entry, standing, notebook.read_bytes())
             reason = why_show(page, entry, course.feedback(lesson, student).is_file())
-        except (
-            Exception
-        ) as error:  # which comes again and is reported when it is this student's turn
+        except Exception as error:  # raised and reported again when this student's turn comes
             plan.to_grade[student] = f"it cannot be read ({error})"
             continue
         if reason:
-            # What it costs to be late may depend on what a human has given meanwhile.
+            # The late penalty may depend on points that a human has given in the meantime.
             (plan.to_grade if standing.late else plan.to_show)[student] = reason
     for steps, name in ((plan.to_grade, "grade"), (plan.to_show, "page"), (plan.refused, "none")):
         for student, reason in steps.items():
@@ -77,10 +76,10 @@ def why_grade(
     has_notebook: bool,
     again: bool = False,
 ) -> str:
-    """Return why a submission has to be graded, or "" while its grade stands.
+    """Return why a submission has to be graded, or "" if its grade is current.
 
-    A grade stands while it is in the gradebook, and was made from the submission as it is now, whose
-    `fingerprint` is given. `has_notebook` tells whether the notebook as it was graded is there.
+    A grade is current if it is in the gradebook and was made from the submission as it is now,
+    whose `fingerprint` is given. `has_notebook` tells whether the autograded notebook exists.
     """
     if again:
         return "everyone is graded again"
@@ -98,9 +97,9 @@ def why_grade(
 
 
 def why_show(page: str, entry: Entry, has_page: bool) -> str:
-    """Return why a feedback page has to be written, or "" while the one that is there stands.
+    """Return why a feedback page has to be written, or "" if the existing page is current.
 
-    A page stands while `page`, its fingerprint as it would be written from the gradebook now, is the same.
+    `page` is the fingerprint of the page as it would be written from the gradebook now.
     """
     if not has_page:
         return "there is no feedback page"

@@ -1,4 +1,4 @@
-"""Run a lesson's model answers before a batch: unless they get full points, nobody is graded."""
+"""Run a lesson's model answers before a batch: nobody is graded unless they get full points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attention_lib.grading.nbgrader_plugins.autograde import ExecuteSubmission
 from attention_lib.grading.sandbox.errors import NoSandbox
 
 MOST_SHOWN = 3  # lost exercises, each with its reason
-MOST_CHARACTERS = 300  # of an error that is no sentence of this library
+MOST_CHARACTERS = 300  # of an error message that this library did not write
 log = logging.getLogger(__name__)
 
 
@@ -30,21 +30,21 @@ def require_full_points(
     settings: ExecuteSubmission,
     seed: int,
 ) -> None:
-    """Run the notebook as given out, with the model answers of the instructor's version in it.
+    """Run the released notebook with the model answers of the instructor's version in it.
 
-    A sandbox that cannot find a package, or a model answer that was edited and is wrong now, would
-    otherwise cost the whole class its points, and nobody would be told why.
+    Otherwise a sandbox that cannot find a package, or a model answer that was edited and is now
+    wrong, would cost the whole class its points, and nobody would learn why.
 
     Raises
     ------
     CourseError
-        If one of the model answers is not found right.
+        If one of the model answers is not judged right.
     """
     source = course.source(lesson)
     notebook = solved_notebook(nbformat.read(course.released(lesson), 4), nbformat.read(source, 4))
     task = settings.task(lesson, notebook, files_of(Submission(), source.parent), seed)
     ran = _run(task, workers)
-    if ran.waited:  # points were lost, and something to wall-clock time
+    if ran.waited:  # points were lost, and a limit of wall-clock time was reached
         ran = _run(task, workers)
     lost = lost_points(notebook, ran)
     if lost:
@@ -55,8 +55,8 @@ def require_full_points(
         )
 
 
-def _cut(text: str) -> str:
-    """Return the beginning of a text's last line: the text may be a traceback."""
+def _start_of_last_line(text: str) -> str:
+    """Return the start of a text's last line; of a traceback, this is the error."""
     return text.strip().splitlines()[-1][:MOST_CHARACTERS]
 
 
@@ -85,15 +85,15 @@ def _run(task: Task, workers: Workers) -> Ran:
         log.warning("the model answers could not be run", exc_info=reply.error)
         raise CourseError(
             f"The model answers of {task.lesson} could not be run, so nobody was graded: "
-            f"{_cut(str(reply.error) or type(reply.error).__name__)}"
+            f"{_start_of_last_line(str(reply.error) or type(reply.error).__name__)}"
         )
     return reply.value
 
 
 def lost_points(notebook: NotebookNode, ran: Ran) -> list[str]:
-    """Return the exercises that were not found right, each with the first error that was seen."""
+    """Return the exercises that were not judged right, each with the first error seen."""
     lost = []
-    answer: list[dict[str, Any]] = []  # what the cell of the model answer shows
+    answer: list[dict[str, Any]] = []  # outputs of the model answer's cell
     for cell in notebook.cells:
         outputs = ran.outputs.get(cell.id, [])
         name = check_name(cell)

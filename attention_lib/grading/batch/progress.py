@@ -1,4 +1,4 @@
-"""Print the progress of a batch: a line that is rewritten on a terminal, else now and then one."""
+"""Print the progress of a batch: on a terminal one line, rewritten; elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attention_lib.grading.terminal import first_few, printable
 
 
 class Progress:
-    """Counts who is done and who failed, and says so."""
+    """Count students as done or failed, and print the counts."""
 
     def __init__(
         self, total: int, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -22,14 +22,14 @@ class Progress:
         self._clock = clock
         self._begun = self._printed = clock()
         self._done = self._failed = 0
-        self._waiting_for: dict[str, None] = {}  # the one it has waited for longest comes first
+        self._waiting_for: dict[str, None] = {}  # the student waited for longest comes first
 
     def begin(self, student: str) -> None:
-        """Note that a student's work has been handed out."""
+        """Note that a student's work has been given to a worker."""
         self._waiting_for[student] = None
 
     def pause(self, student: str) -> None:
-        """Note that a student's work is not under way, for now or for good."""
+        """Note that a student's work is not running, for now or for good."""
         self._waiting_for.pop(student, None)
 
     def count(self, student: str = "", failed: bool = False) -> None:
@@ -46,7 +46,7 @@ class Progress:
         self.show()
 
     def show(self) -> None:
-        """Say how far it is: over the last line of a terminal, elsewhere now and then."""
+        """Print the progress: over the last line of a terminal, elsewhere now and then."""
         if self._out.isatty():
             print(f"\r\033[K{self}", end="", file=self._out, flush=True)
         elif self._clock() - self._printed > limits.PROGRESS_LINE_SECONDS:
@@ -54,28 +54,28 @@ class Progress:
             print(self, file=self._out, flush=True)
 
     def expect(self, more: int) -> None:
-        """Note that so many more have come."""
+        """Add to the number of students."""
         self._total += more
 
     def clear(self) -> None:
-        """Make room on the terminal for another line."""
+        """Erase the line on the terminal, so that another can be printed."""
         if self._out.isatty():
             print("\r\033[K", end="", file=self._out, flush=True)
 
     def close(self) -> None:
-        """Leave the line on the terminal for the next."""
+        """End the line on the terminal."""
         if self._out.isatty():
             print(file=self._out, flush=True)
 
     def __str__(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
-        return f"{self._done} of {self._total} graded{failed}{self._left()}{self._waiting()}"
+        return f"{self._done} of {self._total} graded{failed}{self._time_left()}{self._waiting_names()}"
 
-    def _waiting(self) -> str:
+    def _waiting_names(self) -> str:
         names = [_on_one_line(name) for name in self._waiting_for]
         return f", waiting for {first_few(names, 2)}" if names else ""
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         if not 0 < self._done < self._total:
             return ""
         seconds = (self._clock() - self._begun) / self._done * (self._total - self._done)
@@ -83,6 +83,6 @@ class Progress:
 
 
 def _on_one_line(name: str) -> str:
-    """Return a student's name as a terminal shows it within one line."""
+    """Return a student's name, printable and cut to fit in the line."""
     shown, most = printable(name), 20
     return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -23,7 +23,7 @@ from attention_lib.grading.nbgrader_plugins.exchange import exchange_records
 
 @dataclass(frozen=True)
 class PreparedWork:
-    """One student's submission, ready to run, as it was read once for this batch."""
+    """One student's submission, read and ready to run."""
 
     student: str
     fingerprint: str
@@ -33,10 +33,10 @@ class PreparedWork:
 class Reader:
     """Reads a class's submissions for a lesson.
 
-    Nothing of them is kept here: a class of hundreds need not fit into memory. So a submission is
-    read twice, once to plan and once when its turn comes. In between it may change, when an
-    instructor collects again. That does no harm: what is run, graded, and written into the
-    journal with its fingerprint is always the second reading.
+    No submission is kept: a class of hundreds may not fit in memory. So a submission is read twice,
+    once to plan and once when its turn comes. If an instructor collects again in between, it may
+    change. That does no harm: the second reading is what is run, graded, and written to the journal
+    with its fingerprint.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Reader:
         lesson_fingerprint: str,
         extensions: Mapping[str, timedelta],
     ) -> None:
-        """Read for a batch; `extensions` of the due date are by student."""
+        """Read for a batch; `extensions` maps students to extensions of the due date."""
         self._course = course
         self._lesson = lesson
         self._lesson_fingerprint = lesson_fingerprint
@@ -56,11 +56,11 @@ class Reader:
         self._records: Mapping[str, list[Record]] = {}
 
     def look_at_exchange(self) -> None:
-        """Find out what has been handed in by nbgrader's exchange until now."""
+        """Read the times of everything handed in through nbgrader's exchange so far."""
         self._records = exchange_records(self._coursedir, self._lesson)
 
     def fingerprint(self, student: str) -> str:
-        """Return the fingerprint that a grade of what is there now would have."""
+        """Return the fingerprint that a grade of the current submission would have."""
         return self._fingerprint(student, self._read(student))
 
     def work(self, student: str) -> PreparedWork:

@@ -1,4 +1,4 @@
-"""Write what a batch did: grades into the gradebook, entries into the journal, failures, the log."""
+"""Record a batch: grades in the gradebook, entries in the journal, failures, and the log."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What nbgrader says of everyone: a dozen lines each.
+# nbgrader logs a dozen such lines for every student.
 _ROUTINE = re.compile(r"^\[(INFO\]|WARNING\] Removing existing ).*\n?", re.MULTILINE)
 
 
 class Recorder:
-    """The only writer of a batch: one student after the other, in this process."""
+    """Writes all results of a batch: one student after the other, only in this process."""
 
     def __init__(
         self,
@@ -55,21 +55,21 @@ class Recorder:
         self._autograde.force = True
 
     def empty_log(self) -> None:
-        """Empty the log: it is about one batch."""
+        """Empty the log, which covers one batch."""
         self._course.log(self._lesson).write_text("", encoding="utf-8")
 
     def standings(self, student: str | None = None) -> dict[str, Standing]:
         """Return what the gradebook holds for this lesson now."""
         standings = read_standings(self._gradebook, self._lesson, student)
-        self._gradebook.db.rollback()  # the next time is to see what has changed since
+        self._gradebook.db.rollback()  # end the transaction, so that the next read sees new changes
         return standings
 
     def grade(self, work: PreparedWork, ran: Ran) -> bool:
-        """Write the grade of a submission that has been run; tell whether that worked."""
+        """Write the grade of a submission that has been run; return whether that worked."""
         with uninterrupted():
             try:
                 return self._grade(work, ran)
-            except Exception as error:  # of what was there before, say: the others get their grades
+            except Exception as error:  # a broken old file, say: the others must get their grades
                 self._gradebook.db.rollback()
                 self.fail(work.student, "could not be graded", error)
                 return False
@@ -80,7 +80,7 @@ class Recorder:
         before = self.standings(student).get(student, Standing())
         try:
             old_answers = read_answers(graded)
-        except (ValueError, KeyError, TypeError, AttributeError):  # as when it was edited by hand
+        except (ValueError, KeyError, TypeError, AttributeError):  # edited by hand, for example
             old_answers = {}
         outcome = self._autograde.grade(self._lesson, student, work.prepared, ran)
         self._write_log(student, outcome)
@@ -101,7 +101,7 @@ class Recorder:
         return True
 
     def page(self, student: str) -> str:
-        """Return the fingerprint of the feedback page as it would be written now."""
+        """Return the fingerprint of the feedback page that would be written now."""
         return page_fingerprint(
             self._journal.entries[student],
             self.standings(student)[student],
@@ -109,7 +109,7 @@ class Recorder:
         )
 
     def note_page(self, student: str, page: str, outcome: dict[str, Any]) -> bool:
-        """Write that a feedback page was written, or failed; tell which."""
+        """Record whether a feedback page was written or failed; return whether it was written."""
         self._write_log(student, outcome)
         if not outcome["success"]:
             self.fail(student, "the feedback could not be written")
@@ -119,7 +119,7 @@ class Recorder:
         return True
 
     def fail(self, student: str, why: str, error: BaseException | None = None) -> None:
-        """Note that a student gets no grade or no page this time."""
+        """Record that a student gets no grade or no page from this batch."""
         if error is not None:
             self._write_log(student, {"error": "".join(traceback.format_exception(error))})
         log.info("%r fails: %s", student, why)
@@ -127,7 +127,7 @@ class Recorder:
         self.failures[student] = f"{why}; {details} says more"
 
     def _write_log(self, student: str, outcome: dict[str, Any]) -> None:
-        """Keep nbgrader's warnings. Raise an interruption again, which it reports as a failure."""
+        """Log nbgrader's warnings. Raise an interruption again, which nbgrader reports as a failure."""
         text = _ROUTINE.sub("", outcome.get("log", "")) + outcome.get("error", "")
         if text:
             with self._course.log(self._lesson).open("a", encoding="utf-8") as file:
@@ -174,7 +174,7 @@ def note_for_instructor(prepared: Prepared, ran: Ran) -> str:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the body; the second one does not wait."""
+    """Delay Ctrl-C until the body has ended; a second Ctrl-C interrupts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,7 @@
-"""Refuse to unpickle, in the threads of dask.distributed, anything but its own plain messages.
+"""Refuse to unpickle anything but Dask's own plain messages, in the threads of dask.distributed.
 
-A pickle can call any function by its name. Python raises an audit event before it looks a name up,
-whoever unpickles, and a hook that raises an error there prevents it.
+A pickle can call any function by name. Before any unpickler looks up a name, Python raises an
+audit event. A hook that raises an error there prevents the call.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 import threading
 
 DASK_THREADS = ("IO loop", "Dask-")  # how the names of its threads begin
-# What its scheduler says in pickles, and no more than makes an object: a result is bytes, an error
-# that of a worker which was lost. Errors of Python itself are allowed besides.
+# Allow-list of what Dask's scheduler sends as pickles. Each entry only makes an object: a result is
+# bytes, an error is that of a lost worker. Python's built-in errors are also allowed.
 ALLOWED = {
     ("builtins", "bytes"),
     ("distributed.scheduler", "KilledWorker"),
@@ -23,16 +23,16 @@ ALLOWED = {
 
 
 class Refused(AttributeError):
-    """A name in a pickle is not on the allow-list. Dask treats it as one that does not exist."""
+    """A name in a pickle is not on the allow-list. Dask treats it as a name that does not exist."""
 
 
 @functools.cache
 def refuse_pickles() -> None:
-    """Install the hook, for good."""
-    sys.addaudithook(_look_at)
+    """Install the hook; audit hooks cannot be removed."""
+    sys.addaudithook(_audit)
 
 
-def _look_at(event: str, arguments: tuple[object, ...]) -> None:
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
     if event != "pickle.find_class":
         return
     if not threading.current_thread().name.startswith(DASK_THREADS):

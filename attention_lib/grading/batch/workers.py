@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
 PRELOADED = ("attention_lib.grading.batch.batch", "attention_lib.grading.pages.feedback")
-CALLS_PER_WORKER = 2  # the one that it makes, and one that waits for it
+CALLS_PER_WORKER = 2  # one running, and one queued so that the worker need not wait
 
 
 class WorkerDied(Exception):
@@ -30,13 +30,13 @@ class WorkerDied(Exception):
 
 @dataclass
 class Call:
-    """A function and its arguments, all of which pickle, and the callback for its reply."""
+    """A function, its arguments, which must pickle, and the callback for its reply."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     callback: Callable[[Reply], None]
-    local: bool = False  # to be made on this machine, even where there is a cluster
-    seconds: float | None = None  # that it may take, after which its worker is killed
+    local: bool = False  # must run on this machine, even with a cluster
+    seconds: float | None = None  # time limit, after which its worker is killed
     deaths: int = 0
 
 
@@ -56,25 +56,25 @@ def cores() -> int:
 
 
 class Workers:
-    """Makes calls in a pool of processes, and retries those whose worker died.
+    """Make calls in a pool of processes, and retry those whose worker died.
 
-    Used in a `with` statement: an exception stops all workers at once.
+    Use it in a `with` statement: an exception stops all workers at once.
     """
 
     def __init__(self, jobs: int) -> None:
-        """Make calls in so many processes; with no jobs, in this one."""
+        """Make calls in `jobs` processes; with 0, in this one."""
         self._jobs = jobs
         self._pool: ProcessPool | None = None
         self._running: dict[Future, Call] = {}
 
     @property
     def room(self) -> int:
-        """How many more calls would find a worker soon."""
+        """The number of further calls that would start soon."""
         return (CALLS_PER_WORKER * self._jobs or 1) - len(self._running)
 
     @property
     def free(self) -> int:
-        """How many more calls would find a worker at once."""
+        """The number of further calls that would start at once."""
         return (self._jobs or 1) - len(self._running)
 
     @property
@@ -83,19 +83,19 @@ class Workers:
         return not self._running
 
     def ask(self, call: Call) -> None:
-        """Have a call made."""
+        """Submit a call."""
         self._running[self._submit(call)] = call
 
     def _submit(self, call: Call) -> Future:
         if not self._jobs:
-            return _made_here(call)
+            return _call_in_this_process(call)
         if self._pool is None:
             self._pool = ProcessPool(self._jobs, initializer=set_up_worker, context=_context())
         with sigint_blocked():
             return self._pool.schedule(call.function, call.arguments, timeout=call.seconds)
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for replies, for so long at most, and call back for those that came."""
+        """Wait for replies, at most `seconds`, and call the callbacks of those that came."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         for future in [one for one in self._running if one in done]:  # in the order of asking
             call = self._running.pop(future)
@@ -105,14 +105,14 @@ class Workers:
             if isinstance(error, ProcessExpired | BrokenProcessPool):
                 self._retry(call)
             elif error is not None:
-                call.callback(Reply(error=self._explained(error)))
+                call.callback(Reply(error=self._error_for_reply(error)))
             else:
                 call.callback(self._reply(call, future.result()))
 
     def _reply(self, call: Call, value: Any) -> Reply:
         return Reply(value)
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _error_for_reply(self, error: BaseException) -> BaseException:
         return error
 
     def _retry(self, call: Call) -> None:
@@ -124,13 +124,13 @@ class Workers:
             call.callback(Reply(error=error))
 
     def close(self) -> None:
-        """Let the workers go, once every call has had its reply."""
+        """Shut down the workers after every call has had its reply."""
         if self._pool is not None:
             self._pool.close()
             self._pool.join()
 
     def stop(self) -> None:
-        """Stop at once, whatever is running."""
+        """Stop at once, even if calls are running."""
         if self._pool is not None:
             self._pool.stop()
             self._pool.join()
@@ -145,7 +145,7 @@ class Workers:
             self.close()
 
 
-def _made_here(call: Call) -> Future:
+def _call_in_this_process(call: Call) -> Future:
     future: Future = Future()
     try:
         future.set_result(call.function(*call.arguments))
@@ -155,21 +155,21 @@ def _made_here(call: Call) -> Future:
 
 
 def preload() -> None:
-    """Start the fork server in the background: it imports what workers need."""
+    """Start the fork server in the background; it imports what workers need."""
     if _context().get_start_method() == "forkserver":
         threading.Thread(target=_start_server, daemon=True).start()
 
 
 def _start_server() -> None:
-    """Start the fork server, by starting a process that does nothing."""
+    """Start the fork server by starting a process that does nothing."""
     with sigint_blocked():
         _context().Process().start()
 
 
 def _context() -> ForkServerContext | SpawnContext:
-    """Return the way to start processes: fork one that has imported and done nothing else.
+    """Return the start method: fork workers from a server that has imported and done nothing else.
 
-    Where that is not to be had (Windows), each worker imports for itself.
+    On Windows, where there is no fork server, each worker imports for itself.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
@@ -180,11 +180,11 @@ def _context() -> ForkServerContext | SpawnContext:
 
 @contextlib.contextmanager
 def sigint_blocked() -> Iterator[None]:
-    """Block SIGINT while threads and processes are started: they inherit the mask."""
+    """Block SIGINT while threads and processes are started: they inherit the signal mask."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
-    resource_tracker.ensure_running()  # to start it later would unblock SIGINT
+    resource_tracker.ensure_running()  # starting it later would unblock SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -193,10 +193,10 @@ def sigint_blocked() -> Iterator[None]:
 
 
 def set_up_worker() -> None:
-    """Set up a worker's process: its warnings, its signals, its end."""
-    warnings.simplefilter("ignore")  # what there is to say is in the reply
-    # Ctrl-C is for the process that gave the work. The programs that a worker starts are to hear
-    # it again, and would not if it were ignored or blocked here.
+    """Set up a worker process: its warnings, its signals, and its exit."""
+    warnings.simplefilter("ignore")  # whatever matters is in the reply
+    # Ctrl-C is for the parent process. An ignored or blocked signal would be inherited by programs
+    # that a worker starts, which must receive Ctrl-C. A handler that does nothing is not inherited.
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

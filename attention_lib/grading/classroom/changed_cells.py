@@ -1,6 +1,6 @@
-"""Add and remove cells of a lesson in the gradebook after it was handed in, and keep other marks.
+"""Add and remove cells of a lesson in the gradebook after hand-ins, and keep all other marks.
 
-nbgrader itself refuses to: a lesson's cells are fixed once there are submissions.
+nbgrader itself refuses: it fixes a lesson's cells once there are submissions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def change_cells(gradebook: Gradebook, lesson: str, source: NotebookNode) -> None:
-    """Make the gradebook's cells of a lesson those of its source notebook.
+    """Make a lesson's cells in the gradebook those of its source notebook.
 
-    What was given for a cell that is gone is deleted. A new cell begins without a grade or comment
+    Marks and comments for a deleted cell are deleted. A new cell starts without grade or comment
     for everyone who has handed in.
     """
     from nbgrader.api import Comment, Grade, GradeCell, SolutionCell, SourceCell

@@ -1,7 +1,7 @@
 """Recognize the columns of a roster by their headings: the course's own, Moodle's and Canvas's.
 
-Moodle writes its headings in the language of whoever exports the list of participants, Canvas always in
-English. Columns that no roster needs are passed over.
+Moodle writes headings in the language of the person who exports the participants; Canvas always
+writes English. Columns that no roster needs are ignored.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ HEADINGS = {
         "numero id, numer id, id-nummer, идентификационный номер, индивидуальный номер, idナンバー, 学号"
     ),
 }
-CANVAS = {  # as its gradebook is exported; `Section` is there too
+CANVAS = {  # as Canvas exports its gradebook, which also has `Section`
     "student": "student",
     "lastname": "last_name",
     "firstname": "first_name",
     "id": "lms_user_id",
     "sis user id": "sis_user_id",
     "sis login id": "login",
-    "excused": "excused",  # which an instructor may add
+    "excused": "excused",  # an instructor may add this column
 }
 OWN, MOODLE_LIST, CANVAS_GRADEBOOK = "own", "moodle", "canvas"
 
 
 def heading(text: str) -> str:
-    """Return a heading without what differs between spreadsheets: capitals, spaces, quotes."""
+    """Return a heading without differences between spreadsheets: case, spaces, quotes."""
     text = unicodedata.normalize("NFC", text).casefold().replace("_", " ").strip(" \"'\ufeff")
     return re.sub(r"\s+", " ", text)
 
@@ -63,10 +63,10 @@ KNOWN = {
 
 
 def recognize(headings: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
-    """Return whose table this is and the names of its columns, empty where none is needed.
+    """Return the kind of table and the names of its columns, "" for columns not needed.
 
-    None if it is no roster: there is neither an id nor a first and last name nor an address, or two
-    columns are the same.
+    Return None if it is not a roster: it has no id, no first and last name and no address, or two
+    columns have the same name.
     """
     found = [heading(one) for one in headings]
     if _is_canvas(set(found)):
@@ -83,7 +83,7 @@ def recognize(headings: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _full_name(text: str) -> str:
-    """Recognize first and last name in one column, as `First name / Last name` of Moodle's page."""
+    """Return "full_name" for first and last name in one column, as on Moodle's page; else ""."""
     parts = sorted(KNOWN.get(part.strip(), "") for part in text.split("/"))
     return "full_name" if parts == ["first_name", "last_name"] else ""
 
@@ -94,9 +94,9 @@ def _is_canvas(found: set[str]) -> bool:
 
 
 def cells_of(kind: str, names: Sequence[str], row: Sequence[str]) -> dict[str, str] | None:
-    """Return a line's cells by the roster's columns, or None if it is no student's.
+    """Return a row's cells by roster column, or None if the row is not a student's.
 
-    Where a platform's table has no id for a student's folders, it is what the platform has only once.
+    If a platform's table has no id for a student's folders, use another value that is unique there.
     """
     cells = {name: one for name, one in zip(names, row, strict=False) if name}
     if kind == CANVAS_GRADEBOOK:

@@ -1,4 +1,4 @@
-"""A course folder: its lessons, and the folders of its class as nbgrader's settings name them."""
+"""Find a course's lessons and its class's folders, as nbgrader's settings name them."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from traitlets.config import Config
 
 CONFIG = "nbgrader_config.py"
-CLASS = "NBGRADER_CLASS"  # environment variable: the name of a class beside the one without a name
+CLASS = "NBGRADER_CLASS"  # environment variable: the class's name, or empty for the unnamed class
 CLASS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-FOR_PATTERNS = "*?[]"  # nbgrader reads these as a pattern, and would find other folders too
-ANY = "*"  # in place of a student's name: all of them
+FOR_PATTERNS = "*?[]"  # nbgrader reads these as glob patterns, and would find other folders too
+ANY = "*"  # instead of a student's name: all students
 UNNAMED = "default_course"  # nbgrader's name for a course without an id
-LATE_MARK = "late, as the platform marks it"  # among the notes on what was collected
-NOBODY = "."  # in place of a student's name: the folders that belong to none
+LATE_MARK = "late, as the platform marks it"  # one of the notes on what was collected
+NOBODY = "."  # instead of a student's name, in folders that have no student
 
 
 class CourseError(Exception):
-    """Something an author or an instructor has to change; its text is the sentence to read."""
+    """Something an author or an instructor has to change; the text is the message to show."""
 
 
 def class_name() -> str:
-    """Return the name of the class that the environment chooses; empty for the one without.
+    """Return the class's name from the environment, or "" for the unnamed class.
 
     Raises
     ------
     CourseError
-        If it cannot be part of a folder's name.
+        If the name cannot be part of a folder's name.
     """
     name = os.environ.get(CLASS, "")
     if name and not CLASS_NAME.fullmatch(name):
@@ -59,15 +59,16 @@ def class_folder(root: Path) -> Path:
 
 
 def private_class_folder(root: Path) -> Path:
-    """Return the folder of the chosen class, which others who use the machine cannot read.
+    """Return the folder of the chosen class, after making it private to its owner.
 
-    The one without a name is made if need be. A folder that is shared with a group, by its setgid
-    bit, stays so. Students of a hub may find the course read-only.
+    The folder of the unnamed class is created if it does not exist. A folder with the setgid bit is
+    shared with a group, and stays shared. On a hub, students may see the course read-only, so a
+    failure to create it or to change its mode is ignored.
 
     Raises
     ------
     CourseError
-        If a class of that name has not begun.
+        If a class with that name does not exist yet.
     """
     folder = class_folder(root)
     if folder.name != "classroom" and not folder.is_dir():
@@ -86,7 +87,7 @@ def private_class_folder(root: Path) -> Path:
 
 
 def _may_be_folder(path: Path) -> bool:
-    """Tell whether a path is a folder, or cannot be looked at: who reads it then says why."""
+    """Return True for a folder, or a path that cannot be examined: reading it then raises the error."""
     try:
         return path.is_dir()
     except OSError:
@@ -97,22 +98,22 @@ def _may_be_folder(path: Path) -> bool:
 class Course:
     """The folder that holds `nbgrader_config.py` and the lessons in solutions/.
 
-    nbgrader's settings say where the class's folders lie. These are read when the first folder is
-    asked for: after a change of directories, make another Course.
+    nbgrader's settings name the class's folders. They are read at the first request for a folder.
+    After changing directories in the settings, make another Course.
     """
 
     root: Path
 
     @classmethod
     def here(cls, begin: bool = False) -> Course:
-        """Return the course in the current folder, where nbgrader looks for it too.
+        """Return the course in the current folder, where nbgrader also looks for it.
 
-        `begin` makes the folder of a class that has not begun.
+        `begin` creates the folder of a new class.
 
         Raises
         ------
         CourseError
-            If there is none, or the environment chooses a class that has not begun.
+            If there is no course, or the environment names a class that does not exist yet.
         """
         root = Path.cwd()
         if not (root / CONFIG).is_file():
@@ -131,7 +132,7 @@ class Course:
 
     @staticmethod
     def command(name: str, lesson: str = "", **options: str) -> str:
-        """Return the command for the chosen class, as messages name it."""
+        """Return the `make` command for the chosen class, as messages show it."""
         values = {"LESSON": lesson, **options, "CLASS": class_name()}
         return " ".join(
             ["make", name, *(f"{key}={value}" for key, value in values.items() if value)]
@@ -143,7 +144,7 @@ class Course:
         return sorted(path.stem for path in (self.root / "solutions").glob("[0-9][0-9]_*.md"))
 
     def require(self, lesson: str) -> str:
-        """Return the lesson's name, or say which ones there are."""
+        """Return the lesson's name, or raise CourseError with the names that exist."""
         lessons = self.lessons
         if lesson in lessons:
             return lesson
@@ -160,7 +161,7 @@ class Course:
         raise CourseError(f"There is no lesson {lesson!r}. {known}")
 
     def written(self, lesson: str) -> Path:
-        """The lesson as written by hand."""
+        """Return the path of the lesson as written by hand."""
         return self.root / "solutions" / f"{lesson}.md"
 
     @cached_property
@@ -181,26 +182,26 @@ class Course:
         return Path(self._folders.format_path(step, student, lesson))
 
     def source(self, lesson: str) -> Path:
-        """The instructor's version: answers, hidden checks, nbgrader's metadata."""
+        """Return the path of the instructor's version: answers, hidden checks, nbgrader's metadata."""
         folder = self._folder(self._folders.source_directory, NOBODY, lesson)
         return folder / f"{lesson}.ipynb"
 
     def source_digest(self, lesson: str) -> Path:
-        """The digest of the instructor's version as `make release` last wrote it."""
-        return self._own / f"{lesson}.source"
+        """Return the path of the digest of the instructor's version that `make release` last wrote."""
+        return self._class_folder / f"{lesson}.source"
 
     def released(self, lesson: str) -> Path:
-        """The learners' version."""
+        """Return the path of the learners' version."""
         folder = self._folder(self._folders.release_directory, NOBODY, lesson)
         return folder / f"{lesson}.ipynb"
 
     def submitted(self, lesson: str) -> list[str]:
-        """The names of the students who handed in something for the lesson.
+        """Return the names of the students who handed in something for the lesson.
 
         Raises
         ------
         CourseError
-            If nbgrader's directory_structure gives no folder the name of its student.
+            If nbgrader's directory_structure has no folder named after the student.
         """
         parts = self.submission(lesson, ANY).parts
         if ANY not in parts:
@@ -218,7 +219,7 @@ class Course:
 
     @staticmethod
     def problem_with_name(student: str) -> str | None:
-        """Return why nbgrader cannot have a student of that name, or None."""
+        """Return why nbgrader cannot handle a student's name, or None."""
         if any(unicodedata.category(character) in ("Cc", "Cs") for character in student):
             return "not graded: its folder's name is no readable text; rename it"
         if set(student) & set(FOR_PATTERNS):
@@ -228,91 +229,91 @@ class Course:
         return None
 
     def submission(self, lesson: str, student: str) -> Path:
-        """The folder that a student handed in."""
+        """Return the folder that a student handed in."""
         return self._folder(self._folders.submitted_directory, student, lesson)
 
     def downloaded(self, lesson: str) -> Path:
-        """The folder of what an instructor downloaded, to be collected."""
-        return self._own / "downloaded" / lesson / "archive"
+        """Return the folder of an instructor's downloads that are to be collected."""
+        return self._class_folder / "downloaded" / lesson / "archive"
 
     def not_collected(self, lesson: str) -> dict[str, str]:
-        """Return, by student, why what was handed in was not collected."""
-        path = self._own / f"{lesson}.refused"
+        """Return, by student, why a submission was not collected."""
+        path = self._class_folder / f"{lesson}.refused"
         return dict(json.loads(path.read_bytes())) if path.is_file() else {}
 
     def note_not_collected(self, lesson: str, reasons: dict[str, str | None]) -> None:
-        """Keep these reasons for the table of marks; None: it was collected after all."""
+        """Save these reasons for the table of marks; None means that it was collected after all."""
         known = self.not_collected(lesson).items()
         kept = {student: why for student, why in known if student not in reasons}
         kept |= {student: why for student, why in reasons.items() if why is not None}
-        self._own.mkdir(mode=0o700, exist_ok=True)
-        (self._own / f"{lesson}.refused").write_text(json.dumps(kept), encoding="utf-8")
+        self._class_folder.mkdir(mode=0o700, exist_ok=True)
+        (self._class_folder / f"{lesson}.refused").write_text(json.dumps(kept), encoding="utf-8")
 
     def collected(self, lesson: str) -> dict[str, list[str]]:
         """Return, by student, notes on what was collected: late, or which of several notebooks."""
-        path = self._own / f"{lesson}.collected"
+        path = self._class_folder / f"{lesson}.collected"
         return dict(json.loads(path.read_bytes())) if path.is_file() else {}
 
     def note_collected(self, lesson: str, notes: dict[str, list[str]]) -> None:
-        """Keep these notes for the table of marks, in place of earlier ones on these students."""
-        self._own.mkdir(mode=0o700, exist_ok=True)
+        """Save these notes for the table of marks, replacing earlier notes on these students."""
+        self._class_folder.mkdir(mode=0o700, exist_ok=True)
         kept = {student: own for student, own in (self.collected(lesson) | notes).items() if own}
-        (self._own / f"{lesson}.collected").write_text(json.dumps(kept), encoding="utf-8")
+        (self._class_folder / f"{lesson}.collected").write_text(json.dumps(kept), encoding="utf-8")
 
     def autograded(self, lesson: str, student: str) -> Path:
-        """A submission as it was run and graded."""
+        """Return the path of a submission's notebook after it was run and graded."""
         folder = self._folder(self._folders.autograded_directory, student, lesson)
         return folder / f"{lesson}.ipynb"
 
     def feedback(self, lesson: str, student: str) -> Path:
-        """The page that a student gets back."""
+        """Return the path of the feedback page for a student."""
         folder = self._folder(self._folders.feedback_directory, student, lesson)
         return folder / f"{lesson}.html"
 
     @property
     def feedback_folder(self) -> Path:
-        """The folder of all pages that students get back."""
+        """The folder of all feedback pages."""
         return self.root / self._folders.feedback_directory
 
     def shown(self, path: Path) -> str:
-        """A path as messages show it: from the course's folder on, if it lies there."""
+        """Return a path as messages show it: relative to the course's folder, if it is inside."""
         return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
 
     @property
-    def _own(self) -> Path:
-        """The folder for what nbgrader has no place for."""
+    def _class_folder(self) -> Path:
+        """The class's folder, for files that nbgrader has no folder for."""
         return class_folder(self.root)
 
     @property
     def roster(self) -> Path:
-        """The list of students, written by the instructor."""
-        return self._own / "students.csv"
+        """The instructor's list of students."""
+        return self._class_folder / "students.csv"
 
     def earlier(self, lesson: str) -> Path:
-        """The folder of hand-ins in whose place a later one was collected."""
-        return self._own / "earlier" / lesson
+        """Return the folder of earlier hand-ins that a later one has replaced."""
+        return self._class_folder / "earlier" / lesson
 
     @property
     def returned(self) -> Path:
-        """The folder of what goes back into a learning platform."""
-        return self._own / "returned"
+        """The folder of files that go back to a learning platform."""
+        return self._class_folder / "returned"
 
     def report(self, lesson: str) -> Path:
-        """The page that says who is stuck on what."""
-        return self._own / "reports" / f"{lesson}.html"
+        """Return the path of the page that shows who is stuck on what."""
+        return self._class_folder / "reports" / f"{lesson}.html"
 
     def log(self, lesson: str) -> Path:
-        """What nbgrader said when the lesson was last graded."""
-        return self._own / f"{lesson}.log"
+        """Return the path of nbgrader's log from the last grading of the lesson."""
+        return self._class_folder / f"{lesson}.log"
 
     def journal(self, lesson: str) -> Path:
-        """What has been graded from what."""
-        return self._own / f"{lesson}.journal"
+        """Return the path of the journal, which records what each grade was made from."""
+        return self._class_folder / f"{lesson}.journal"
 
     @property
     def backups(self) -> Path:
-        """The folder for copies of the gradebook."""
-        return self._own / "backups"
+        """The folder for backups of the gradebook."""
+        return self._class_folder / "backups"
 
     def nbgrader(self) -> NbGraderAPI:
         """Return nbgrader, configured for this course."""
@@ -321,7 +322,7 @@ class Course:
         return NbGraderAPI(config=self._settings())
 
     def gradebook(self) -> Gradebook:
-        """Open the gradebook; to be used in a `with` statement."""
+        """Open the gradebook, for use in a `with` statement."""
         from nbgrader.api import Gradebook
 
         folders = self._coursedir()

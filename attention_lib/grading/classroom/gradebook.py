@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 COPY = "gradebook-%Y-%m-%d-%H%M%S-%f.db"
-SQLITE_WAIT_SECONDS = 5.0  # to wait for a lock, unless the URL has a timeout; sqlite3's default
+SQLITE_WAIT_SECONDS = 5.0  # to wait for a lock, unless the URL sets a timeout; sqlite3's default
 
 
 @dataclass
 class Standing:
     """What the gradebook holds about one student and one lesson."""
 
-    points: dict[str, float | None] = field(default_factory=dict)  # None waits for a human
+    points: dict[str, float | None] = field(default_factory=dict)  # None: not yet marked by a human
     automatic: dict[str, float | None] = field(default_factory=dict)  # what the grader gave
     settled: list[str] = field(default_factory=list)  # marked by hand
     in_doubt: list[str] = field(default_factory=list)  # marked by hand, but for an earlier answer
     extension: timedelta = timedelta()  # of the due date, for this student
     late: timedelta = timedelta()
     penalty: float = 0.0  # for being late
-    marks: str = ""  # a digest of all that a feedback page shows of it
+    marks: str = ""  # a digest of all marks shown on the feedback page
 
 
 def prepare_to_write(url: str, copies: Path) -> Path | None:
-    """Copy the gradebook, let others read it while it is written, and return the copy.
+    """Back up the gradebook, let others read it while it is written, and return the backup's path.
 
-    There is none if the gradebook is not a file, as on a database server, which has its own ways to do
-    both, or if it is not there yet.
+    Return None if the gradebook does not exist yet, or is not a file: a database server does both
+    in its own way.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
             contextlib.closing(sqlite3.connect(path, timeout=seconds)) as source,
             contextlib.closing(sqlite3.connect(unfinished)) as target,
         ):
-            source.execute("PRAGMA journal_mode = WAL")  # lasts: it is kept in the file
+            source.execute("PRAGMA journal_mode = WAL")  # readers do not block; kept in the file
             source.backup(target)
     except sqlite3.Error as problem:
         unfinished.unlink(missing_ok=True)
@@ -83,24 +83,24 @@ def prepare_to_write(url: str, copies: Path) -> Path | None:
 
 
 def _copies_in(folder: Path) -> list[tuple[datetime, Path]]:
-    """Return the copies that were made by `prepare_to_write`, in their order, each with its time."""
+    """Return the backups that `prepare_to_write` made, oldest first, each with its time."""
     found = []
     for path in folder.glob("gradebook-*.db"):
-        with contextlib.suppress(ValueError):  # somebody's own copy
+        with contextlib.suppress(ValueError):  # another file's name
             found.append((datetime.strptime(path.name, COPY), path))
     return sorted(found)
 
 
 def _next_copy(folder: Path) -> Path:
-    """Return a name that is later than all others, also where the clock has been put back."""
+    """Return a name later than all others, even if the clock has been set back."""
     times = [time + timedelta(microseconds=1) for time, _ in _copies_in(folder)]
     return folder / max([datetime.now(), *times]).strftime(COPY)
 
 
 def _superseded(copies: list[tuple[datetime, Path]]) -> list[Path]:
-    """Return all copies but the newest and the last of each day.
+    """Return all backups but the newest ones and the last of each day.
 
-    After the clock was wrong the days of names are, too; those of the files' own times are not.
+    If the clock was wrong, the day in a name is wrong; so the file's own day also counts.
     """
     last_of_day = {
         (time.date(), date.fromtimestamp(path.stat().st_mtime)): path for time, path in copies
@@ -111,10 +111,10 @@ def _superseded(copies: list[tuple[datetime, Path]]) -> list[Path]:
 
 @functools.cache
 def reopened(url: str) -> Gradebook:
-    """Return a gradebook to be used in a `with` statement, as often as this process needs it.
+    """Return a gradebook for use in a `with` statement, as often as this process needs it.
 
-    After it is closed it connects anew, and still has its compiled queries, which take four times
-    as long to compile as to answer.
+    After it is closed it connects again and keeps its compiled queries: compiling a query takes
+    four times as long as running it.
     """
     from nbgrader.api import Gradebook
 
@@ -122,7 +122,7 @@ def reopened(url: str) -> Gradebook:
 
 
 def bring_hidden_checks(gradebook: Gradebook, lesson: str, notebook: NotebookNode) -> None:
-    """Put the text that a release leaves out of check cells into a submission's."""
+    """Put the hidden checks, which a release leaves out, into a submission's check cells."""
     source = {cell.name: cell for cell in gradebook.find_notebook(lesson, lesson).source_cells}
     for cell in notebook.cells:
         marks = cell.metadata.get("nbgrader", {})
@@ -140,14 +140,14 @@ def save_grades(
     notebook: NotebookNode,
     late_penalty: Callable[[str, float, float], float | None],
 ) -> None:
-    """Write the grades and comments of a notebook that has been run, all or none, as nbgrader does.
+    """Write grades and comments of a notebook that has been run, all or nothing, as nbgrader does.
 
-    `late_penalty` returns what it costs to be late, from the score and the seconds.
+    `late_penalty` takes the student, the score and the seconds late, and returns the penalty.
 
     Raises
     ------
     MissingEntry
-        If the gradebook does not have one of the notebook's cells.
+        If the gradebook has no entry for one of the notebook's cells.
     """
     from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
@@ -190,9 +190,9 @@ def _entry(entries: dict[str, Any], cell: NotebookNode) -> Any:
 def read_standings(
     gradebook: Gradebook, lesson: str, student: str | None = None
 ) -> dict[str, Standing]:
-    """Return the standing of every student in a lesson, or of one, by three queries in all.
+    """Return every student's standing in a lesson, or one student's, by three queries in all.
 
-    A student with a row that cannot be read, such as a time that is none, has no standing.
+    A student with a row that cannot be read, such as one with an invalid time, has no standing.
     """
     try:
         return _read_standings(gradebook, lesson, student)
@@ -209,14 +209,14 @@ def _read_standings(
 ) -> dict[str, Standing]:
     standings: dict[str, Standing] = {}
     shown: dict[str, list[Any]] = {}  # by student, what a feedback page shows
-    works, grades, comments = _select(gradebook, lesson, student)
+    works, grades, comments = _select_rows(gradebook, lesson, student)
     for name, penalty, time, due, extension, *student_names in works:
         extension = extension or timedelta()
         late = max(time - due - extension, timedelta()) if time and due else timedelta()
         standings[name] = Standing(extension=extension, late=late, penalty=penalty or 0.0)
         shown[name] = [penalty, str(time), *student_names]
     for name, cell, automatic, manual, extra, score, doubt in grades:
-        if name not in standings:  # grades of a student whose own row is gone
+        if name not in standings:  # the student's own row was deleted
             continue
         standing = standings[name]
         if manual is not None:
@@ -234,7 +234,7 @@ def _read_standings(
     return standings
 
 
-def _select(
+def _select_rows(
     gradebook: Gradebook, lesson: str, student: str | None
 ) -> tuple[Iterable[Any], Iterable[Any], Iterable[Any]]:
     """Select times and penalties, grades, and comments: rows that begin with the student's name."""

@@ -1,4 +1,4 @@
-"""The journal of a lesson's batches: what was graded from what, so that nothing is done twice."""
+"""The journal of a lesson's batches: what each grade was made from, so that no work is repeated."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Entry:
 
 
 class Journal:
-    """Lines of JSON, each appended when what it says has been done; the last one counts.
+    """An append-only file of JSON lines, each written after its work is done; the last one counts.
 
-    It is a cache; the gradebook decides. A line that is torn or missing costs the
-    time to do something again. While it is open, nobody else can open it.
+    It is a cache; the gradebook decides. A torn or missing line only means that work is repeated.
+    While a journal is open, nobody else can open it.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open it and read what is there."""
+        """Open the journal and read its entries."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(f"{path}.lock", blocking=False)
         try:
@@ -59,7 +59,7 @@ class Journal:
             else:
                 self._note(said.pop("student"), said)
         except (ValueError, TypeError, AttributeError, KeyError):
-            pass  # torn
+            pass  # a torn line
 
     def _note(self, student: str, said: Mapping[str, Any]) -> None:
         entry = self.entries.setdefault(student, Entry())
@@ -72,12 +72,12 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def begin_again(self) -> None:
-        """A batch begins that grades everyone again, as does what goes on where it was stopped."""
+        """Start a batch that grades everyone again, also when it is resumed after an interruption."""
         self.entries.clear()
         self._write({"again": True})
 
     def note(self, student: str, **said: Any) -> None:
-        """Something is done for a student: `work`, `automatic` and `note`, or `page`."""
+        """Record work done for a student: `work`, `automatic` and `note`, or `page`."""
         self._note(student, said)
         self._write({"student": student, **said})
 

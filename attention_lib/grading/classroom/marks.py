@@ -1,6 +1,6 @@
-"""Keep marks given by hand settled while the marked answer has not changed.
+"""Keep marks given by hand from being flagged again while the marked answer has not changed.
 
-nbgrader keeps such marks, but flags them all to be looked at again whenever it autogrades.
+nbgrader keeps such marks, but flags all of them for another look at every autograding.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def read_answers(autograded: Path) -> dict[str, str]:
-    """Return the answers in a notebook as it was graded, by exercise; none if it is not there.
+    """Return the answers in an autograded notebook, by exercise; empty if there is no notebook.
 
-    To an answer that was found in other cells belongs the text of all the student's cells.
+    For an answer that was found in other cells, return the text of all the student's cells.
     """
     if not autograded.is_file():
         return {}
@@ -39,10 +39,10 @@ def read_answers(autograded: Path) -> dict[str, str]:
 def still_settled(
     before: Standing, after: Standing, old: dict[str, str], new: dict[str, str]
 ) -> list[str]:
-    """Return the grades that a human settled, and whose answers and scores have not changed since.
+    """Return the grades that a human settled and whose answers and scores have not changed since.
 
-    `before` and `after` are what the gradebook held before the student was graded again, and holds now.
-    `old` and `new` are the answers at these times. Tests of a teacher's own may be about any of them.
+    `before` and `after` are what the gradebook held before this grading, and holds now. `old` and
+    `new` are the answers at these times. A teacher's own tests may depend on any answer.
     """
 
     def same(name: str) -> bool:
@@ -57,7 +57,7 @@ def still_settled(
 
 
 def settle(gradebook: Gradebook, lesson: str, student: str, names: list[str]) -> None:
-    """Write that nobody has to look at these grades again."""
+    """Mark these grades as needing no further look by a human."""
     for name in names:
         gradebook.find_grade(name, lesson, lesson, student).needs_manual_grade = False
     gradebook.db.commit()

@@ -1,7 +1,7 @@
-"""Compare names as people and platforms write them: the exact name before any reduced one.
+"""Compare names as people and platforms write them: the exact form first, then reduced forms.
 
-A platform may write a name's parts in either order, in small letters, or without spaces. It does not
-exchange letters, and accents and vowel signs (Unicode's marks) are part of them: किरण is not करण.
+A platform may change the order of a name's parts, write small letters, or leave out spaces. It does
+not change letters. Accents and vowel signs (Unicode's marks) belong to letters: किरण is not करण.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-APOSTROPHES = "'\u2019\u2018\u02bc\u02bb`\u00b4"  # which platforms leave out
+APOSTROPHES = "'\u2019\u2018\u02bc\u02bb`\u00b4"  # platforms leave these out
 
 
-def _small(form: Literal["NFC", "NFKC"], text: str) -> str:
+def _lowercase(form: Literal["NFC", "NFKC"], text: str) -> str:
     return unicodedata.normalize(form, unicodedata.normalize(form, text).lower())
 
 
-# From exact to reduced: as written, in small letters, then without full width and ligatures.
+# From exact to reduced: as written; lowercase; lowercase without full width and ligatures.
 FORMS: Sequence[Callable[[str], str]] = (
     functools.partial(unicodedata.normalize, "NFC"),
-    functools.partial(_small, "NFC"),
-    functools.partial(_small, "NFKC"),
+    functools.partial(_lowercase, "NFC"),
+    functools.partial(_lowercase, "NFKC"),
 )
 
 
 def words(name: str) -> list[str]:
-    """Split a name at all that is no letter, mark or digit; joiners and apostrophes split nothing."""
+    """Split a name at all but letters, marks and digits; joiners and apostrophes split nothing."""
     kept = (c for c in name if unicodedata.category(c) != "Cf" and c not in APOSTROPHES)
     return "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in kept).split()
 
 
 def letters(name: str) -> str:
-    """Return a name without what is between its words."""
+    """Return a name without the characters between its words."""
     return "".join(words(name))
 
 
 def keys_of_person(first: str, last: str, *whole: str) -> list[set[tuple[str, ...]]]:
-    """Return the keys of a person, for each form; `whole` are an id or an address."""
+    """Return a person's keys for each form; each of `whole` is an id or an email address."""
     found = []
     for form in FORMS:
         one, two = letters(form(first)), letters(form(last))
@@ -49,9 +49,9 @@ def keys_of_person(first: str, last: str, *whole: str) -> list[set[tuple[str, ..
 
 
 def keys_of_name(name: str) -> list[set[tuple[str, ...]]]:
-    """Return the keys that a written name may have, for each form.
+    """Return all keys that a written name may have, for each form.
 
-    Where it has spaces these say where the first name may end: Ann Ali is not Anna Li.
+    Spaces limit where the first name may end: Ann Ali is not Anna Li.
     """
     found = []
     for form in FORMS:

@@ -1,8 +1,8 @@
-"""Read the roster, classroom/students.csv: who is in the class, by which names and LMS ids.
+"""Read the roster, classroom/students.csv: who is in the class, with their names and LMS ids.
 
-Its columns are those that `nbgrader db student import` reads, and `excused`; or the file is what Moodle or
-Canvas exports. A name that a learning platform (LMS) wrote is matched with a student only where it can be
-no other's.
+Its columns are those of `nbgrader db student import`, and `excused`; or the file is an export from
+Moodle or Canvas. A name from a learning platform (LMS) is matched with a student only if it cannot
+be another student's.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ SHORTENED = re.compile(r"\d([.,]\d+)?E\+\d+", re.IGNORECASE)  # as spreadsheets 
 class NotFound(Exception):
     """A name fits no student, or several. The text ends a sentence, and says what to do."""
 
-    has_line = True  # at its end, to be pasted into the roster
+    has_line = True  # whether the text ends with a line to paste into the roster
 
 
 class Contradiction(NotFound):
-    """A number is that of one student, and the name that of another."""
+    """The LMS id is one student's, and the name another's."""
 
     has_line = False
 
@@ -58,7 +58,7 @@ class Student:
 
     @cached_property
     def keys(self) -> list[set[tuple[str, ...]]]:
-        """The names by which files of this student may be called, from exact to reduced."""
+        """The names that this student's files may have, from exact to reduced."""
         return keys_of_person(self.first_name, self.last_name, self.id, self.email)
 
 
@@ -67,14 +67,14 @@ class Roster:
     """The students of a class."""
 
     students: tuple[Student, ...]
-    file: str  # as messages show it
-    columns: tuple[str, ...] = COLUMNS  # of the file, empty where it has one that is not needed
+    file: str  # its path as messages show it
+    columns: tuple[str, ...] = COLUMNS  # of the file; empty for a column that is not needed
     delimiter: str = ","
     is_there: bool = True
-    headings: tuple[str, ...] = COLUMNS  # of these columns, as they are written there
+    headings: tuple[str, ...] = COLUMNS  # of these columns, as written in the file
 
     def line(self, student: Student) -> str:
-        """Return a student's line, to be pasted into the file: all columns of the file or more."""
+        """Return a student's line, to be pasted into the file: all columns of the file, or more."""
         sortable = ", ".join(filter(None, (student.last_name, student.first_name)))
         cells = {
             "id": student.id,
@@ -82,78 +82,78 @@ class Roster:
             "last_name": student.last_name,
             "student": sortable or student.id,
             "full_name": student.full_name,
-            "login": student.id,  # from which a platform's table has the id
+            "login": student.id,  # a platform's table takes the id from this column
             "id_number": "" if student.id == student.email else student.id,
             "email": student.email,
             "lms_user_id": " ".join(student.lms_user_ids),
             "excused": " ".join(sorted(student.excused)),
         }
-        return self._row([cells.get(column, "") for column in self._written(student)])
+        return self._csv_row([cells.get(column, "") for column in self._columns_of_line(student)])
 
-    def _row(self, cells: Sequence[str]) -> str:
+    def _csv_row(self, cells: Sequence[str]) -> str:
         text = io.StringIO()
         csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow(cells)
         return text.getvalue()
 
     @property
-    def _is_own(self) -> bool:
-        """Whether the file has the course's own columns, or the first of them."""
+    def _has_own_columns(self) -> bool:
+        """Whether the file has the course's own columns, or the first few of them."""
         return COLUMNS[: len(self.columns)] == self.columns
 
-    def _written(self, student: Student) -> tuple[str, ...]:
-        """Return the columns of a new line; a number gets one at the end if the file has none."""
-        if self._is_own:
+    def _columns_of_line(self, student: Student) -> tuple[str, ...]:
+        """Return the columns of a new line; an LMS id gets one at the end if the file has none."""
+        if self._has_own_columns:
             return COLUMNS
         is_new = student.lms_user_ids and "lms_user_id" not in self.columns
         return (*self.columns, "lms_user_id") if is_new else self.columns
 
     def find(self, name: str, lms_id: str = "", lasting: bool = False) -> Student:
-        """Return the student whom a platform calls by this id or name.
+        """Return the student whom a platform means by this id or name.
 
-        `lasting` says that the platform has one id for a student in all lessons. Then a student who has
-        another id is not meant.
+        `lasting` says that a student has the same id on the platform in all lessons. Then a student
+        with another id is not meant.
 
         Raises
         ------
         NotFound
-            If there is none, or there may be several.
+            If no student fits, or several may.
         """
         if not lms_id:
             for student in self.students:
                 if same_name(name) == same_name(student.id):
                     return student
-        named = self._named(name)
+        named = self._students_named(name)
         for student in self.students:
             if lms_id and lms_id in student.lms_user_ids:
                 if named and student not in named:
-                    raise Contradiction(self._contradiction(name, lms_id, student, named))
+                    raise Contradiction(self._contradiction_text(name, lms_id, student, named))
                 return student
         if len(named) == 1 and not (lasting and named[0].lms_user_ids):
             return named[0]
-        candidates = named or self._like(name)
+        candidates = named or self._similar(name)
         may_be_team = bool(lms_id) and not lasting
         if not (lasting or candidates or "lms_user_id" in self.columns):
-            lms_id = ""  # the name is enough, and the number belongs to one lesson
-        raise NotFound(self._question(name, lms_id, candidates, may_be_team))
+            lms_id = ""  # the name is enough, and the id is valid for one lesson only
+        raise NotFound(self._who_is_it(name, lms_id, candidates, may_be_team))
 
     def has_name(self, name: str) -> bool:
-        """Tell whether somebody has this name."""
-        return bool(self._named(name))
+        """Tell whether a student has this name."""
+        return bool(self._students_named(name))
 
-    def _named(self, name: str) -> list[Student]:
-        """Return who has this name: in the most exact form that anybody has."""
+    def _students_named(self, name: str) -> list[Student]:
+        """Return the students with this name, in the most exact form in which any student has it."""
         for form, keys in enumerate(keys_of_name(name)):
             if named := [student for student in self.students if keys & student.keys[form]]:
                 return named
         return []
 
-    def _like(self, name: str) -> list[Student]:
-        """Return up to three students whose names are close enough to be meant."""
+    def _similar(self, name: str) -> list[Student]:
+        """Return up to three students with similar names."""
         by_key = {"".join(key): one for one in self.students for key in one.keys[-1]}
         near = difflib.get_close_matches(letters(FORMS[-1](name)), by_key, n=3, cutoff=0.75)
         return list(dict.fromkeys(by_key[key] for key in near))
 
-    def _contradiction(
+    def _contradiction_text(
         self, name: str, lms_id: str, student: Student, named: list[Student]
     ) -> str:
         ids = " or ".join(one.id for one in named)
@@ -162,16 +162,16 @@ class Roster:
             f"correct the line of one of them"
         )
 
-    def _question(
+    def _who_is_it(
         self, name: str, lms_id: str, candidates: list[Student], may_be_team: bool
     ) -> str:
-        """Name the candidates, and the line that says who is meant."""
+        """Return a message that names the candidates, and the line to write for each."""
         known = f"{name!r}" + (f" (LMS id {lms_id})" if lms_id else "")
         column = ""
         if lms_id and "lms_user_id" not in self.columns:
-            headings = COLUMNS if self._is_own else (*self.headings, "lms_user_id")
-            column = f"make the first line {self._row(headings)} and "
-        nobody = f"add the line {self.line(self._new(name, lms_id))}"
+            headings = COLUMNS if self._has_own_columns else (*self.headings, "lms_user_id")
+            column = f"make the first line {self._csv_row(headings)} and "
+        nobody = f"add the line {self.line(self._proposed_student(name, lms_id))}"
         if not self.is_there:
             return f"{known} is not known yet: {nobody}"
         if not candidates:
@@ -189,8 +189,8 @@ class Roster:
         )
         return f"{self.file} does not say who {known} is: {column}{shown}; for another, {nobody}"
 
-    def _new(self, name: str, lms_id: str) -> Student:
-        """Propose a student for a name that nobody in the roster has."""
+    def _proposed_student(self, name: str, lms_id: str) -> Student:
+        """Return a proposed student for a name that is not in the roster."""
         first, _, last = name.strip().rpartition(" ")
         return Student(self._free_id(name), first, last if first else "", "", (lms_id,) if lms_id else ())
 
@@ -202,7 +202,7 @@ class Roster:
         return next(one for one in itertools.chain([wanted], numbered) if same_name(one) not in taken)
 
     def enroll(self, gradebook: Gradebook) -> None:
-        """Write into the gradebook what differs there."""
+        """Write to the gradebook the students that are missing or different there."""
         enrolled = {student.id: student for student in gradebook.students}
         for student in self.students:
             new = {
@@ -217,12 +217,12 @@ class Roster:
 
 
 def read_roster(course: Course) -> Roster | None:
-    """Read the roster; None if there is none.
+    """Read the roster; return None if there is no file.
 
     Raises
     ------
     CourseError
-        If the file cannot be read, or a line of it is wrong.
+        If the file cannot be read, or one of its lines is wrong.
     """
     path, file = course.roster, course.shown(course.roster)
     try:
@@ -255,7 +255,7 @@ def read_roster(course: Course) -> Roster | None:
         cells = cells_of(kind, columns, row)
         if cells is None:
             continue
-        student = _student(cells, course, where, extra=len(row) > len(columns))
+        student = _student_from_cells(cells, course, where, extra=len(row) > len(columns))
         unique = [("id", student.id), ("email", student.email)]
         unique += [("lms_user_id", one) for one in student.lms_user_ids]
         for column, value in unique:
@@ -266,11 +266,11 @@ def read_roster(course: Course) -> Roster | None:
 
 
 def roster_or_empty(course: Course) -> Roster:
-    """Read the roster; without one no student is known."""
+    """Read the roster; return an empty one if there is no file."""
     return read_roster(course) or Roster((), course.shown(course.roster), is_there=False)
 
 
-def _student(cells: dict[str, str], course: Course, where: str, extra: bool) -> Student:
+def _student_from_cells(cells: dict[str, str], course: Course, where: str, extra: bool) -> Student:
     if extra:
         raise CourseError(f"{where} has more cells than the first line; put quotes around commas.")
     name = cells.get("id", "")
@@ -299,7 +299,7 @@ def _student(cells: dict[str, str], course: Course, where: str, extra: bool) -> 
 
 
 def class_list(course: Course, gradebook: Gradebook) -> list[Student]:
-    """Return who is in the class: the roster's students, or without one the gradebook's."""
+    """Return who is in the class: the roster's students or, if there is no roster, the gradebook's."""
     roster = read_roster(course)
     if roster is not None:
         return list(roster.students)
