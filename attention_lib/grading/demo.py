@@ -35,11 +35,11 @@ NAME = "demo"
 LESSON = "01_softmax"
 WORDS = "written_softmax"
 OWN_WORDS = "Dividing by the sum can give a negative share; e to the score is always positive."
-Answers = dict[str, str | None]  # by exercise; None is the cell as it was given out
+Answers = dict[str, str | None]  # by exercise; None: the cell as released
 
 
-def _wrong(*mistakes: str) -> Answers:
-    """Return an answer to softmax that makes these known mistakes, and none in words."""
+def _wrong_answers(*mistakes: str) -> Answers:
+    """Return answers with these known mistakes in softmax, and no written answer."""
     known = {mistake.id: mistake.variants[0] for mistake in EXERCISES["softmax"].mistakes}
     patches: list[Patch] = [known[mistake] for mistake in mistakes]
     replacements = [("def plain", "def softmax")]
@@ -48,13 +48,13 @@ def _wrong(*mistakes: str) -> Answers:
 
 
 class Student(NamedTuple):
-    """A made-up student, and where the hand-in differs from the model answers."""
+    """A made-up student, and how the hand-in differs from the model answers."""
 
     id: str
     name: str
     shows: str
     answers: Answers = {}  # noqa: RUF012 - of a tuple, which nobody changes
-    late: str = ""  # as Canvas marks it
+    late: str = ""  # Canvas's mark for a late file
     suffix: str = ".ipynb"
 
 
@@ -64,20 +64,22 @@ CHEATS = BLANK | {name: f"{name} = lib.{name}" for name in ("softmax", "weighted
 CHEATS["study_weights"] = "study_weights = 0\ncheck = lambda *_: print('right')"
 STUDENTS = (
     Student("ada", "Costa, Ada", "everything right"),
-    Student("bo", "Diaz, Bo", "a known mistake in softmax", _wrong("last-axis-only")),
-    Student("cem", "Evans, Cem", "two faults in softmax", _wrong("axis-0-only", "base-2")),
+    Student("bo", "Diaz, Bo", "a known mistake in softmax", _wrong_answers("last-axis-only")),
+    Student("cem", "Evans, Cem", "two faults in softmax", _wrong_answers("axis-0-only", "base-2")),
     Student("dana", "Fox, Dana", "the notebook as it was given out", BLANK),
     Student("eli", "Gray, Eli", "everything right, with words of their own", {WORDS: OWN_WORDS}),
     Student("fay", "Hill, Fay", "a PDF, and no notebook", suffix=".pdf"),
     Student("gus", "Ito, Gus", "a cheat: the library's functions, a check that says right", CHEATS),
-    Student("hana", "Jensen, Hana", "Bo's mistake, late", _wrong("last-axis-only"), late="_LATE"),
+    Student(
+        "hana", "Jensen, Hana", "Bo's mistake, late", _wrong_answers("last-axis-only"), late="_LATE"
+    ),
 )
 IDS = "|".join(student.id for student in STUDENTS)
 ROSTER = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n" + "".join(
     f'"{student.name}",{number},,{student.id},Demo\n'
     for number, student in enumerate(STUDENTS, start=101)
 )
-WRITTEN = re.compile(  # what commands write in the class's folder
+WRITTEN = re.compile(  # files that the commands write in the class's folder
     rf"students\.csv|canvas\.zip|grades\.csv|gradebook\.db.*|{LESSON}\..*"
     r"|(source|release|earlier|backups|returned|reports)/.*"
     rf"|(submitted|autograded|feedback)/({IDS})/.*"
@@ -85,14 +87,14 @@ WRITTEN = re.compile(  # what commands write in the class's folder
 
 
 def show() -> None:
-    """Grade the class from its beginning, and open its pages.
+    """Grade the class from the start, and open its pages.
 
     Raises
     ------
     CourseError
-        If something else lies in the class's folder.
+        If the class's folder holds anything else.
     NoSandbox
-        If students' code cannot be run in one.
+        If students' code cannot be run in a sandbox.
     SystemExit
         If a command fails.
     """
@@ -117,14 +119,14 @@ def show() -> None:
 
 
 def _run(main: Callable[[list[str]], int], arguments: list[str], *command: str, **of: str) -> None:
-    """Print a command and do what it does."""
+    """Print a command and run it."""
     print(f"\n$ {Course.command(*command, **of)}", flush=True)
     if code := main(arguments):
         sys.exit(code)
 
 
 def hand_in(course: Course, archive: Path) -> None:
-    """Write the export of a class as Canvas names its files."""
+    """Write a class's export, with names like Canvas's."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as export:
         for number, student in enumerate(STUDENTS, start=101):
             owner = f"{student.name.replace(', ', '').lower()}{student.late}_{number}"
@@ -161,7 +163,7 @@ def clear(course: Course) -> None:
     Raises
     ------
     CourseError
-        If something else lies in its folder. Then nothing is removed.
+        If its folder holds anything else. Then nothing is removed.
     """
     folder = class_folder(course.root)
     roster = folder / "students.csv"
@@ -172,7 +174,7 @@ def clear(course: Course) -> None:
     if others or folder.is_symlink():
         what = course.shown(others[0] if others else folder)
         raise CourseError(f"{what} is not of the made-up class: move it away. Nothing was removed.")
-    # The roster says whose the folder is, so it goes last.
+    # The roster proves that the folder is the demo's, so it is deleted last.
     for path in sorted(folder.glob("*"), key=roster.__eq__):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if folder.is_dir():
@@ -183,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--clear", action="store_true", help="remove the made-up class")
     os.environ[CLASS] = NAME
-    os.environ.pop("NBGRADER_DB_URL", None)  # some other class's gradebook
+    os.environ.pop("NBGRADER_DB_URL", None)  # may name another class's gradebook
     try:
         if parser.parse_args(arguments).clear:
             clear(Course(Path.cwd()))

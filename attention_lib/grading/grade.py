@@ -25,10 +25,10 @@ GO_ON = "What was graded so far is in the gradebook; the same command goes on."
 
 @dataclass
 class Result:
-    """What a student has for a lesson."""
+    """A student's result for a lesson."""
 
     student: str
-    points: dict[str, float | None] = field(default_factory=dict)  # None waits for a human
+    points: dict[str, float | None] = field(default_factory=dict)  # None: not yet marked by a human
     penalty: float = 0.0  # for being late
     note: str = ""
     failed: bool = False
@@ -51,13 +51,14 @@ def grade(
     tell: Callable[[Result], None] | None = None,
     look: Callable[[], bool] = lambda: False,
 ) -> tuple[dict[str, float], list[Result]]:
-    """Autograde what was handed in for a lesson and has changed, and write the feedback.
+    """Autograde the submissions for a lesson that are new or changed, and write the feedback.
 
-    So many `jobs` run notebooks and write feedback; with 0, this process does. A `scheduler` is the address
-    of dask's, whose workers run the notebooks instead; `trust_network` lets it be on another machine without
-    TLS. `again` grades also what has not changed. `only` names the students who are graded, and these again;
-    by default all are. `tell` is called with a student's result as soon as the
-    page is there. Meanwhile `look` is called again and again, and says when it has collected more.
+    `jobs` processes run notebooks and write feedback; with 0, this process does. `scheduler` is the
+    address of a Dask scheduler, whose workers run the notebooks instead; `trust_network` allows one
+    on another machine without TLS. `again` also grades what has not changed. `only` names the
+    students to grade, even if unchanged; by default all are graded. `tell` is called with a
+    student's result as soon as the page is written. Meanwhile `look` is called repeatedly; it
+    returns whether it has collected more.
 
     Return the points that each exercise is worth, and each student's result.
 
@@ -80,9 +81,9 @@ def grade(
             f"Nothing has been handed in for {lesson}: there is no {course.shown(notebook)}."
         )
     if only:
-        students = _named(course, lesson, only, students, roster)
+        students = _students_named(course, lesson, only, students, roster)
     with warnings.catch_warnings(), Journal(course.journal(lesson)) as journal:
-        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+        warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
         if not _is_released(course, lesson):
             release(course, [lesson])
         with course.gradebook() as gradebook:
@@ -93,7 +94,7 @@ def grade(
 
             def result_of(student: str) -> Result:
                 standings, own = batch.standings(student), course.collected(lesson).get(student, [])
-                return _result(student, standings, journal, batch.failures, own)
+                return _result_for(student, standings, journal, batch.failures, own)
 
             def arrivals() -> Plan:
                 if not look():
@@ -110,15 +111,15 @@ def grade(
             standings = batch.standings()
     collected = course.collected(lesson)
     return points_of_lesson(course, lesson), [
-        _result(student, standings, journal, batch.failures, collected.get(student, []))
+        _result_for(student, standings, journal, batch.failures, collected.get(student, []))
         for student in students
     ]
 
 
-def _named(
+def _students_named(
     course: Course, lesson: str, names: Sequence[str], submitted: list[str], roster: Roster | None
 ) -> list[str]:
-    """Return the students of these names, or say of the first that is nobody's who may be meant."""
+    """Return the students with these names; for an unknown name, raise CourseError with similar ones."""
     absent = {one.id: one.full_name for one in roster.students} if roster else {}
     known = {text.casefold(): id for id in submitted for text in (id, absent.pop(id, id))}
     for name in names:
@@ -152,7 +153,7 @@ def _is_released(course: Course, lesson: str) -> bool:
     return True
 
 
-def _result(
+def _result_for(
     student: str,
     standings: dict[str, Standing],
     journal: Journal,
@@ -165,8 +166,8 @@ def _result(
         return Result(student, note="its grade is not in the gradebook any more", failed=True)
     standing = standings[student]
     entry = journal.entries.get(student, Entry())
-    notes = [entry.note, _lateness(standing)]
-    is_known = standing.late or standing.extension  # nbgrader's times say more than a mark
+    notes = [entry.note, _lateness_note(standing)]
+    is_known = standing.late or standing.extension  # nbgrader's times say more
     notes += [note for note in collected if not (is_known and note == LATE_MARK)]
     if standing.in_doubt:
         doubtful = [name.removeprefix("check_") for name in standing.in_doubt]
@@ -175,7 +176,7 @@ def _result(
     return Result(student, standing.points, standing.penalty, note, page=entry.page)
 
 
-def _lateness(standing: Standing) -> str:
+def _lateness_note(standing: Standing) -> str:
     if not standing.late and not standing.penalty:
         return ""
     late = timedelta(seconds=round(standing.late.total_seconds()))
@@ -184,9 +185,9 @@ def _lateness(standing: Standing) -> str:
 
 
 def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Result]:
-    """Add who handed in nothing, and say who is excused and who is not in the roster."""
+    """Add the students who handed in nothing; note who is excused and who is not in the roster."""
     with warnings.catch_warnings(), course.gradebook() as gradebook:
-        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+        warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
         students = {student.id: student for student in class_list(course, gradebook)}
     whole, refused = [], course.not_collected(lesson)
     for result in results:
@@ -202,7 +203,7 @@ def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Resul
         whole.append(replace(result, note=notes))
     for student in students.values():
         if course.autograded(lesson, student.id).is_file():
-            continue  # what was graded before has been taken away since
+            continue  # graded before, and the submission was removed since then
         why = refused.get(student.id)
         note = f"what was handed in was not collected: {why}" if why else "handed in nothing"
         note = "excused" if lesson in student.excused else note
@@ -211,12 +212,12 @@ def add_absent(course: Course, lesson: str, results: list[Result]) -> list[Resul
 
 
 def table(most: dict[str, float], results: list[Result]) -> str:
-    """Write the results as a table, one line a student."""
+    """Return the results as a table, one line per student."""
     rows = [["student", *most, "total", "note"], ["", *(f"of {p:g}" for p in most.values())]]
     rows[1] += [f"of {sum(most.values()):g}", ""]
     for result in results:
         has_none = result.failed or result.absent
-        points = ["-" if has_none else _number(result.points.get(name)) for name in most]
+        points = ["-" if has_none else _points_text(result.points.get(name)) for name in most]
         total = "-" if has_none else f"{result.total:g}"
         rows.append([shown_name(result.student), *points, total, printable(result.note)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -230,7 +231,7 @@ def table(most: dict[str, float], results: list[Result]) -> str:
 
 
 def summary(results: list[Result]) -> str:
-    """Say in a line how many there are, and who or what needs attention."""
+    """Return one line with the number of hand-ins, and whoever or whatever needs attention."""
     failed = [shown_name(result.student) for result in results if result.failed]
     waiting = Counter(
         name for result in results for name, own in result.points.items() if own is None
@@ -240,7 +241,7 @@ def summary(results: list[Result]) -> str:
     if failed:
         sentences.append(f"Not graded: {', '.join(failed)}.")
     if absent:
-        students: dict[str, list[str]] = {}  # by why they are absent
+        students: dict[str, list[str]] = {}  # by the reason why they are absent
         for one in absent:
             students.setdefault(one.note, []).append(shown_name(one.student))
         groups = (f"{' '.join(names)} ({note})" for note, names in students.items())
@@ -251,7 +252,7 @@ def summary(results: list[Result]) -> str:
     return " ".join(sentences)
 
 
-def _number(points: float | None) -> str:
+def _points_text(points: float | None) -> str:
     return "?" if points is None else f"{points:g}"
 
 
@@ -263,8 +264,8 @@ def main(arguments: list[str] | None = None) -> int:
         course = Course.here()
         lesson = course.require(options.lesson)
         if options.jobs:
-            os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each worker: there is one a core
-            preload()  # meanwhile this process imports nbgrader too
+            os.environ.setdefault("OMP_NUM_THREADS", "1")  # per worker: there is one per core
+            preload()  # in the meantime this process imports nbgrader too
         most, results = grade(
             course,
             lesson,
@@ -305,7 +306,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _log_to_stderr() -> None:
-    """Show what the library logs, and nothing that others do."""
+    """Print this library's log messages, but not those of other libraries."""
     logger = logging.getLogger("attention_lib")
     logger.addHandler(logging.StreamHandler())
     logger.setLevel(logging.INFO)

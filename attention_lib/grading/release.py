@@ -36,13 +36,13 @@ def release(
 ) -> list[str]:
     """Write classroom/source/ and, with nbgrader's generate_assignment, notebooks/.
 
-    What is refused is refused before anything is written. Without `into_gradebook` no gradebook is read or
-    made, for an author who has no class. `overwrite` replaces a notebook in classroom/source/ that was
-    edited there.
+    All refusals come before anything is written. Without `into_gradebook` no gradebook is read or
+    made, for an author who has no class. `overwrite` replaces a notebook in classroom/source/ that
+    was edited there.
 
-    In a lesson that has been handed in, `changed_points` lets the points of exercises change, and marks
-    stay as they are. `changed_exercises` lets exercises be added and removed as well. Marks of the others
-    stay as they are, and a copy of the gradebook has those of the removed.
+    In a lesson that has been handed in, `changed_points` lets the points of exercises change; marks
+    stay as they are. `changed_exercises` also lets exercises be added and removed. Marks of the
+    other exercises stay as they are, and a backup of the gradebook has those of the removed ones.
 
     Return a sentence or two for each lesson that has changed in this way.
     """
@@ -57,7 +57,7 @@ def release(
             changes[lesson] = found
     with tempfile.TemporaryDirectory() as folder:
         nbgrader = course.nbgrader()
-        if not into_gradebook:  # nbgrader cannot do without one
+        if not into_gradebook:  # nbgrader needs one
             nbgrader.coursedir.db_url = f"sqlite+pysqlite:///{folder}/gradebook.db"
         for lesson, source in sources.items():
             if lesson in changes and changes[lesson].of_exercises:
@@ -65,19 +65,19 @@ def release(
                 with course.gradebook() as gradebook:
                     change_cells(gradebook, lesson, source)
             _write_source(course, lesson, source)
-            with _others_files_kept(course.released(lesson).parent):
+            with _other_files_kept(course.released(lesson).parent):
                 result = nbgrader.generate_assignment(lesson)
             if not result["success"]:
                 problem = result["error"].strip().splitlines()[-1]
                 raise CourseError(
                     f"nbgrader could not release {lesson}: {problem}\n{result.get('log', '')}"
                 )
-    return [_note(course, found) for found in changes.values()]
+    return [_note_on_marks(course, found) for found in changes.values()]
 
 
 @contextlib.contextmanager
-def _others_files_kept(folder: Path) -> Iterator[None]:
-    """Let nbgrader replace a folder, all of which it removes, and put back what is not written anew."""
+def _other_files_kept(folder: Path) -> Iterator[None]:
+    """Let nbgrader replace a folder, which it deletes first, and put back all files it does not write."""
     if not folder.is_dir():
         yield
         return
@@ -87,11 +87,11 @@ def _others_files_kept(folder: Path) -> Iterator[None]:
         yield
     finally:
         _put_back(before, folder)
-        shutil.rmtree(before.parent)  # not where something could not be put back
+        shutil.rmtree(before.parent)  # not reached if a file could not be put back
 
 
 def _put_back(before: Path, folder: Path) -> None:
-    """Move the files that a folder held into the one in its place, or raise CourseError."""
+    """Move the files of the old folder into the new one, or raise CourseError."""
     problems = []
     for path in sorted(before.rglob("*")):
         place = folder / path.relative_to(before)
@@ -108,7 +108,7 @@ def _put_back(before: Path, folder: Path) -> None:
 
 
 def _write_source(course: Course, lesson: str, source: NotebookNode) -> None:
-    """Write the source notebook, and its digest, by which the next release notices edits."""
+    """Write the source notebook, and its digest, by which the next release detects edits."""
     path, digest_file = course.source(lesson), course.source_digest(lesson)
     content = _as_bytes(source)
     for file in (path, digest_file):
@@ -122,7 +122,7 @@ def _as_bytes(source: NotebookNode) -> bytes:
 
 
 def _refuse_to_lose_edits(course: Course, lesson: str, source: NotebookNode) -> None:
-    """Refuse to replace a source notebook that is not what was last written there."""
+    """Refuse to replace a source notebook that was edited after it was written."""
     path, note = course.source(lesson), course.source_digest(lesson)
     if not path.is_file():
         return
@@ -149,7 +149,7 @@ def _has_gradebook(course: Course) -> bool:
 
 @dataclass
 class Changes:
-    """What a lesson that has been handed in would be worth, beside what it was."""
+    """The points of a handed-in lesson's exercises, before and after the release."""
 
     lesson: str
     before: dict[str, float]  # points by the name of the graded cell
@@ -163,7 +163,7 @@ class Changes:
 
     @property
     def above(self) -> list[str]:
-        """The marks given by hand that are above new points."""
+        """Descriptions of the marks given by hand that are above the new points."""
         return [
             f"{shown_name(student)} has {mark:g} in {name.removeprefix('check_')}"
             for name, student, mark in self.by_hand
@@ -172,7 +172,7 @@ class Changes:
 
     @property
     def lost(self) -> list[str]:
-        """The marks given by hand for exercises that have been removed."""
+        """Descriptions of the marks given by hand for removed exercises."""
         return [
             f"{shown_name(student)}'s {mark:g} in {name.removeprefix('check_')}"
             for name, student, mark in self.by_hand
@@ -181,15 +181,15 @@ class Changes:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{name.removeprefix('check_')}: {_worth(self.before.get(name))}, "
-            f"now {_worth(self.after.get(name))}"
+            f"{name.removeprefix('check_')}: {_points_text(self.before.get(name))}, "
+            f"now {_points_text(self.after.get(name))}"
             for name in {**self.before, **self.after}
             if self.before.get(name) != self.after.get(name)
         )
 
 
 def find_changes(course: Course, lesson: str, source: NotebookNode) -> Changes | None:
-    """Compare a lesson with what has been handed in; None where nothing differs."""
+    """Compare a lesson with the version that was handed in; return None if nothing differs."""
     from nbgrader.api import MissingEntry
 
     with course.gradebook() as gradebook:
@@ -231,8 +231,8 @@ def _refuse_to_upset_grades(
     )
 
 
-def _note(course: Course, changes: Changes) -> str:
-    """Say what becomes of marks."""
+def _note_on_marks(course: Course, changes: Changes) -> str:
+    """Return sentences on what happens to marks."""
     what = "exercises" if changes.of_exercises else "points"
     sentences = [
         f"The {what} of {changes.lesson} have changed ({changes}).",
@@ -250,7 +250,7 @@ def _note(course: Course, changes: Changes) -> str:
     return " ".join(sentences)
 
 
-def _worth(points: float | None) -> str:
+def _points_text(points: float | None) -> str:
     return "not there" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 

@@ -1,4 +1,4 @@
-"""Replace the files that a command wrote into a folder before, and nothing else that lies there."""
+"""Replace the files that a command once wrote into a folder, and no other file there."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ LIST = ".written.json"  # in such a folder: the files that were written, each wi
 
 
 class HoldsOtherFiles(Exception):
-    """Raised where somebody's file would be lost; the text says which, and what to do."""
+    """Somebody's file would be lost; the text says which, and what to do."""
 
 
 def replace_written(target: Path, new: Path) -> None:
-    """Move all files of a folder into another one, in place of those that came there in this way before.
+    """Move all files of a folder into another one, replacing those moved there by an earlier call.
 
     Raises
     ------
     HoldsOtherFiles
-        If the folder holds files and no list of those that were written, or one that would be replaced or
-        removed is not as it was written. Then nothing has been changed.
+        If the target holds files but no list of those written, or if a file to be replaced or
+        removed has changed since it was written. Then nothing has been changed.
     """
-    before = _written(target)
+    before = _written_digests(target)
     now = {path.relative_to(new).as_posix(): _digest(path) for path in _files(new)}
     for name in sorted({*before, *now}):
         _require_as_written(target, name, {before.get(name), now.get(name)})
     for name in before.keys() - now.keys():
         (target / name).unlink(missing_ok=True)
         for folder in (target / name).relative_to(target).parents:
-            with contextlib.suppress(OSError):  # something else lies in it
+            with contextlib.suppress(OSError):  # the folder is not empty
                 (target / folder).rmdir()
     for name in now:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -39,8 +39,8 @@ def replace_written(target: Path, new: Path) -> None:
     (target / LIST).write_text(json.dumps(now, indent=0), encoding="utf-8")
 
 
-def _written(target: Path) -> dict[str, str]:
-    """Return the files that were written into a folder, with their digests."""
+def _written_digests(target: Path) -> dict[str, str]:
+    """Return the files that an earlier call wrote into a folder, with their digests."""
     try:
         written = dict(json.loads((target / LIST).read_bytes()))
         if all(map(_is_inside, written)) and all(isinstance(one, str) for one in written.values()):
@@ -57,7 +57,7 @@ def _written(target: Path) -> dict[str, str]:
 
 
 def _is_inside(name: str) -> bool:
-    """Tell whether a file of this name, which anybody may have written, lies in the folder."""
+    """Tell whether a name, which anybody may have put in the list, stays inside the folder."""
     path = Path(name)
     return path.name != "" and not path.is_absolute() and ".." not in path.parts
 

@@ -19,23 +19,24 @@ else:
     HAS_RLIMIT = hasattr(resource, "RLIMIT_AS") and Path("/proc/self/statm").exists()
 
 SHORTEST_SECONDS = 0.001  # of a timer: zero would stop it
-REPEAT_SECONDS = 0.05  # until TooSlow is raised again, where something has swallowed it
+REPEAT_SECONDS = 0.05  # before TooSlow is raised again, if code has caught it
 
 
 class TooSlow(BaseException):
-    """A block took more CPU time than it may. No `except Exception` in a library takes it.
+    """A block used more CPU time than allowed. `except Exception` in a library does not catch it.
 
-    Python ignores, with a warning, what is raised in callbacks of the garbage collector and in
-    finalizers. So it is raised after the former, and once more after the latter.
+    Python ignores, with a warning, an exception raised in a callback of the garbage collector or in
+    a finalizer. So TooSlow is not raised in such a callback but after it, and is raised again in
+    case a finalizer lost it.
     """
 
 
 @contextlib.contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow in the body once it has used so much CPU time; limits can be nested.
+    """Raise TooSlow in the body after so many seconds of CPU time; limits can be nested.
 
-    Signals reach the main thread alone, and Windows has none of this kind. There the body runs
-    without a limit.
+    Only the main thread receives signals, and Windows has none of this kind. Elsewhere the body
+    runs without a limit.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not (is_main and hasattr(signal, "setitimer")):
@@ -57,7 +58,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
             yield
         finally:
             active = False
-    finally:  # also where TooSlow is raised once more just before it is off
+    finally:  # even if TooSlow is raised once more just before the timer stops
         if outer_left:
             outer_left = max(outer_left - (time.process_time() - began), SHORTEST_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -66,7 +67,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 
 def _is_in_callback_of_gc(frame: FrameType | None) -> bool:
-    """Tell whether a frame is that of a callback of the garbage collector, or called by one."""
+    """Tell whether a frame is in a callback of the garbage collector, or called by one."""
     codes = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while codes and frame is not None:
         if frame.f_code in codes:
@@ -79,7 +80,7 @@ def _is_in_callback_of_gc(frame: FrameType | None) -> bool:
 def memory_limit(more_bytes: int) -> Iterator[None]:
     """Limit this process to `more_bytes` beyond its present memory; then Python raises MemoryError.
 
-    Only Linux counts memory in the way that this needs. Elsewhere there is no limit.
+    Only Linux counts memory as needed here. Elsewhere there is no limit.
     """
     if not HAS_RLIMIT:
         yield

@@ -1,4 +1,4 @@
-"""Make text safe to open in a spreadsheet, and read the tables that spreadsheets save."""
+"""Make text safe to open in a spreadsheet, and read tables that spreadsheets save."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 
 from attention_lib.grading.terminal import escaped
 
-# What a spreadsheet takes for the start of a formula: at the start of a cell, or after a semicolon,
-# which separates cells where commas are for decimals. East Asian ones take wide signs too.
+# The start of a formula, to a spreadsheet: at the start of a cell, or after a semicolon, which
+# separates cells where decimals have commas. East Asian versions also accept full-width signs.
 FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@＝＋－＠])")
 DELIMITERS = (",", ";", "\t")
 
 
 class UnclosedQuote(ValueError):
-    """Quotes do not enclose a whole cell; the text is the number of the line in which they begin."""
+    """Quotes do not enclose a whole cell; the text is the number of the line where they start."""
 
 
 def as_text_cell(value: str) -> str:
-    """Keep a spreadsheet from running a student's words as a formula, and to one line."""
+    """Return a student's text as one line that no spreadsheet runs as a formula."""
     return FORMULA.sub(r"\1'", escaped(value))
 
 
 def decoded(content: bytes) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with its mark at the start.
+    """Decode a file in UTF-8, or in UTF-16 with a byte-order mark.
 
     Raises
     ------
@@ -38,21 +38,21 @@ def decoded(content: bytes) -> str:
 
 
 def delimiter_of(text: str) -> str:
-    """Return what is between the columns of a table: what its first line has most of."""
+    """Return the delimiter of a table: the most frequent one in its first line."""
     first = text.lstrip().partition("\n")[0]
     return max(DELIMITERS, key=first.count)
 
 
 def read_table(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Read the lines of a table that are not empty: each one's number, and its cells.
+    """Yield the number and the cells of each line of a table that is not empty.
 
-    Empty cells at the end of a line, which spreadsheets add, are left out, and so is the line by which
-    Excel says what is between the columns.
+    Leave out empty cells at the end of a line, which spreadsheets add, and the line `sep=` in which
+    Excel names the delimiter.
 
     Raises
     ------
     UnclosedQuote
-        If quotes do not enclose a whole cell: all lines below may be in one cell.
+        If quotes do not enclose a whole cell: all further lines may be in one cell.
     """
     delimiter = delimiter_of(text)
     if text[:4].lower() == "sep=":

@@ -1,4 +1,4 @@
-"""Make text safe to print on a terminal, and to set among others'."""
+"""Make text safe to print on a terminal, and in a line with other text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import itertools
 import unicodedata
 from collections.abc import Sequence
 
-JOINERS = "\u200c\u200d"  # which belong to names in Persian and in scripts of India
+JOINERS = "\u200c\u200d"  # parts of names in Persian and in scripts of India
 BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # printable, but nothing is drawn
 
 
 def printable(text: str) -> str:
-    """Return a text without characters that steer the terminal, and with few marks on each."""
+    """Replace characters that control the terminal, and limit the marks on each character."""
     return few_marks("".join(c if c.isprintable() or c in JOINERS else "?" for c in text))
 
 
 def escaped(text: str) -> str:
-    """Return a text with each character that is not drawn, or reorders others, as Python writes it.
+    """Escape, as Python does, each character that is invisible or reorders others.
 
-    So two names that look alike do not pass for one.
+    So two different names never look the same.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -26,7 +26,7 @@ def escaped(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    if unicodedata.category(character) == "Zs":  # any space, as of East Asian names
+    if unicodedata.category(character) == "Zs":  # any space, such as those in East Asian names
         return " "
     if character.isprintable() and character not in BLANK:
         return character
@@ -34,7 +34,7 @@ def _escaped(character: str) -> str:
 
 
 def shown_name(name: str, most: int = 40) -> str:
-    """Return a name, escaped and cut in the middle: a long one would widen a whole table."""
+    """Return a name, escaped and shortened in the middle: a long one would widen a whole table."""
     shown = escaped(name)
     if len(shown) <= most:
         return shown
@@ -49,7 +49,7 @@ def first_few(names: Sequence[str], most: int) -> str:
 
 
 def few_marks(text: str) -> str:
-    """Return a text with at most three combining marks on each character: more cover other lines."""
+    """Keep at most three combining marks on each character: more would cover other lines."""
     if text.isascii():
         return text
     stretches = itertools.groupby(text, _is_mark)

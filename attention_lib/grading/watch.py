@@ -23,12 +23,12 @@ _WARNING = re.compile(r"^\[WARNING\] (.*)$", re.MULTILINE)  # in nbgrader's log
 def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> dict[str, Result]:
     """Collect from a hub's exchange, grade what is new, and give back the feedback.
 
-    Each student's line is printed and each page released as soon as it is there, and who hands in
-    meanwhile is graded along.
+    Each student's line is printed and each page released as soon as it is written. Students who
+    hand in during this time are graded in the same call.
 
     Returns
     -------
-    Each student's result, of which those that are not among the known ones have been printed.
+    Each student's result. Those that differ from `known` have been printed.
     """
     from attention_lib.grading.nbgrader_plugins.exchange import has_inbound
 
@@ -42,16 +42,16 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
         if time.monotonic() - collected < PAUSE_SECONDS:
             return False
         if has_exchange:
-            nbgrader.collect(lesson)  # if it fails, so does the next look, which says why
+            nbgrader.collect(lesson)  # if it fails, the next look fails too and reports it
         collected = time.monotonic()
         return True
 
     def tell(result: Result) -> None:
-        """Release and print what is new; what cannot be released is new next time as well."""
+        """Release and print a new result; if it cannot be released, it counts as new next time too."""
         why = course.not_collected(lesson).get(result.student)
         if why:
             result = replace(
-                result, note=_joined(result.note, f"something was not collected: {why}")
+                result, note=_joined_notes(result.note, f"something was not collected: {why}")
             )
         if known.get(result.student) == result:
             return
@@ -63,10 +63,10 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
                 return
             said = _WARNING.findall(outcome.get("log", ""))
         known[result.student] = result
-        _print(course, lesson, replace(result, note=_joined(result.note, *said)))
+        _print(course, lesson, replace(result, note=_joined_notes(result.note, *said)))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+        warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
         if has_exchange:
             _require(nbgrader.collect(lesson), "collect")
         if course.submitted(lesson):
@@ -81,7 +81,7 @@ def look(course: Course, lesson: str, jobs: int, known: dict[str, Result]) -> di
     return known
 
 
-def _joined(*notes: str) -> str:
+def _joined_notes(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
@@ -109,7 +109,7 @@ def watch(course: Course, lesson: str, jobs: int) -> None:
         try:
             known = look(course, lesson, jobs, known)
             problem = ""
-        except Exception as error:  # which may pass, as a full disk or a locked gradebook does
+        except Exception as error:  # it may pass, like a full disk or a locked gradebook
             if str(error) != problem:
                 problem = str(error)
                 print(problem, file=sys.stderr, flush=True)
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each worker: there is one a core
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # per worker: there is one per core
     print(f"Grading {lesson} as it is handed in. Ctrl-C stops; the same command goes on.")
     try:
         watch(course, lesson, options.jobs)

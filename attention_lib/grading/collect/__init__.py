@@ -1,1 +1,1 @@
-"""Collecting: sorts what an instructor downloaded into the folders of students."""
+"""Collect what an instructor downloaded: sort it into the students' folders."""

@@ -1,4 +1,4 @@
-"""Read zip archives from strangers: bounded in files, bytes and depth; nothing is written."""
+"""Read zip archives from strangers, with limits on files, bytes and depth; write nothing to disk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from attention_lib.grading import limits
 log = logging.getLogger(__name__)
 
 ENTRY_SIGNATURE = b"PK\x01\x02"  # before each entry of a zip archive's directory
-READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound
-NO_TIME = (1980, 1, 1, 0, 0, 0)  # what zip archives say where no time was given
-NAME_BYTES = 200  # of a part of a path; file systems have room for 255
+READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
+NO_TIME = (1980, 1, 1, 0, 0, 0)  # the date of an entry without one
+NAME_BYTES = 200  # of a part of a path; file systems allow 255
 
 
 class NotCollected(Exception):
@@ -26,17 +26,17 @@ class NotCollected(Exception):
 
 
 class TooMuch(NotCollected):
-    """More than there is room for."""
+    """The content is larger than its limit."""
 
 
 @dataclass
 class Files:
-    """What was read, by path, and what was left out."""
+    """Files that were read, by path, and those left out, with the reason."""
 
     contents: dict[str, bytes] = field(default_factory=dict)
-    order: dict[str, int] = field(default_factory=dict)  # larger is newer, where that is known
+    order: dict[str, int] = field(default_factory=dict)  # larger is newer; missing where unknown
     left_out: dict[str, str] = field(default_factory=dict)  # by path, why
-    is_numbered: bool = False  # the order is the platform's, and no time
+    is_numbered: bool = False  # the order is the platform's numbering, not a time
 
     def add(self, path: str, content: bytes, order: int | None = None) -> None:
         self.contents[path] = content
@@ -45,12 +45,12 @@ class Files:
 
 
 def read_zip(content: bytes) -> Files:
-    """Return the plain files in a zip archive; one that cannot be read stops no other.
+    """Return the plain files in a zip archive; leave out files that cannot be read.
 
     Raises
     ------
     NotCollected
-        If it is no zip archive, or holds too much.
+        If it is not a zip archive, or holds too much.
     """
     if content.count(ENTRY_SIGNATURE) > limits.ARCHIVE_ENTRIES:
         raise NotCollected(f"it holds more than {limits.ARCHIVE_ENTRIES:,} files")
@@ -67,7 +67,7 @@ def read_zip(content: bytes) -> Files:
 def _read_entries(archive: zipfile.ZipFile, size: int) -> Files:
     room = min(
         limits.ARCHIVE_UNPACKED_BYTES,
-        max(50 * size, limits.NOTEBOOK_BYTES),  # what compresses better is a bomb
+        max(50 * size, limits.NOTEBOOK_BYTES),  # a file that compresses better is a zip bomb
     )
     found = Files()
     entries, found.left_out = entries_of(archive)
@@ -85,9 +85,9 @@ def _read_entries(archive: zipfile.ZipFile, size: int) -> Files:
 
 
 def entries_of(archive: zipfile.ZipFile) -> tuple[dict[str, zipfile.ZipInfo], dict[str, str]]:
-    """Return the plain files of an archive by path, and of the others why they are left out.
+    """Return the plain files of an archive by path, and why each other file is left out.
 
-    Links, devices and hidden files are passed over.
+    Links, devices and hidden files are ignored.
     """
     entries: dict[str, zipfile.ZipInfo] = {}
     left_out: dict[str, str] = {}
@@ -114,8 +114,8 @@ def _named_entries(
 
 
 def _name_of(entry: zipfile.ZipInfo) -> str:
-    """Return an entry's name, also where the archive does not say that it is written in UTF-8."""
-    if entry.flag_bits & 0x800:  # the name is written in UTF-8
+    """Return an entry's name; try UTF-8 even if the archive does not declare it."""
+    if entry.flag_bits & 0x800:  # the flag for a name in UTF-8
         return entry.filename
     try:
         return entry.filename.encode("cp437").decode("utf-8")
@@ -124,12 +124,12 @@ def _name_of(entry: zipfile.ZipInfo) -> str:
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes:
-    """Return a file in an archive, of at most `room` bytes.
+    """Return the content of a file in an archive, at most `room` bytes.
 
     Raises
     ------
     NotCollected
-        If it is larger (TooMuch), damaged, or cannot be unpacked within a bound.
+        If it is larger (TooMuch), damaged, encrypted, or packed by a method without a bound.
     """
     if entry.flag_bits & 1:
         raise NotCollected("it is encrypted")
@@ -147,9 +147,9 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> b
 
 
 def minute_of_entry(entry: zipfile.ZipInfo) -> int | None:
-    """Return when a file was changed, in minutes from a fixed day, if that is known.
+    """Return when a file was changed, in minutes since a fixed day, or None if unknown.
 
-    Seconds do not count: some platforms write the time at which an archive is made.
+    Seconds are ignored: some platforms write the time at which they make the archive.
     """
     year, month, day, hour, minute, _ = entry.date_time
     if entry.date_time == NO_TIME:
@@ -158,7 +158,7 @@ def minute_of_entry(entry: zipfile.ZipInfo) -> int | None:
 
 
 def path_inside(name: str) -> str:
-    """Return the path of an entry with / between its parts, if it stays inside a folder."""
+    """Return an entry's path with / as separator; raise NotCollected if it leaves its folder."""
     path = name.replace("\\", "/")
     parts = path.split("/")
     if any(part in ("", ".", "..") or ":" in part for part in parts):
@@ -172,10 +172,10 @@ def path_inside(name: str) -> str:
 
 def is_left_out(entry: zipfile.ZipInfo, path: str) -> bool:
     """Tell whether an entry is a link, a device, or hidden."""
-    kind = stat.S_IFMT(entry.external_attr >> 16)  # where Unix keeps the mode
+    kind = stat.S_IFMT(entry.external_attr >> 16)  # Unix stores the file mode here
     return kind not in (0, stat.S_IFREG) or is_hidden(path)
 
 
 def is_hidden(path: str) -> bool:
-    """Tell whether a path has a hidden part, or one that macOS adds to archives."""
+    """Tell whether a part of a path is hidden, or added to archives by macOS."""
     return any(part.startswith(".") or part.lower() == "__macosx" for part in path.split("/"))

@@ -1,8 +1,8 @@
-"""Choose the notebook that counts among what a student handed in, and say which and why.
+"""Choose which of a student's notebooks counts, and say which and why.
 
-What a notebook holds decides before its name: one with answers to the lesson counts before one that
-cannot be read, that before one as it was given out, and another lesson's comes last. Of several equals
-the newest counts if it is known. If it is not, the instructor is asked.
+A notebook's content ranks before its name. Best is a notebook with answers to the lesson, then one
+that cannot be read, then an unchanged one, and last one of another lesson. Of several with the
+same rank, the newest counts. If the newest is unknown, the instructor is asked.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from attention_lib.grading.intake.submission import (
 from attention_lib.grading.terminal import first_few, shown_name
 
 NOTEBOOK, ZIP = ".ipynb", ".zip"
-ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, the best first
+ANSWERED, UNKNOWN, BLANK, FOREIGN = range(4)  # kinds of notebooks, best first
 COPY_OF = re.compile(r"^(?:copy of|kopie von|copie de|copia de) ", re.IGNORECASE)
 COPY = re.compile(r"(?: ?\(\d+\)|-\d+|-copy\d*| - copy| copy(?: \d+)?| - kopie)$", re.IGNORECASE)
-MINUTES_APART = 2  # where they are less, two files may have the time at which they were packed
-LONGEST_NAME = 80  # characters of a file's name in a sentence
+MINUTES_APART = 2  # two files closer than this may just have the time of packing
+LONGEST_NAME = 80  # characters of a file's name in a message
 
-Blank = Callable[[bytes], bool]  # whether a notebook is as it was given out
+Blank = Callable[[bytes], bool]  # tells whether a notebook is unchanged since its release
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a student handed in: one notebook, and files next to it by path."""
+    """What a student handed in: one notebook, and other files by path."""
 
-    name: str  # of the notebook, as the student has it
+    name: str  # of the notebook, as the student named it
     notebook: bytes
     files: dict[str, bytes]
     left_out: list[str] = field(
         default_factory=list
     )  # what is not taken, with the reason if it is odd
     remarks: list[str] = field(default_factory=list)  # about the notebook
-    foreseen: list[str] = field(default_factory=list)  # remarks that grading makes as well
-    late: bool = False  # as the platform says
+    foreseen: list[str] = field(default_factory=list)  # remarks that grading also makes
+    late: bool = False  # as the platform marks it
 
 
 @dataclass(frozen=True)
@@ -57,50 +57,50 @@ class Kind:
     """What a notebook is for a lesson."""
 
     rank: int
-    words: str = ""  # the rest of a sentence about it
+    words: str = ""  # the rest of a sentence about the notebook
 
 
 def choose_work(files: Files, lesson: str, blank: Blank) -> Contents:
-    """Choose the notebook, and the plain files next to it and below.
+    """Choose the notebook, and the plain files in its folder and below.
 
     Raises
     ------
     NotCollected
-        If there is no notebook, or nothing says which of several counts.
+        If there is no notebook, or nothing decides which of several counts.
     """
     files, kinds = _unpacked(files, lesson, blank)
     if not kinds:
-        raise NotCollected(f"there is no notebook in it{_but(files)}")
+        raise NotCollected(f"there is no notebook in it{_found_instead(files)}")
     chosen = _newest(files, kinds, lesson)
-    taken, left_out = _files_with(files, kinds.keys(), chosen, lesson)
+    taken, left_out = _files_to_take(files, kinds.keys(), chosen, lesson)
     others = sorted(set(files.contents) - {chosen, *taken.values()} - left_out.keys())
-    named = [*others, *_odd(left_out | files.left_out)]
+    named = [*others, *_left_out_texts(left_out | files.left_out)]
     return Contents(
         chosen,
         files.contents[chosen],
         {path: files.contents[whole] for path, whole in taken.items()},
         named,
         _remarks(files, kinds, chosen),
-        _foreseen(files, kinds, chosen, lesson),
+        _grading_remarks(files, kinds, chosen, lesson),
     )
 
 
 def _unpacked(files: Files, lesson: str, blank: Blank) -> tuple[Files, dict[str, Kind]]:
-    """Unpack archives where no notebook outside them has answers; return all, and the notebooks."""
-    kinds = _kinds(files, lesson, blank)
+    """Unpack archives if no notebook outside them has answers; return all files, and the notebooks."""
+    kinds = _kinds_by_path(files, lesson, blank)
     for _ in range(limits.ARCHIVES_IN_ARCHIVES):
         archives = [path for path in files.contents if path.lower().endswith(ZIP)]
         if not archives or any(kind.rank == ANSWERED for kind in kinds.values()):
             break
         inner = _unpack(files, archives)
-        found = _kinds(inner, lesson, blank)
-        if kinds and len(found) == len(kinds):  # there is no notebook in them
+        found = _kinds_by_path(inner, lesson, blank)
+        if kinds and len(found) == len(kinds):  # the archives hold no notebook
             break
         files, kinds = inner, found
     return files, kinds
 
 
-def _kinds(files: Files, lesson: str, blank: Blank) -> dict[str, Kind]:
+def _kinds_by_path(files: Files, lesson: str, blank: Blank) -> dict[str, Kind]:
     return {
         path: _kind(content, lesson, blank)
         for path, content in files.contents.items()
@@ -109,7 +109,7 @@ def _kinds(files: Files, lesson: str, blank: Blank) -> dict[str, Kind]:
 
 
 def _unpack(files: Files, archives: list[str]) -> Files:
-    """Return files with those in archives in place of these, below the archive's name if need be."""
+    """Replace archives by their files, in a folder of the archive's name if there are other files."""
     found = Files(left_out=dict(files.left_out), is_numbered=files.is_numbered)
     for path, content in files.contents.items():
         if path not in archives:
@@ -132,15 +132,15 @@ def _unpack(files: Files, archives: list[str]) -> Files:
     return found
 
 
-def _but(files: Files) -> str:
-    """Say what there is in place of a notebook."""
+def _found_instead(files: Files) -> str:
+    """Return the end of a sentence that lists the files found instead of a notebook."""
     there = [f"{path} (empty)" if not one else path for path, one in files.contents.items()]
-    there += _odd(files.left_out)
+    there += _left_out_texts(files.left_out)
     return f", but {first_few(sorted(there), limits.FILES_NAMED_PER_NOTE)}" if there else ""
 
 
-def _odd(left_out: Mapping[str, str]) -> list[str]:
-    """Name what is left out, with the reason: `a.csv is damaged`, `a.csv (its name is too long)`."""
+def _left_out_texts(left_out: Mapping[str, str]) -> list[str]:
+    """Name the files left out, with reasons: `a.csv is damaged`, `a.csv (its name is too long)`."""
     return [
         f"{path} {why[3:]}" if why.startswith("it ") else f"{path} ({why})"
         for path, why in ((shown_name(path, LONGEST_NAME), why) for path, why in left_out.items())
@@ -166,15 +166,15 @@ def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
     """Return the path of the notebook that counts."""
     best = min(kind.rank for kind in kinds.values())
     paths = [path for path, kind in kinds.items() if kind.rank == best]
-    if best != ANSWERED:  # only names can say more
-        paths = [path for path in paths if _name(path) == lesson] or paths
+    if best != ANSWERED:  # no content decides, so names must
+        paths = [path for path in paths if _original_name(path) == lesson] or paths
     paths = _without_copies(files, paths, lesson)
     if len(paths) == 1:
         return paths[0]
     *_, before, last = sorted(files.order.get(path, 0) for path in paths)
     apart = 1 if files.is_numbered else MINUTES_APART
     is_ordered = all(path in files.order for path in paths) and last - before >= apart
-    if is_ordered and (best == ANSWERED or len({_name(path) for path in paths}) == 1):
+    if is_ordered and (best == ANSWERED or len({_original_name(path) for path in paths}) == 1):
         return max(paths, key=files.order.__getitem__)
     shown = ", ".join(sorted(paths)[: limits.FILES_NAMED_PER_NOTE])
     raise NotCollected(
@@ -183,13 +183,13 @@ def _newest(files: Files, kinds: Mapping[str, Kind], lesson: str) -> str:
     )
 
 
-def _name(path: str) -> str:
-    """Return the name of a notebook without what browsers and platforms add to copies."""
+def _original_name(path: str) -> str:
+    """Return a notebook's name without the marks of copies that browsers and platforms add."""
     return COPY.sub("", COPY_OF.sub("", PurePosixPath(path).name.partition(NOTEBOOK)[0]))
 
 
 def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
-    """Leave one of several notebooks of the same content, if possible that of the lesson's name."""
+    """Keep one of several notebooks with the same content, if possible the one with the lesson's name."""
     first: dict[bytes, str] = {}
     for path in sorted(paths, key=lambda path: PurePosixPath(path).stem != lesson):
         first.setdefault(files.contents[path], path)
@@ -197,7 +197,7 @@ def _without_copies(files: Files, paths: list[str], lesson: str) -> list[str]:
 
 
 def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str) -> list[str]:
-    """Say which of several notebooks is taken, and why, and what is odd about it."""
+    """Return remarks: which of several notebooks is taken, why, and what is unusual about it."""
     why = []
     for path, kind in sorted(kinds.items(), key=lambda one: one[1].rank):
         if path != chosen and files.contents[path] == files.contents[chosen]:
@@ -215,20 +215,22 @@ def _remarks(files: Files, kinds: Mapping[str, Kind], chosen: str) -> list[str]:
     return remarks
 
 
-def _foreseen(files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str) -> list[str]:
-    """Say why a notebook that is taken will not be graded."""
+def _grading_remarks(
+    files: Files, kinds: Mapping[str, Kind], chosen: str, lesson: str
+) -> list[str]:
+    """Return remarks on why a notebook that is taken will not be graded."""
     if not files.contents[chosen].strip():
         return [f"{chosen} is empty"]
     is_foreign = kinds[chosen].rank == FOREIGN
     return [f"{chosen} {kinds[chosen].words}, not of {lesson}"] if is_foreign else []
 
 
-def _files_with(
+def _files_to_take(
     files: Files, notebooks: Collection[str], chosen: str, lesson: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the paths of the files that are taken, by their path from the notebook on.
+    """Return the paths of the files to take, by their path relative to the notebook's folder.
 
-    And, by path, why others that could be taken are not.
+    Also return, by path, why other files are left out.
     """
     folder = PurePosixPath(chosen).parent
     plain = {
@@ -251,7 +253,7 @@ def _files_with(
 
 
 def _is_plain(path: str) -> bool:
-    """Tell whether a file is taken. Modules, archives and nbgrader's own files are not."""
+    """Tell whether to take a file. Modules, archives and nbgrader's own files are not taken."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     return not (
         path.lower().endswith(MODULE_SUFFIXES + ARCHIVE_SUFFIXES)

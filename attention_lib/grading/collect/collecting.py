@@ -1,4 +1,4 @@
-"""Collect downloads into the folders of students, where nothing is overwritten."""
+"""Collect downloads into the students' folders without overwriting anything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Collected:
-    """What became of each download, in sentences."""
+    """What happened to each download, as sentences."""
 
     collected: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -37,9 +37,9 @@ class Collected:
 
 
 def collect(course: Course, lesson: str, again: bool = False) -> Collected:
-    """Collect each download in a lesson's folder; one that fails stops no other.
+    """Collect each download in a lesson's folder; continue after one that fails.
 
-    With `again`, another notebook that was collected before is set aside.
+    With `again`, a different notebook that was collected before is set aside.
     """
     folder = course.downloaded(lesson)
     downloads, refused = find_downloads(folder, lesson, read_roster(course))
@@ -49,10 +49,10 @@ def collect(course: Course, lesson: str, again: bool = False) -> Collected:
 def collect_export(
     course: Course, lesson: str, path: Path, again: bool = False, late: str | None = None
 ) -> Collected:
-    """Collect each hand-in of a Moodle or Canvas export; one that fails stops no other.
+    """Collect each hand-in of a Moodle or Canvas export; continue after one that fails.
 
-    `late` becomes the timestamp of late hand-ins, since Canvas marks them and gives no time. Without a
-    roster no student is known, and each sentence has the line to add.
+    `late` becomes the timestamp of late hand-ins, because Canvas marks them and gives no time.
+    Without a roster no student is known, and each message has the line to add.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _collect_each(
 ) -> Collected:
     result = Collected(refused=refused)
     reasons: dict[str, str | None] = {}  # by student, why nothing was collected
-    notes: dict[str, list[str]] = {}  # by student, what the table of marks says about it
+    notes: dict[str, list[str]] = {}  # by student, remarks for the table of marks
     for download in downloads:
         reasons[download.student] = None
         try:
@@ -90,7 +90,7 @@ def _collect_each(
         except NotCollected as why:
             result.refused.append(not_collected(download.name, why))
             reasons[download.student] = str(why)
-        except Exception as problem:  # whatever it is, the other downloads are collected
+        except Exception as problem:  # whatever fails here, the other downloads are collected
             log.debug("%s is not collected", download.name, exc_info=True)
             sentence = not_collected(download.name, f"it could not be read ({problem!r})")
             result.refused.append(sentence)
@@ -100,7 +100,7 @@ def _collect_each(
             notes[download.student] = [*([LATE_MARK] if work.late else []), *remarks]
             remarks += work.foreseen
             if work.late:
-                remarks = [_late(course, lesson, download.student, late), *remarks]
+                remarks = [_late_remark(course, lesson, download.student, late), *remarks]
             result.collected.append(f"{download.name}: {'; '.join([sentence, *remarks])}.")
     course.note_not_collected(lesson, reasons)
     course.note_collected(lesson, notes)
@@ -110,7 +110,7 @@ def _collect_each(
 def _collect(
     course: Course, lesson: str, download: Download | HandIn, again: bool
 ) -> tuple[Contents, str]:
-    """Write what a student handed in, and say so."""
+    """Write a student's hand-in to its folder; return it, with a sentence about it."""
     blank = blank_of(course.released(lesson))
     work = download.read(lesson, blank)
     folder = course.submission(lesson, download.student)
@@ -132,7 +132,7 @@ def _collect(
                     "collect with AGAIN=1, which sets aside what was collected before"
                 )
             before = there
-    with _written(folder, lesson, work) as new:
+    with _new_folder(folder, lesson, work) as new:
         if before is not None:
             place = _free_place(course.earlier(lesson), download.student)
             shutil.move(before, place)
@@ -144,8 +144,8 @@ def _collect(
     return work, sentence
 
 
-def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
-    """Say that a hand-in is late, and write down when it came, or say where to."""
+def _late_remark(course: Course, lesson: str, student: str, time: str | None) -> str:
+    """Return a remark that a hand-in is late; write its time to a file, or say which file needs it."""
     path = course.submission(lesson, student) / TIMESTAMP
     if path.is_file():
         return "late"
@@ -156,7 +156,7 @@ def _late(course: Course, lesson: str, student: str, time: str | None) -> str:
 
 
 def _free_place(folder: Path, student: str) -> Path:
-    """Return the path of a folder that is not there yet, for one student's hand-in."""
+    """Return the path of a new folder for one student's hand-in."""
     folder.mkdir(parents=True, exist_ok=True)
     taken = {same_name(path.name) for path in folder.iterdir()}
     numbers = itertools.count(1)
@@ -168,8 +168,8 @@ def _free_place(folder: Path, student: str) -> Path:
 
 
 @contextlib.contextmanager
-def _written(folder: Path, lesson: str, work: Contents) -> Iterator[Path]:
-    """Write a student's folder beside its place, from where it is moved there."""
+def _new_folder(folder: Path, lesson: str, work: Contents) -> Iterator[Path]:
+    """Write a student's folder next to its final place, so that one rename moves it there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".collecting-", dir=folder.parent) as temporary:
         new = Path(temporary, "new")

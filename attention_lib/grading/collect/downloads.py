@@ -1,7 +1,7 @@
-"""Find what an instructor downloaded from a learning platform, and whose it is.
+"""Find an instructor's downloads from a learning platform, and the student of each.
 
-The name of a download in the instructor's folder says whose it is. Names inside it do not count.
-`exports` reads what a learning platform exports for a whole class.
+Only the name of a download in the instructor's folder says whose it is; names inside do not count.
+`exports` reads a learning platform's export of a whole class.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
 def by_name(name: str, lesson: str, roster: Roster | None = None) -> str | None:
-    """Return whose a download named STUDENT_LESSON is, with anything after it, or STUDENT alone.
+    """Return the student of a download named STUDENT_LESSON..., or only STUDENT; None if unknown.
 
-    With a roster, it is the id of the one student in it who may be meant.
+    With a roster, return the id of the one student in it who fits.
 
     Raises
     ------
     NotFound, NotCollected
-        If the name can be read as that of no student in the roster, or of two.
+        If the name fits no student in the roster, or two.
     """
     ends = [match.start() for match in re.finditer(f"(?=_{re.escape(lesson)})", name)]
     students = [name[:end] for end in ends if end]
     if not ends and not name.startswith(lesson):
-        # Browsers add a number to a name that is there already.
+        # Browsers add such a number if a file of the same name exists.
         students = [re.sub(r" ?\(\d+\)$", "", name)]
     if roster is not None:
-        students = _in_roster(students, roster)
+        students = _ids_in_roster(students, roster)
     if len(set(students)) > 1:
         raise NotCollected(f"its name may say {' or '.join(students)}; rename it")
     return students[0] if students else None
 
 
-def _in_roster(names: list[str], roster: Roster) -> list[str]:
-    """Return the ids of the students who have one of these names."""
+def _ids_in_roster(names: list[str], roster: Roster) -> list[str]:
+    """Return the ids of the students with one of these names."""
     found: list[str] = []
     problem = None
     for name in names:
@@ -75,7 +75,7 @@ def _in_roster(names: list[str], roster: Roster) -> list[str]:
 
 @dataclass(frozen=True)
 class Download:
-    """What one student handed in, as it lies in the instructor's folder."""
+    """One student's hand-in, in the instructor's folder."""
 
     path: Path
     student: str
@@ -83,11 +83,11 @@ class Download:
 
     @property
     def name(self) -> str:
-        """What sentences call it."""
+        """The name used in messages."""
         return self.path.name
 
     def read(self, lesson: str, blank: Blank) -> Contents:
-        """Read it, or raise NotCollected."""
+        """Read the hand-in, or raise NotCollected."""
         try:
             with opened(self.path.parent, below=self.path.parent) as folder:
                 if is_folder(folder, self.path.name):
@@ -105,10 +105,10 @@ class Download:
 def find_downloads(
     folder: Path, lesson: str, roster: Roster | None
 ) -> tuple[list[Download], list[str]]:
-    """Find the downloads in a folder, and write a sentence about each that is not one.
+    """Find the downloads in a folder; return them, and a sentence about each file that is not one.
 
-    With a roster, a name has to be that of one of its students. Where several downloads are of one
-    student, none of them is chosen.
+    With a roster, a name must be that of one of its students. Of several downloads of one student,
+    none is chosen.
     """
     found: dict[str, list[Download]] = defaultdict(list)
     sentences = []
@@ -120,7 +120,7 @@ def find_downloads(
         if name.startswith("."):
             continue
         try:
-            download = _download(folder / name, lesson, roster)
+            download = _download_at(folder / name, lesson, roster)
         except (NotCollected, NotFound) as why:
             sentences.append(not_collected(name, why))
         else:
@@ -135,12 +135,12 @@ def find_downloads(
 
 def not_collected(name: str, why: str | Exception) -> str:
     """Return the sentence about a download that is not collected."""
-    has_line = isinstance(why, NotFound) and why.has_line  # to copy, without a full stop
+    has_line = isinstance(why, NotFound) and why.has_line  # to copy, so without a full stop
     end = "" if has_line else "."
     return f"{name}: not collected, since {why}{end}"
 
 
-def _download(path: Path, lesson: str, roster: Roster | None) -> Download:
+def _download_at(path: Path, lesson: str, roster: Roster | None) -> Download:
     is_directory = path.is_dir() and not path.is_symlink()
     suffix = path.suffix.lower()
     if not (is_directory or suffix in (NOTEBOOK, ZIP) or _is_renamed_notebook(path)):
@@ -167,7 +167,7 @@ def _is_renamed_notebook(path: Path) -> bool:
 
 
 def _read_folder(path: Path) -> Files:
-    """Read the files of a folder."""
+    """Read a folder's files, within limits."""
     files = Files()
     room = limits.ARCHIVE_UNPACKED_BYTES
     for folder, inner, reason in walk(
@@ -187,5 +187,5 @@ def _read_folder(path: Path) -> Files:
 
 
 def minute_of(path: Path) -> int:
-    """Return when a file was changed, in minutes."""
+    """Return when a file was changed, in minutes since 1970."""
     return int(path.lstat().st_mtime // 60)

@@ -1,15 +1,15 @@
-"""Read the submissions that Moodle or Canvas exports for a whole class, as a zip archive or unpacked.
+"""Read an export of a whole class's submissions from Moodle or Canvas, as a zip archive or unpacked.
 
 Both platforms put the student's name and a number into the name of each file, or of its folder:
 
 - Moodle: `Ada Lovelace_12345_assignsubmission_file/any name.ipynb`, or with `_any name.ipynb` in
-  place of the folder. The number belongs to one student in one assignment.
-- Canvas: `lovelaceada_12345_67890_any name-1.ipynb`, with `_LATE` after the name of who is late.
-  The first number belongs to the student, the second to the file and grows from one hand-in to the
-  next, and `-1` comes with a file that was handed in again.
+  place of the folder. The number identifies one student in one assignment.
+- Canvas: `lovelaceada_12345_67890_any name-1.ipynb`, with `_LATE` after the name for a late file.
+  The first number identifies the student. The second identifies the file and grows from one
+  hand-in to the next. `-1` marks a file that was handed in again.
 
-That part of a name says whose a file is. What follows it is a student's own choice, and so is, on Canvas,
-the name before it: a name that can be read as two students' is nobody's.
+This part of a name says whose a file is. The student chooses the rest, and on Canvas also the name
+in front. So a name that may be two students' is nobody's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from attention_lib.grading.intake.folder import NotTaken, opened, read_file, wal
 
 MOODLES_MARK = "_assignsubmission_"
 MOODLE = re.compile(r"(?P<name>[^_/]+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)(?:_|(?=/))")
-MOODLE_TEAM = re.compile(r"[^_/]+_assignsubmission_[a-z]+(?:_|/)")  # of those who are in no team
+MOODLE_TEAM = re.compile(r"[^_/]+_assignsubmission_[a-z]+(?:_|/)")  # of users without a team
 CANVAS = re.compile(
     r"(?=_(?P<late>LATE_)?(?P<id>[1-9]\d*)_(?P<number>[1-9]\d*)_(?P<own_name>[^/]+)$)"
 )
@@ -69,17 +69,17 @@ class File:
     """One file of an export."""
 
     path: str  # in the export
-    own_name: str  # as the student named it; for Moodle with folders before it
-    student: str  # as the platform names them
+    own_name: str  # as the student named it; on Moodle with its folders
+    student: str  # as the platform names the student
     lms_id: str
     on_canvas: bool = False
     late: bool = False
     number: int = 0  # larger in a later hand-in
-    others: tuple[File, ...] = ()  # the other ways to read its name
+    others: tuple[File, ...] = ()  # other ways to read the name
 
     @property
     def owner(self) -> str:
-        """What sentences call whoever handed it in."""
+        """The name of the student used in messages."""
         return f"{self.student}_{self.lms_id}"
 
     @property
@@ -88,7 +88,7 @@ class File:
 
 
 def read_name(path: str, on_canvas: bool | None = None) -> File:
-    """Read a path in an export, of either platform unless it is known, or raise NotCollected."""
+    """Read a path in an export of either platform, or of the given one, or raise NotCollected."""
     match = None if on_canvas else MOODLE.match(path)
     if match:
         if (
@@ -111,9 +111,9 @@ def read_name(path: str, on_canvas: bool | None = None) -> File:
 
 
 def _canvas_readings(path: str) -> list[File]:
-    """Return all ways in which a name can be one of Canvas's, the shortest student's name first."""
+    """Return all ways to read a name as one of Canvas's, the shortest student's name first."""
     found: dict[int, File] = {}
-    first, separator, rest = path.partition("/")  # a folder where an archive was unpacked
+    first, separator, rest = path.partition("/")  # a folder, if an archive was unpacked
     for match in CANVAS.finditer(first):
         if match.start():
             reading = File(
@@ -129,12 +129,12 @@ def _canvas_readings(path: str) -> list[File]:
     return list(found.values())
 
 
-def _is_a_platforms(path: str) -> bool:
+def _is_platform_name(path: str) -> bool:
     return bool(MOODLE.match(path) or MOODLE_TEAM.match(path) or _canvas_readings(path))
 
 
 class ExportedArchive:
-    """A zip archive as the platform made it; its files are read one by one."""
+    """A zip archive made by the platform; its files are read one by one."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -147,19 +147,19 @@ class ExportedArchive:
         self.paths = list(self._entries)
 
     def read(self, path: str, most: int) -> bytes:
-        """Return a file of at most `most` bytes, or raise NotCollected."""
+        """Return a file's content, at most `most` bytes, or raise NotCollected."""
         return read_entry(self._archive, self._entries[path], most)
 
     def minute(self, path: str) -> int | None:
-        """Return when a file was changed, in minutes, if that is known."""
+        """Return when a file was changed, in minutes, or None if unknown."""
         return minute_of_entry(self._entries[path])
 
     def unpack(self, path: str, target: IO[bytes]) -> None:
-        """Write a file, of at most an export's size, or raise NotCollected."""
+        """Write a file to `target`, if no larger than an export may be, or raise NotCollected."""
         entry = self._entries[path]
         if entry.flag_bits & 1 or entry.compress_type not in READ_METHODS:
             raise NotCollected("the archive in it is packed by a method that is not read here")
-        if entry.file_size > limits.EXPORT_BYTES:  # which zipfile never reads beyond
+        if entry.file_size > limits.EXPORT_BYTES:  # zipfile never reads more than this
             raise NotCollected("it holds too much, unpacked")
         with self._archive.open(entry) as file:
             shutil.copyfileobj(file, target)
@@ -169,7 +169,7 @@ class ExportedFolder:
     """A folder into which a browser unpacked the export."""
 
     def __init__(self, folder: Path) -> None:
-        self.sentences: list[str] = []  # about what cannot be read
+        self.sentences: list[str] = []  # about files that cannot be read
         most, depth = limits.EXPORT_ENTRIES, limits.FOLDER_DEPTH + 3
         paths = []
         for _, inner, reason in walk(folder, folder, most, depth):
@@ -188,7 +188,7 @@ class ExportedFolder:
         self.paths = [path.removeprefix(prefix) for path in paths]
 
     def read(self, path: str, most: int) -> bytes:
-        """Return a file of at most `most` bytes, or raise NotCollected."""
+        """Return a file's content, at most `most` bytes, or raise NotCollected."""
         inner = PurePosixPath(path)
         try:
             with opened(self._folder / inner.parent, below=self._top) as folder:
@@ -201,7 +201,7 @@ class ExportedFolder:
         return minute_of(self._folder / path)
 
     def unpack(self, path: str, target: IO[bytes]) -> None:
-        """Write a file, of at most an export's size."""
+        """Write a file to `target`; the archive read from it is limited."""
         with (self._folder / path).open("rb") as file:
             shutil.copyfileobj(file, target)
 
@@ -210,9 +210,9 @@ Export = ExportedArchive | ExportedFolder
 
 
 def _common_folder(paths: list[str]) -> str:
-    """Return the folders, with a / at their end, into which somebody packed all of an export."""
+    """Return the folders, with / at the end, that somebody packed around a whole export."""
     prefix = ""
-    while paths and not _is_a_platforms(paths[0]):
+    while paths and not _is_platform_name(paths[0]):
         first, separator, _ = paths[0].partition("/")
         if not separator or not all(path.startswith(f"{first}/") for path in paths):
             break
@@ -223,7 +223,7 @@ def _common_folder(paths: list[str]) -> str:
 
 @contextlib.contextmanager
 def open_export(path: Path) -> Iterator[Export]:
-    """Open an export, also one that was packed into a folder or an archive once more.
+    """Open an export, even if it was packed once more into a folder or an archive.
 
     Raises
     ------
@@ -255,24 +255,24 @@ def open_export(path: Path) -> Iterator[Export]:
 
 
 def _is_packed_again(export: Export) -> bool:
-    """Tell whether the only file is another archive, which is no student's."""
+    """Tell whether the only file is another archive that is not a student's."""
     return len(export.paths) == 1 and (
-        export.paths[0].lower().endswith(ZIP) and not _is_a_platforms(export.paths[0])
+        export.paths[0].lower().endswith(ZIP) and not _is_platform_name(export.paths[0])
     )
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """What one student handed in, as it lies in an export."""
+    """One student's hand-in, in an export."""
 
     export: Export
-    name: str  # what sentences call it
+    name: str  # the name used in messages
     student: str  # the id in the roster
     files: list[File]
-    remarks: list[str] = field(default_factory=list)  # what else there is to say about it
+    remarks: list[str] = field(default_factory=list)  # further remarks on it
 
     def read(self, lesson: str, blank: Blank) -> Contents:
-        """Read it, or raise NotCollected."""
+        """Read the hand-in, or raise NotCollected."""
         if len(self.files) > limits.FOLDER_ENTRIES:
             raise NotCollected(f"it holds more than {limits.FOLDER_ENTRIES:,} files")
         found = Files(is_numbered=self.files[0].on_canvas)
@@ -295,7 +295,7 @@ class HandIn:
 
     @property
     def main(self) -> File:
-        """The file that feedback answers: the notebook, or else the archive."""
+        """The file that feedback answers: the notebook, or otherwise the archive."""
         return max(
             self.files,
             key=lambda file: (file.is_notebook, file.own_name.lower().endswith(ZIP), file.number),
@@ -303,17 +303,17 @@ class HandIn:
 
 
 def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[str]]:
-    """Find what each student handed in, and write a sentence about each file that is nobody's.
+    """Find each student's hand-in; return them, and a sentence about each file that is nobody's.
 
-    Where two hand-ins would be one student's, neither is chosen.
+    If two hand-ins would be one student's, neither is chosen.
     """
     files, sentences = _read_names(export)
-    by_owner: dict[tuple[str, str], list[File]] = defaultdict(list)  # by student and number
-    problems: dict[str, NotFound] = {}  # by who is not in the roster
+    by_owner: dict[tuple[str, str], list[File]] = defaultdict(list)  # by student and LMS id
+    problems: dict[str, NotFound] = {}  # by name in messages, of those not in the roster
     numbers = [file.number for file in files if not file.others]
     for file in files:
         try:
-            student, reading = _owner(file, roster, numbers)
+            student, reading = _owner_and_reading(file, roster, numbers)
         except NotFound as why:
             problems[file.owner] = why
         except NotCollected as why:
@@ -342,9 +342,9 @@ def find_hand_ins(export: Export, roster: Roster) -> tuple[list[HandIn], list[st
 
 
 def _read_names(export: Export) -> tuple[list[File], list[str]]:
-    """Read the names of an export's files, which are of one platform: that of most students' files.
+    """Read the names of an export's files as one platform's: that of most students' files.
 
-    A student's own name may look like the other's.
+    A student may choose a file name that looks like the other platform's.
     """
     on_moodle = {match.group() for path in export.paths if (match := MOODLE.match(path))}
     others = (path for path in export.paths if not MOODLE.match(path))
@@ -358,18 +358,18 @@ def _read_names(export: Export) -> tuple[list[File], list[str]]:
     return files, sentences
 
 
-def _owner(file: File, roster: Roster, numbers: list[int]) -> tuple[str, File]:
-    """Return whose a file is, and how its name is to be read.
+def _owner_and_reading(file: File, roster: Roster, numbers: list[int]) -> tuple[str, File]:
+    """Return a file's student, and the right reading of its name.
 
-    `numbers` are those of files whose names can be read in one way only: one that is far from them is
-    not the platform's.
+    `numbers` are those of files whose names have one reading only. A reading with a number far from
+    them is not the platform's.
 
     Raises
     ------
     NotFound, NotCollected
-        If it is nobody's, or its name can be read as two students'.
+        If the file is nobody's, or its name may be two students'.
     """
-    owners: dict[str, tuple[str | None, File]] = {}  # by what sentences call a reading
+    owners: dict[str, tuple[str | None, File]] = {}  # by the reading's name in messages
     problem: NotFound | None = None
     for reading in (file, *file.others):
         try:

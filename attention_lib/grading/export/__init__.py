@@ -1,1 +1,1 @@
-"""What goes back into a learning platform (LMS): grades as CSV, feedback pages as a zip archive."""
+"""Write what goes back to a learning platform (LMS): grades as CSV, feedback pages as a zip archive."""

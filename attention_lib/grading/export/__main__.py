@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course = Course.here()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+            warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
             if options.what == "grades":
                 _write_grades(course, options.format)
             else:
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write_grades(course: Course, format_name: str) -> None:
-    """Do what `nbgrader export` does with one of the plugins."""
+    """Run one of the plugins as `nbgrader export` does."""
     if format_name not in FORMATS:
         raise CourseError(
             f"Grades are written for {' or '.join(FORMATS)}, not for {format_name!r}."

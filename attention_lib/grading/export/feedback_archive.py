@@ -1,7 +1,7 @@
-"""Pack feedback pages under the names by which Moodle or Canvas knows what was handed in.
+"""Pack feedback pages under the names of the hand-ins, which Moodle and Canvas recognize.
 
-Each page takes the place of the student's own file in the export: Moodle reads the folder's name, or
-what stands for it, and Canvas the two numbers.
+Each page replaces the student's own file of the export: Moodle reads the name of the folder, or
+the prefix in its place; Canvas reads the two numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attention_lib.grading.collect.exports import File, find_hand_ins, open_expo
 def pack_feedback(course: Course, lesson: str, export: Path, target: Path) -> tuple[int, list[str]]:
     """Write the archive of pages to give back.
 
-    Return how many pages are in it, and a sentence about each hand-in without one.
+    Return the number of pages in it, and a sentence about each hand-in without one.
 
     Raises
     ------

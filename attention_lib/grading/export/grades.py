@@ -1,7 +1,7 @@
 """Write grades as CSV files that Canvas and Moodle import: plugins of `nbgrader export`.
 
-A cell is empty where there is no grade: nothing was handed in, it was not graded yet, or an answer
-waits for a human. The platform's own rules say what an empty cell counts.
+A cell is empty if there is no grade: nothing was handed in, it is not graded yet, or an answer
+has to be marked by hand. The platform's own rules say what an empty cell counts.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 @dataclass
 class Grades:
-    """The grades of a class, of the lessons that somebody was graded for."""
+    """The grades of a class, for the lessons in which somebody was graded."""
 
     students: list[Student]
     most: dict[str, float]  # points by lesson
-    totals: dict[str, dict[str, float | None]]  # by lesson and student; None waits for a human
-    strangers: list[str]  # who was graded, and is not in the class
-    unread: list[str] = field(default_factory=list)  # sentences on what is no notebook
+    totals: dict[str, dict[str, float | None]]  # by lesson and student; None: not yet marked
+    strangers: list[str]  # graded, but not in the class
+    unread: list[str] = field(default_factory=list)  # sentences on hand-ins that are not notebooks
 
     def cell(self, student: Student, lesson: str, excused: str = "") -> str:
-        """Return what stands in a student's cell for a lesson."""
+        """Return the text of a student's cell for a lesson."""
         if lesson in student.excused:
             return excused
         total = self.totals[lesson].get(student.id)
@@ -54,12 +54,12 @@ class Grades:
 def read_grades(
     course: Course, gradebook: Gradebook | None = None, lessons: Sequence[str] = ()
 ) -> Grades:
-    """Read the grades of the given lessons, or of all, that somebody was graded for.
+    """Read the grades of the given lessons, or of all, in which somebody was graded.
 
     Raises
     ------
     CourseError
-        If nobody was graded for any, or the roster cannot be read.
+        If nobody was graded in any, or the roster cannot be read.
     """
     opened = course.gradebook() if gradebook is None else contextlib.nullcontext(gradebook)
     with opened as gradebook:
@@ -67,7 +67,7 @@ def read_grades(
         standings = {one: read_standings(gradebook, one) for one in lessons or course.lessons}
     totals = {
         lesson: {
-            name: _total(standing)
+            name: _total_points(standing)
             for name, standing in by_student.items()
             if course.autograded(lesson, name).is_file()
         }
@@ -93,14 +93,14 @@ def read_grades(
 
 
 def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> list[str]:
-    """Name who has 0 points for a hand-in that is not the lesson's notebook, and say why."""
+    """Return a sentence on each student with 0 points for a hand-in that is no lesson notebook."""
     sentences = []
     for lesson, by_student in totals.items():
         for name in (name for name, total in by_student.items() if not total):
             path = course.autograded(lesson, name)
             try:
                 problem = problem_of(nbformat.from_dict(json.loads(path.read_bytes())))
-            except (ValueError, AttributeError, TypeError):  # as when it was edited by hand
+            except (ValueError, AttributeError, TypeError):  # edited by hand, for example
                 again = course.command("grade", lesson, AGAIN="1")
                 sentences.append(f"{course.shown(path)} cannot be read; {again} makes it anew.")
                 continue
@@ -110,8 +110,8 @@ def unread_zeros(course: Course, totals: dict[str, dict[str, float | None]]) -> 
     return sentences
 
 
-def _total(standing: Standing) -> float | None:
-    """Return a student's points, or None while one of them waits for a human."""
+def _total_points(standing: Standing) -> float | None:
+    """Return a student's points, or None if an answer still has to be marked by hand."""
     points = list(standing.points.values())
     if standing.in_doubt or None in points:
         return None
@@ -119,9 +119,9 @@ def _total(standing: Standing) -> float | None:
 
 
 def as_canvas(grades: Grades) -> tuple[str, list[str]]:
-    """Write Canvas's gradebook CSV, and a sentence about each student who is left out of it.
+    """Write Canvas's gradebook CSV; return it, and a sentence about each student left out.
 
-    Canvas finds a student by its id, or else by the name.
+    Canvas finds a student by id, or otherwise by name.
     """
     names = Counter(_canvas_name(student) for student in grades.students)
     rows = [["" for _ in CANVAS_COLUMNS] + [f"{most:g}" for most in grades.most.values()]]
@@ -146,9 +146,9 @@ def _canvas_name(student: Student) -> str:
 
 
 def as_moodle(grades: Grades) -> tuple[str, list[str]]:
-    """Write a CSV file for Moodle's grade import, and a sentence about each who is left out of it.
+    """Write a CSV file for Moodle's grade import; return it, and a sentence about each student left out.
 
-    Moodle finds a student by the e-mail address, and a row without one ends its import.
+    Moodle finds a student by email address, and a row without one stops its import.
     """
     rows, sentences = [], []
     for student in grades.students:
@@ -174,19 +174,19 @@ def _as_csv(header: list[str], rows: Iterable[list[str]]) -> str:
 
 
 class LmsExportPlugin(ExportPlugin):
-    """Writes a CSV file for an LMS, and prints a sentence about each grade that is not in it."""
+    """Write a CSV file for an LMS, and print a sentence about each grade that is not in it."""
 
     as_csv: Callable[[Grades], tuple[str, list[str]]]  # the text, and who is left out of it
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write the file that `to` names, of the students and lessons that were asked for.
+        """Write the file that `to` names, for the requested students and lessons.
 
-        What nbgrader would show with a traceback ends the command with a sentence.
+        A CourseError, which nbgrader would show as a traceback, ends the command with its sentence.
         """
         course = Course(Path(CourseDirectory(config=self.config).root))
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # SQLAlchemy's, of nbgrader's queries
+                warnings.simplefilter("ignore")  # SQLAlchemy warns about nbgrader's queries
                 sentences = self._write(course, gradebook)
         except CourseError as problem:
             sys.exit(printable(str(problem)))
@@ -210,7 +210,7 @@ class LmsExportPlugin(ExportPlugin):
 
 
 def _without_grade(course: Course, grades: Grades) -> list[str]:
-    """Return a sentence about each grade that no student of the class has yet."""
+    """Return a sentence about each grade that is not there, or is nobody's in the class."""
     strangers = [
         f"{shown_name(name)} is left out: not in {course.shown(course.roster)}."
         for name in grades.strangers
@@ -224,13 +224,13 @@ def _without_grade(course: Course, grades: Grades) -> list[str]:
 
 
 class CanvasExportPlugin(LmsExportPlugin):
-    """Writes what Canvas imports as a gradebook."""
+    """Write a CSV file that Canvas imports into its gradebook."""
 
     as_csv = staticmethod(as_canvas)
 
 
 class MoodleExportPlugin(LmsExportPlugin):
-    """Writes what Moodle imports as grades."""
+    """Write a CSV file that Moodle imports as grades."""
 
     as_csv = staticmethod(as_moodle)
 
